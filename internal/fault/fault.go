@@ -1,0 +1,89 @@
+// Package fault says in which ways a request can fail.
+//
+// It knows kinds, fields and plain sentences for the client. It must not know
+// GraphQL, HTTP or any store: they translate to and from a fault at their edge.
+// Start reading at [Error] and [Kind].
+package fault
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Kind is the class of a fault; internal/httpapi maps each to one extensions.code.
+type Kind uint8
+
+// The kinds of faults. Internal is the zero value: what nobody classified is a bug of ours.
+const (
+	Internal        Kind = iota // a bug or an unexpected answer; the client learns nothing more
+	Invalid                     // the input is wrong; Field names where
+	NotFound                    // it does not exist, or the viewer may not know that it does
+	Forbidden                   // the viewer sees it but may not do this
+	Unauthenticated             // nobody, or nobody valid, is asking
+	Conflict                    // somebody else was faster; Current may carry the present state
+	Unavailable                 // a store did not answer in time; the same request may succeed later
+	Exhausted                   // a quota, a budget or a limit of a store is used up
+)
+
+var names = [...]string{"internal", "invalid", "not found", "forbidden", "unauthenticated", "conflict", "unavailable", "exhausted"}
+
+// String returns the kind in lower-case words, for logs.
+func (k Kind) String() string {
+	if int(k) < len(names) {
+		return names[k]
+	}
+	return "internal"
+}
+
+// Error is a fault: a kind, a sentence that a client may read, and what caused it.
+type Error struct {
+	Kind    Kind
+	Field   string // the input field at fault, as a dotted path ("input.title"), or ""
+	Message string // safe for the client: no keys, no inner text
+	Current any    // with Conflict: the object as it is now, or nil
+	Cause   error  // for logs only; never shown
+}
+
+// Error returns the text for logs, with the cause.
+func (e *Error) Error() string {
+	text := e.Kind.String() + ": " + e.Message
+	if e.Field != "" {
+		text = e.Kind.String() + ": " + e.Field + ": " + e.Message
+	}
+	if e.Cause != nil {
+		text += ": " + e.Cause.Error()
+	}
+	return text
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// New makes a fault of the given kind with a sentence for the client.
+func New(kind Kind, format string, args ...any) *Error {
+	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
+}
+
+// Invalidf says that the named input field is wrong, and why.
+func Invalidf(field, format string, args ...any) *Error {
+	return &Error{Kind: Invalid, Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
+// Wrap makes a fault of the given kind from a cause that the client must not see.
+func Wrap(kind Kind, cause error, format string, args ...any) *Error {
+	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...), Cause: cause}
+}
+
+// KindOf returns the kind of err, Internal when nobody classified it.
+func KindOf(err error) Kind {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Kind
+	}
+	return Internal
+}
+
+// Is reports whether err is a fault of the given kind.
+func Is(err error, kind Kind) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Kind == kind
+}

@@ -1,0 +1,59 @@
+// Package viewer says who is asking.
+//
+// It knows identities and the ids of users, and carries the viewer through a
+// context. It must not know how a token is checked (internal/auth) nor what a
+// user owns (the domain rooms). Start reading at [Viewer].
+package viewer
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// UserID identifies a user: a UUID in its canonical text form.
+type UserID string
+
+// Identity is what a verified token says of its bearer.
+type Identity struct {
+	Issuer        string // "iss": who vouches
+	Subject       string // "sub": who it is, in the issuer's words
+	Email         string // "email", or ""
+	EmailVerified bool   // "email_verified"
+	Name          string // "name", or ""
+	Admin         bool   // the admin role is claimed
+	Local         bool   // vouched for by the embedded issuer, which trusts whoever can reach loopback
+	ExpiresAt     time.Time
+}
+
+// MayUse reports whether the identity may call the address its own: the issuer verified exactly this one
+// (compared without regard to case), or the issuer is the embedded one.
+func (i Identity) MayUse(email string) bool {
+	return i.Local || (i.EmailVerified && strings.EqualFold(i.Email, email))
+}
+
+// Viewer is who sends a request. The zero Viewer is anonymous.
+type Viewer struct {
+	Identity Identity
+	UserID   UserID // "" until the identity has signed up
+}
+
+// Anonymous reports whether no valid token came with the request.
+func (v Viewer) Anonymous() bool { return v.Identity.Subject == "" }
+
+// Admin reports whether the viewer has the admin role.
+func (v Viewer) Admin() bool { return v.Identity.Admin }
+
+// Is reports whether the viewer is the given user.
+func (v Viewer) Is(id UserID) bool { return v.UserID != "" && v.UserID == id }
+
+type key struct{}
+
+// With returns a context that carries the viewer.
+func With(ctx context.Context, v Viewer) context.Context { return context.WithValue(ctx, key{}, v) }
+
+// From returns the viewer that ctx carries, the anonymous one when it carries none.
+func From(ctx context.Context) Viewer {
+	v, _ := ctx.Value(key{}).(Viewer)
+	return v
+}
