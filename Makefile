@@ -1,0 +1,95 @@
+# Everything one does with Taggie. `make` alone lists the targets.
+#
+# Go, Node and npm are enough for all of them; a C compiler, redis-server and Chromium widen what is tested.
+# Every target walks every go.mod of the repository: `./...` stops at the border of a module.
+
+.DEFAULT_GOAL := help
+.PHONY: help run demo build engines console test check check-go check-generated check-console e2e bench
+.DELETE_ON_ERROR:
+
+MODULES     := $(shell find . -name node_modules -prune -o -name go.mod -exec dirname {} \; | LC_ALL=C sort -r)
+VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
+GOLANGCI    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.8.0
+# Without version control stamps, which fail in a checkout that belongs to another user; VERSION takes their place.
+BUILD       := go build -trimpath -buildvcs=false
+
+# The root comes last. $(call each-module,command) runs a command in every module, and fails at the first that fails.
+each-module = set -e; for module in $(MODULES); do (set -x; cd $$module && $(1)); done
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: engines build ## Start the server on embedded engines, with a small demo set at the first start
+	bin/taggie serve
+
+demo: build ## Load the full demo set into the running server
+	bin/taggie demo
+
+build: console bin/taggie-s3 bin/taggie-redis ## Build the server and the engines that are written in Go into bin/
+	$(BUILD) -ldflags '-X main.version=$(VERSION)' -o bin/taggie .
+
+engines: bin/taggie-s3 bin/taggie-redis embedded/dynamodb/node_modules/.installed ## Fetch and build the embedded engines
+
+bin/taggie-s3 bin/taggie-redis: bin/taggie-%: embedded/%/go.mod embedded/%/go.sum
+	cd embedded/$* && CGO_ENABLED=0 $(BUILD) -o ../../$@ .
+bin/taggie-s3: $(filter-out %_test.go,$(wildcard embedded/s3/*.go))
+bin/taggie-redis: $(filter-out %_test.go,$(wildcard embedded/redis/*.go))
+
+console: console/dist/index.html ## Build GraphiQL and the other pages, when their sources have changed
+
+console/dist/index.html: console/node_modules/.installed \
+		$(shell find console \( -name node_modules -o -name dist \) -prune -o -type f ! -name '*.go' ! -name '*.md' -print)
+	cd console && npm run build
+	@touch $@
+
+%/node_modules/.installed: %/package.json %/package-lock.json
+	cd $* && npm ci --no-audit --no-fund
+	@mkdir -p $(@D) && touch $@
+
+# A prerequisite that is missing leaves tests out, which the last lines say; TAGGIE_TEST_REQUIRE=race,redis,cluster
+# makes it a failure, here and in the tests themselves.
+test: engines ## Run all tests of all modules; the last lines say what was left out
+	@race= left= failed=; \
+	lack() { \
+		case ",$$TAGGIE_TEST_REQUIRE," in \
+			*",$$1,"*) echo "make test: $$1 is required by TAGGIE_TEST_REQUIRE, but $$2 is missing" >&2; exit 1;; \
+		esac; \
+		left="$$left  $$1: $$3 ($$2 is missing)\n"; \
+	}; \
+	if echo '#include <stdlib.h>' | $$(go env CC) -E - >/dev/null 2>&1; then race=-race; export CGO_ENABLED=1; \
+	else lack race 'a C compiler' 'the race detector'; fi; \
+	command -v redis-server >/dev/null || { \
+		lack redis redis-server 'the suites on a real Redis'; lack cluster redis-server 'the suites on a Redis Cluster'; }; \
+	for module in $(MODULES); do \
+		(set -x; cd $$module && go test $$race $(TESTFLAGS) ./...) || failed="$$failed $$module"; \
+	done; \
+	echo; \
+	if [ -n "$$left" ]; then printf "Left out:\n$$left"; else echo 'Nothing was left out: race detector, Redis, Redis Cluster.'; fi; \
+	if [ -n "$$failed" ]; then echo "FAILED in:$$failed"; exit 1; fi
+
+check: check-generated check-go check-console ## Format, vet, linters, tidy modules, current generated code, the tests of the pages
+
+check-go:
+	@unformatted=$$(find . -name node_modules -prune -o -name '*.go' -exec gofmt -l {} +); \
+	if [ -n "$$unformatted" ]; then echo "not formatted (run gofmt -w):"; echo "$$unformatted"; exit 1; fi
+	@$(call each-module,go mod tidy -diff)
+	@$(call each-module,go vet ./...)
+	@$(call each-module,go run $(STATICCHECK) ./...)
+	@$(call each-module,go run $(GOLANGCI) run ./...)
+
+# Generates into place and compares with what was there, so that it also works on a tree with changes in it.
+check-generated:
+	@before=$$(find graph -type f -exec cksum {} + | sort); \
+	(set -x; go tool gqlgen generate); \
+	after=$$(find graph -type f -exec cksum {} + | sort); \
+	if [ "$$before" != "$$after" ]; then echo 'graph/ was not current; it is now: look at the change and commit it'; exit 1; fi
+
+check-console: console
+	cd console && npm run lint --if-present && npm test --if-present
+
+e2e: engines build e2e/node_modules/.installed ## Drive the pages in a headless Chromium
+	cd e2e && npm test
+
+bench: engines build ## Compare with a hand-written handler, in one run
+	cd bench && go run .

@@ -1,0 +1,184 @@
+// Package console serves the page at /: GraphiQL, built from the npm sources beside this file.
+//
+// It knows files, their types, how long a browser may keep them, and what the page may do. It must not know the API, who
+// is signed in, or any rule of Taggie: the page asks the server over HTTP like every other client. Start reading at [Handler];
+// the page itself starts in src/main.jsx.
+package console
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// dist holds only the placeholder .keep until `make console` has built the page; embedding nothing would not compile.
+//
+//go:embed all:dist
+var dist embed.FS
+
+//go:embed unbuilt.html unbuilt.css
+var unbuilt embed.FS
+
+// policy is the Content-Security-Policy of every answer. Nothing is loaded from, or sent to, another origin. Scripts and workers
+// are files of ours. Styles may be inline, because the Monaco editor writes its theme into <style> elements, and the style
+// sheets of GraphiQL and Monaco carry fonts and small pictures as data.
+const policy = "default-src 'none'; script-src 'self'; worker-src 'self'; connect-src 'self'; style-src 'self' 'unsafe-inline'; " +
+	"font-src 'self' data:; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// Built reports whether the page was built before the program was.
+func Built() bool {
+	_, err := fs.Stat(dist, "dist/index.html")
+	return err == nil
+}
+
+// Handler serves the page at / and its files below it, answers GET and HEAD, and knows no other path. Without a built page, / says
+// how to get one.
+func Handler() http.Handler {
+	files, err := fs.Sub(dist, "dist")
+	if err == nil {
+		_, err = fs.Stat(files, "index.html")
+	}
+	if err != nil {
+		return newHandler(unbuilt, "unbuilt.html")
+	}
+	return newHandler(files, "index.html")
+}
+
+// newHandler serves all files of a file system that cannot change, with the named one at /.
+func newHandler(files fs.FS, index string) http.Handler {
+	pages := make(map[string]page)
+	walk := func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || strings.HasPrefix(entry.Name(), ".") {
+			return err
+		}
+		body, err := fs.ReadFile(files, name)
+		if err != nil {
+			return err
+		}
+		if name == index {
+			pages["/"] = newPage(name, body)
+			return nil
+		}
+		pages["/"+strings.TrimSuffix(name, ".gz")] = newPage(name, body)
+		return nil
+	}
+	if err := fs.WalkDir(files, ".", walk); err != nil {
+		// Embedded files are memory: this is a broken build, not a state of the machine.
+		panic(fmt.Sprintf("console: read the embedded files: %v", err))
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		p, found := pages[r.URL.Path]
+		switch {
+		case !found:
+			http.Error(w, "There is no such page. GraphiQL is at /, the API at /graphql.", http.StatusNotFound)
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			h.Set("Allow", "GET, HEAD")
+			http.Error(w, "This page answers GET and HEAD only. The API is at /graphql.", http.StatusMethodNotAllowed)
+		default:
+			p.serve(w, r)
+		}
+	})
+}
+
+// page is one file as it is answered.
+type page struct {
+	body         []byte
+	gzipped      bool // body is compressed; clients that do not take it so get it inflated
+	contentType  string
+	cacheControl string
+	etag         string
+}
+
+func newPage(name string, body []byte) page {
+	name, gzipped := strings.CutSuffix(name, ".gz")
+	p := page{body: body, gzipped: gzipped, contentType: contentType(path.Ext(name))}
+	if strings.HasPrefix(name, "assets/") {
+		// The build puts a hash of the content into the name: what is kept need never be asked for again.
+		p.cacheControl = "public, max-age=31536000, immutable"
+		return p
+	}
+	sum := sha256.Sum256(body)
+	p.cacheControl, p.etag = "no-cache", `"`+hex.EncodeToString(sum[:12])+`"`
+	return p
+}
+
+func (p page) serve(w http.ResponseWriter, r *http.Request) {
+	body := p.body
+	h := w.Header()
+	if p.gzipped {
+		h.Set("Vary", "Accept-Encoding")
+		if acceptsGzip(r) {
+			h.Set("Content-Encoding", "gzip")
+		} else {
+			var err error
+			if body, err = inflate(body); err != nil {
+				http.Error(w, "This file is broken.", http.StatusInternalServerError)
+				return
+			}
+		}
+	}
+	h.Set("Content-Type", p.contentType)
+	h.Set("Cache-Control", p.cacheControl)
+	if p.etag != "" {
+		h.Set("ETag", p.etag)
+	}
+	// ServeContent knows HEAD, ranges and If-None-Match; embedded files have no time.
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+}
+
+func acceptsGzip(r *http.Request) bool {
+	for coding := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
+		name, quality, _ := strings.Cut(coding, ";")
+		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
+			q, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(quality), "q="), 64)
+			return err != nil || q > 0
+		}
+	}
+	return false
+}
+
+func inflate(body []byte) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
+}
+
+// contentType has a list of its own: package mime asks files of the machine, which differ.
+func contentType(ext string) string {
+	switch ext {
+	case ".html":
+		return "text/html; charset=utf-8"
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	case ".ttf":
+		return "font/ttf"
+	case ".woff2":
+		return "font/woff2"
+	case ".json":
+		return "application/json"
+	default:
+		return "application/octet-stream"
+	}
+}

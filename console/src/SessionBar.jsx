@@ -1,0 +1,115 @@
+import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { describeToken, readToken } from './session.js';
+
+/** The slim bar above GraphiQL: who is signed in, an own token, and whether answers show their cost. */
+export function SessionBar({ session }) {
+  const state = useSyncExternalStore(session.subscribe, session.get);
+  const [editing, setEditing] = useState(false);
+  const opener = useRef(null);
+
+  function close() {
+    setEditing(false);
+    opener.current?.focus();
+  }
+
+  return (
+    <header className="bar" aria-label="Session">
+      <div className="bar-row">
+        <h1 className="bar-brand">
+          <img src="./favicon.svg" alt="" width="20" height="20" />
+          Taggie
+        </h1>
+        <p className="bar-who" role="status">
+          <Who state={state} />
+        </p>
+        <div className="bar-actions">
+          {state.mode !== 'demo' && state.demo && (
+            <button type="button" onClick={session.useDemo}>
+              Use demo user
+            </button>
+          )}
+          {(state.mode === 'own' || (state.mode === 'demo' && state.demo)) && (
+            <button type="button" onClick={session.signOut}>
+              Sign out
+            </button>
+          )}
+          <button ref={opener} type="button" aria-expanded={editing} aria-controls="own-token" onClick={() => setEditing(!editing)}>
+            Use own token
+          </button>
+          <label className="bar-check" title="Asks for the DynamoDB calls, keys and capacity units of each answer">
+            <input type="checkbox" checked={state.cost} onChange={(event) => session.setCost(event.target.checked)} />
+            Show cost
+          </label>
+        </div>
+      </div>
+      {editing && (
+        <TokenForm
+          onUse={(token) => {
+            session.useToken(token);
+            close();
+          }}
+          onCancel={close}
+        />
+      )}
+    </header>
+  );
+}
+
+function Who({ state }) {
+  if (state.mode === 'own') {
+    const { name, expired } = describeToken(state.token);
+    return (
+      <>
+        Signed in as <strong>{name || 'somebody'}</strong> (own token{expired && ', expired'})
+      </>
+    );
+  }
+  if (state.mode === 'demo' && state.demo) {
+    return (
+      <>
+        Signed in as <strong>{state.demo.user?.name || state.demo.user?.email || 'a demo user'}</strong> (demo)
+      </>
+    );
+  }
+  if (!state.loaded) return 'Signing in…';
+  return state.problem || 'Not signed in';
+}
+
+function TokenForm({ onUse, onCancel }) {
+  const [text, setText] = useState('');
+  const [problem, setProblem] = useState('');
+  const input = useRef(null);
+  useEffect(() => input.current.focus(), []);
+
+  function submit(event) {
+    event.preventDefault();
+    const { token, problem } = readToken(text);
+    if (token) return onUse(token);
+    setProblem(problem);
+    input.current.focus();
+  }
+
+  return (
+    <form id="own-token" className="bar-form" onSubmit={submit} onKeyDown={(event) => event.key === 'Escape' && onCancel()}>
+      <label htmlFor="own-token-text">JSON Web Token</label>
+      <input
+        ref={input}
+        id="own-token-text"
+        type="password"
+        autoComplete="off"
+        spellCheck="false"
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        aria-invalid={problem !== ''}
+        aria-describedby="own-token-note"
+      />
+      <button type="submit">Use</button>
+      <button type="button" onClick={onCancel}>
+        Cancel
+      </button>
+      <p id="own-token-note" className={problem ? 'bar-problem' : 'bar-note'} role={problem ? 'alert' : undefined}>
+        {problem || 'Kept in this browser tab until you close it.'}
+      </p>
+    </form>
+  );
+}

@@ -1,0 +1,36 @@
+import 'graphiql/setup-workers/vite'; // must come first: Monaco looks for its workers when it loads
+import { GraphiQL } from 'graphiql';
+import { createRoot } from 'react-dom/client';
+import 'graphiql/style.css';
+import './style.css';
+import { createFetcher } from './fetcher.js';
+import { exampleTabs, firstQuery } from './queries.js';
+import { createSession } from './session.js';
+import { FollowSystemTheme } from './FollowSystemTheme.jsx';
+import { SessionBar } from './SessionBar.jsx';
+
+const session = createSession();
+session.start();
+const fetcher = createFetcher(session);
+
+createRoot(document.getElementById('root')).render(
+  <>
+    <SessionBar session={session} />
+    <main className="console">
+      <GraphiQL
+        fetcher={fetcher}
+        defaultQuery={firstQuery}
+        defaultTabs={exampleTabs}
+        isHeadersEditorEnabled
+        // A pasted Authorization header must not outlive the browser tab.
+        shouldPersistHeaders={false}
+        showPersistHeadersSettings={false}
+      >
+        <GraphiQL.Logo>
+          <span />
+        </GraphiQL.Logo>
+        <FollowSystemTheme />
+      </GraphiQL>
+    </main>
+  </>,
+);

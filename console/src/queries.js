@@ -1,0 +1,122 @@
+// The tabs that a visitor finds on the first visit. Each operation has a name: GraphiQL shows it as the tab's title.
+// The first one is also the first query of the README. `npm test` checks them all against schema.graphqls.
+
+export const firstQuery = `# Ctrl+Enter runs the query.
+query FirstNotes {
+  viewer {
+    id
+    name
+    notes(first: 5) {
+      nodes {
+        title
+        deadline
+        tags {
+          value
+        }
+      }
+    }
+  }
+}
+`;
+
+const dueSoon = `# Notes that are due in a range.
+# The next page: set "after" to endCursor.
+query DueBetween($due: DueRange!, $after: Cursor) {
+  viewer {
+    notes(due: $due, first: 10, after: $after) {
+      nodes {
+        title
+        deadline
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+  }
+}
+`;
+
+const shared = `# What others have shared with you.
+# Owners, tags and readers come in batches:
+# see "extensions" at the answer's end.
+query SharedWithMe {
+  viewer {
+    sharedNotes(first: 100) {
+      edges {
+        permission
+        node {
+          title
+          owner {
+            name
+          }
+          tags {
+            value
+          }
+          accessList(first: 5) {
+            nodes {
+              name
+            }
+          }
+        }
+      }
+      pageInfo {
+        hasNextPage
+      }
+    }
+  }
+}
+`;
+
+const byTag = `# Your tags, and notes that carry each.
+query NotesByTag {
+  viewer {
+    tags(first: 10) {
+      nodes {
+        value
+        notes(first: 3) {
+          nodes {
+            title
+          }
+        }
+      }
+    }
+  }
+}
+`;
+
+const create = `# Run it twice: the idempotency key makes
+# the second run return the same note.
+mutation CreateNote($input: CreateNoteInput!) {
+  createNote(input: $input) {
+    note {
+      id
+      title
+      deadline
+      version
+      tags {
+        value
+      }
+    }
+  }
+}
+`;
+
+const json = (value) => JSON.stringify(value, null, 2);
+
+/** @type {{query: string, variables?: string}[]} */
+export const exampleTabs = [
+  { query: firstQuery },
+  {
+    query: dueSoon,
+    variables: json({ due: { after: '2026-01-01T00:00:00Z', before: '2028-01-01T00:00:00Z' }, after: null }),
+  },
+  { query: shared },
+  { query: byTag },
+  {
+    query: create,
+    variables: json({
+      input: { title: 'My first note', content: 'Written in GraphiQL', tags: ['hello'], idempotencyKey: 'my-first-note' },
+    }),
+  },
+];

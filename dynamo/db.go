@@ -1,0 +1,86 @@
+// Package dynamo keeps the domain's things in the tables of the source
+// documents.
+//
+// It knows keys, rows, access patterns and the limits of DynamoDB. It must not
+// know GraphQL, Redis or S3, nor decide who may do what. Reads go through one
+// narrow seam (get, batchGet, query) that hands raw items to a decoder per row
+// type; writes through one transaction helper. Start reading at [DB]; then at
+// the store you came for ([Users], [Notes]), whose methods say what they cost.
+package dynamo
+
+import (
+	"context"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/taggie/taggie/internal/fault"
+)
+
+// The limits of DynamoDB that shape this room; see "Service, account, and table quotas" in its developer guide.
+const (
+	maxBatchGet   = 100     // keys in one BatchGetItem
+	maxBatchWrite = 25      // writes in one BatchWriteItem
+	maxActions    = 100     // actions in one TransactWriteItems
+	maxItem       = 400_000 // bytes of one item: 400 KB, a little less here than 400 × 1024
+)
+
+// readWithin bounds one batch or query when its context has no deadline.
+const readWithin = 10 * time.Second
+
+// DB is a DynamoDB client together with the names of the tables and the bounds of its use.
+type DB struct {
+	client      *dynamodb.Client
+	prefix      string
+	concurrency int
+	now         func() time.Time
+}
+
+// Options sets up a [DB].
+type Options struct {
+	Client      *dynamodb.Client
+	TablePrefix string
+	Concurrency int              // calls that one batch or one group of queries has under way at most; 16 when 0
+	Now         func() time.Time // time.Now when nil
+}
+
+// New returns a DB.
+func New(o Options) *DB {
+	db := &DB{client: o.Client, prefix: o.TablePrefix, concurrency: o.Concurrency, now: o.Now}
+	if db.concurrency == 0 {
+		db.concurrency = 16
+	}
+	if db.now == nil {
+		db.now = time.Now
+	}
+	return db
+}
+
+// Key is the primary key of a row in a table with PK and SK.
+type rowKey struct{ PK, SK string }
+
+func (k rowKey) attributes() map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{"PK": str(k.PK), "SK": str(k.SK)}
+}
+
+func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+// table returns the full name of a table.
+func (db *DB) table(name string) *string { return aws.String(db.prefix + name) }
+
+// unavailable wraps what the SDK returned after its retries: the store did not answer, or nobody waits any more.
+func unavailable(err error, format string, args ...any) error {
+	return fault.Wrap(fault.Unavailable, err, format, args...)
+}
+
+// within returns a context that ends when half of what is left of ctx is over, so that one slow step leaves time for
+// the steps that follow it and for the answer.
+func within(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithTimeout(ctx, readWithin)
+	}
+	return context.WithTimeout(ctx, time.Until(deadline)/2)
+}

@@ -1,0 +1,93 @@
+package dynamo
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/internal/idempotency"
+)
+
+func number(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
+func idempotencyKey(k idempotency.Key) rowKey {
+	return rowKey{keys.IdempotencyPK(k.Viewer), keys.IdempotencySK(k.Key)}
+}
+
+// FindIdempotencyKey returns *idempotency.Replayed when the key was used for the same input within 24 hours,
+// [idempotency.ErrMismatch] when for another, and nil otherwise. TTL deletes rows late, hence the check of the time.
+//
+// Index: primary. Key: PK = IDEM#<viewer> AND SK = <key>. Cost: 1 GetItem.
+func (db *DB) FindIdempotencyKey(ctx context.Context, k idempotency.Key) error {
+	var hash []byte
+	var expires int
+	var result []string
+	found, err := db.get(ctx, notesTable, idempotencyKey(k), func(item []byte) error {
+		return attributes(item, func(name []byte, v value) (err error) {
+			switch string(name) {
+			case "hash":
+				hash, err = v.binary()
+			case "expires_at":
+				expires, err = v.int()
+			case "result":
+				err = v.list(func(s string) error {
+					result = append(result, s)
+					return nil
+				})
+			default:
+				err = v.skip()
+			}
+			return err
+		})
+	})
+	switch {
+	case err != nil:
+		return err
+	case !found || int64(expires) <= db.now().Unix():
+		return nil
+	}
+	return replayed(k, hash, result)
+}
+
+func replayed(k idempotency.Key, hash []byte, result []string) error {
+	if !bytes.Equal(hash, k.Hash) {
+		return idempotency.ErrMismatch
+	}
+	return &idempotency.Replayed{Result: result}
+}
+
+// remember is the action that records the key with the effect, and fails when it was used before.
+func (db *DB) remember(k idempotency.Key) action {
+	result := make([]types.AttributeValue, len(k.Result))
+	for i, id := range k.Result {
+		result[i] = str(id)
+	}
+	row := idempotencyKey(k).attributes()
+	row["hash"] = &types.AttributeValueMemberB{Value: k.Hash}
+	row["result"] = &types.AttributeValueMemberL{Value: result}
+	row["expires_at"] = number(k.ExpiresAt.Unix())
+	return action{
+		table: notesTable, item: row,
+		condition: "attribute_not_exists(PK) OR expires_at <= :now",
+		values:    attrs{":now": number(db.now().Unix())},
+		failed: func(row attrs) error {
+			hash, _ := row["hash"].(*types.AttributeValueMemberB)
+			list, _ := row["result"].(*types.AttributeValueMemberL)
+			if hash == nil || list == nil {
+				return idempotency.ErrMismatch
+			}
+			var result []string
+			for _, id := range list.Value {
+				if id, ok := id.(*types.AttributeValueMemberS); ok {
+					result = append(result, id.Value)
+				}
+			}
+			return replayed(k, hash.Value, result)
+		},
+	}
+}

@@ -1,0 +1,180 @@
+// Package keys spells the keys of the tables.
+//
+// It knows the formats of the source documents, byte for byte, and how parts
+// that users choose are escaped. It must not know rows, clients or rules. Start
+// reading at [UserPK].
+package keys
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// escape keeps the separators of keys out of the parts that users choose. "%" is escaped so that it stays reversible.
+var escape = strings.NewReplacer("%", "%25", "#", "%23", ":", "%3A", "\x00", "%00").Replace
+
+var unescape = strings.NewReplacer("%25", "%", "%23", "#", "%3A", ":", "%00", "\x00").Replace
+
+// The sort keys without parts.
+const (
+	ProfileSK      = "PROFILE"
+	UniqueEmailsSK = "UNIQUE_EMAILS"
+	LocatorSK      = "LOCATOR"
+	SubjectSK      = "USER"
+)
+
+// UserPK is USER#<user_id>: profile, notes, tag rows, shares to the user, tombstones.
+func UserPK(user string) string { return "USER#" + escape(user) }
+
+// EmailPK is EMAIL#<email>: the lock that keeps a folded address unique, and GSI1PK of the profile.
+func EmailPK(folded string) string { return "EMAIL#" + escape(folded) }
+
+// SubjectPK is SUBJECT#<issuer>#<subject>: which user signed up with an identity.
+func SubjectPK(issuer, subject string) string {
+	return "SUBJECT#" + escape(issuer) + "#" + escape(subject)
+}
+
+// IdempotencyPK is IDEM#<viewer>; the sort key is the client's key.
+func IdempotencyPK(viewer string) string { return "IDEM#" + escape(viewer) }
+
+// IdempotencySK is the client's key.
+func IdempotencySK(key string) string { return escape(key) }
+
+// deadlineForm is UTC and fixed width, so that instants sort as strings.
+const deadlineForm = "2006-01-02T15:04:05.000Z"
+
+// noDeadline sorts behind every instant.
+const noDeadline = "~"
+
+// Instant spells a point in time, to the millisecond, so that it sorts.
+func Instant(t time.Time) string { return t.UTC().Format(deadlineForm) }
+
+// ParseInstant reads what [Instant] wrote; the zero time for "".
+func ParseInstant(s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	return time.Parse(deadlineForm, s)
+}
+
+func deadline(t time.Time) string {
+	if t.IsZero() {
+		return noDeadline
+	}
+	return Instant(t)
+}
+
+// after is the smallest string that sorts behind "#" and everything that follows one.
+const after = "$"
+
+// NoteSK is NOTE#<deadline>#<id>. A note without a deadline sorts last.
+func NoteSK(due time.Time, note string) string { return "NOTE#" + deadline(due) + "#" + escape(note) }
+
+// NoteRange returns the sort keys between which all notes lie that are due strictly after and strictly before the given
+// instants; a zero instant is an open end. Only a range open at both ends holds notes without a deadline. Both ends are
+// closed, so that no row of another kind is in it.
+func NoteRange(afterDue, beforeDue time.Time) (low, high string) {
+	low, high = "NOTE#", "NOTE#"+noDeadline
+	if afterDue.IsZero() && beforeDue.IsZero() {
+		return low, high + after
+	}
+	if !afterDue.IsZero() {
+		low = "NOTE#" + Instant(afterDue) + after
+	}
+	if !beforeDue.IsZero() {
+		high = "NOTE#" + Instant(beforeDue)
+	}
+	return low, high
+}
+
+// TagSK is TAG#<tag>#NOTE#<id>; tag is the folded form.
+func TagSK(tag, note string) string { return "TAG#" + escape(tag) + "#NOTE#" + escape(note) }
+
+// TagNotesPrefix begins the sort keys of all notes with exactly this tag.
+func TagNotesPrefix(tag string) string { return "TAG#" + escape(tag) + "#NOTE#" }
+
+// TagPrefix begins the sort keys of all tags whose folded form begins with prefix.
+func TagPrefix(prefix string) string { return "TAG#" + escape(prefix) }
+
+// TagRange returns the sort keys just before and just behind all rows of one tag.
+func TagRange(tag string) (low, high string) {
+	return "TAG#" + escape(tag) + "#", "TAG#" + escape(tag) + after
+}
+
+// SharedSK is SHARED#<note_id>, in the partition of the user with whom the note is shared.
+func SharedSK(note string) string { return "SHARED#" + escape(note) }
+
+// SharedPrefix begins the sort keys of everything that is shared with a user.
+const SharedPrefix = "SHARED#"
+
+// TombstoneSK is TOMBSTONE#<note_id>, in the partition of the owner.
+func TombstoneSK(note string) string { return "TOMBSTONE#" + escape(note) }
+
+// NotePK is NOTE#<note_id>: the locator, and GSI2PK of a note and its shares.
+func NotePK(note string) string { return "NOTE#" + escape(note) }
+
+// NoteOfUserSK is USER#<user_id>: GSI2SK of the note itself, and GSI1SK of a profile.
+func NoteOfUserSK(user string) string { return "USER#" + escape(user) }
+
+// NoteSharedSK is SHARED#<user_id>: GSI2SK of a share.
+func NoteSharedSK(user string) string { return "SHARED#" + escape(user) }
+
+// OwnerPK is OWNER#<user_id>: GSI1PK of all shares of an owner's notes.
+func OwnerPK(owner string) string { return "OWNER#" + escape(owner) }
+
+// OwnerShareSK is NOTE#<note_id>#SHARED#<user_id>: GSI1SK of a share.
+func OwnerShareSK(note, user string) string {
+	return "NOTE#" + escape(note) + "#SHARED#" + escape(user)
+}
+
+// OwnerShareRange returns the GSI1 sort keys between which all shares of the notes first to last lie.
+func OwnerShareRange(first, last string) (low, high string) {
+	return "NOTE#" + escape(first) + "#", "NOTE#" + escape(last) + after
+}
+
+// NoteHistoryPK is NOTE_HISTORY#<note_id>.
+func NoteHistoryPK(note string) string { return "NOTE_HISTORY#" + escape(note) }
+
+// VersionSK is VER#<version>, padded so that versions sort as numbers.
+func VersionSK(version int) string { return fmt.Sprintf("VER#%010d", version) }
+
+// VersionPrefix begins the sort keys of all versions.
+const VersionPrefix = "VER#"
+
+// ChangedSK is <instant>#<note_id>: LSI1SK of a note or tombstone, by which an owner's changes are ordered.
+func ChangedSK(at time.Time, note string) string { return Instant(at) + "#" + escape(note) }
+
+// ChangedRange returns the LSI1 sort keys between which all changes at or after since lie.
+func ChangedRange(since time.Time) (low, high string) {
+	if since.IsZero() {
+		return "0", ":" // every instant begins with a digit
+	}
+	return Instant(since), ":"
+}
+
+// CleanupPK is CLEANUP#<day>: what is to be cleaned up on that day (UTC).
+func CleanupPK(day time.Time) string { return "CLEANUP#" + day.UTC().Format(time.DateOnly) }
+
+// CleanupSK is NOTE#<note_id>.
+func CleanupSK(note string) string { return "NOTE#" + escape(note) }
+
+// Last returns the part of a key behind its last "#", unescaped.
+func Last(key string) string { return unescape(key[strings.LastIndexByte(key, '#')+1:]) }
+
+// Part returns the n-th part of a key, unescaped; "" when there are fewer.
+func Part(key string, n int) string {
+	for range n {
+		_, rest, found := strings.Cut(key, "#")
+		if !found {
+			return ""
+		}
+		key = rest
+	}
+	part, _, _ := strings.Cut(key, "#")
+	return unescape(part)
+}
+
+// VersionOf returns the number in a sort key that [VersionSK] made.
+func VersionOf(sk string) (int, error) { return strconv.Atoi(strings.TrimPrefix(sk, VersionPrefix)) }

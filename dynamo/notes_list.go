@@ -1,0 +1,270 @@
+package dynamo
+
+import (
+	"context"
+	"time"
+
+	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/note"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/tag"
+)
+
+// ListNotes lists an owner's notes by deadline, those without one last.
+//
+// Index: primary. Key: PK = USER#<owner> AND SK BETWEEN NOTE#<after>$ AND NOTE#<before>, closed at both ends so that
+// profile, tags, shares and tombstones are not in it. Cost: 1 Query.
+func (db Notes) ListNotes(ctx context.Context, owner note.UserID, due note.Due, w page.Window) (page.Slice[note.Note], error) {
+	low, high := keys.NoteRange(due.After, due.Before)
+	return listing[note.Note]{
+		span: span{table: notesTable, index: primary, pk: keys.UserPK(string(owner)), low: low, high: high},
+		decode: func(item []byte, n *note.Note) error {
+			n.Permission = note.Owner
+			return decodeNote(item, n, nil)
+		},
+		position: func(n note.Note) string { return noteKey(n).SK },
+	}.read(ctx, db.DB, w)
+}
+
+// tagged is a row that says that a note carries a tag.
+type tagged struct {
+	key  string // of the tag
+	tag  string // as typed
+	note note.ID
+}
+
+func decodeTagged(item []byte, t *tagged) error {
+	return attributes(item, func(name []byte, v value) (err error) {
+		var s string
+		switch string(name) {
+		case "SK":
+			s, err = v.str()
+			t.key = keys.Part(s, 1)
+		case "tag":
+			t.tag, err = v.str()
+		case "note_id":
+			s, err = v.str()
+			t.note = note.ID(s)
+		default:
+			err = v.skip()
+		}
+		return err
+	})
+}
+
+// ListNotesByTag lists the notes of the author that carry the tag, by id. The tag's separator is part of the prefix, so
+// that "work" does not find "workout". Notes that lose the tag at this moment are left out, and the page stays full.
+//
+// Index: primary. Key: PK = USER#<author> AND begins_with(SK, TAG#<tag>#NOTE#); then the notes as in NotesByID.
+// Cost: 1 Query and 2 × ⌈n/100⌉ BatchGetItem.
+func (db Notes) ListNotesByTag(ctx context.Context, id tag.ID, w page.Window) (page.Slice[note.Found], error) {
+	low, high := prefixed(keys.TagNotesPrefix(id.Key))
+	l := listing[tagged]{
+		span:    span{table: notesTable, index: primary, pk: keys.UserPK(string(id.Author)), low: low, high: high},
+		decode:  decodeTagged,
+		sortKey: func(p string) string { return keys.TagSK(id.Key, p) },
+	}
+	return filtered(ctx, db.DB, l, w, func(ctx context.Context, rows []tagged) ([]note.Found, error) {
+		found := make([]located, len(rows))
+		for i, row := range rows {
+			found[i] = located{reader: id.Author, note: note.Note{ID: row.note}}
+		}
+		db.locate(ctx, found)
+		var kept []note.Found
+		for i := range found {
+			f := found[i].found(rows[i].note)
+			if f.Err == nil && !carries(f.Note, id.Key) || fault.Is(f.Err, fault.NotFound) {
+				continue
+			}
+			kept = append(kept, f)
+		}
+		return kept, nil
+	}, func(f note.Found) string { return string(f.ID) })
+}
+
+func (l *located) found(id note.ID) note.Found { return note.Found{ID: id, Note: l.note, Err: l.err} }
+
+func carries(n note.Note, key string) bool {
+	for _, t := range n.Tags {
+		if t.Key == key {
+			return true
+		}
+	}
+	return false
+}
+
+// tagRows is how many rows one Query of ListTags reads: a tag that is on more notes is left behind by a jump.
+const tagRows = 200
+
+// ListTags lists the distinct tags of an owner's notes. Behind each run of rows it jumps to the next tag instead of
+// reading every row of a tag that is on many notes.
+//
+// Index: primary. Key: PK = USER#<owner> AND SK BETWEEN TAG#<prefix> AND its end. Cost: 1 Query per 200 rows, at most one
+// per tag on the page and one more.
+func (db Notes) ListTags(ctx context.Context, owner note.UserID, prefix string, w page.Window) (page.Slice[tag.Tag], error) {
+	low, high := prefixed(keys.TagPrefix(prefix))
+	s := span{table: notesTable, index: primary, pk: keys.UserPK(string(owner)), low: low, high: high, backward: w.Backward, limit: tagRows}
+	if w.From != "" {
+		s.jump(w.From)
+	}
+	var tags []tag.Tag
+	for len(tags) <= w.Limit {
+		read := 0
+		next, err := db.query(ctx, s, func(item []byte) (bool, error) {
+			var row tagged
+			if err := decodeTagged(item, &row); err != nil {
+				return false, err
+			}
+			read++
+			if n := len(tags); n == 0 || tags[n-1].Key != row.key {
+				tags = append(tags, tag.Tag{Author: owner, Word: tag.Word{Value: row.tag, Key: row.key}})
+			}
+			return len(tags) <= w.Limit, nil
+		})
+		if err != nil {
+			return page.Slice[tag.Tag]{}, err
+		}
+		if next == nil || read == 0 || len(tags) > w.Limit {
+			break
+		}
+		s.jump(tags[len(tags)-1].Key)
+	}
+	slice := page.Fill(w, tags, func(t tag.Tag) string { return t.Key })
+	slice.Other = w.From != ""
+	if w.From == "" || !w.Probe {
+		return slice, nil
+	}
+	low, high = prefixed(keys.TagPrefix(prefix))
+	fromLow, fromHigh := keys.TagRange(w.From)
+	other := span{table: notesTable, index: primary, pk: s.pk, low: low, high: min(high, fromHigh), limit: 1}
+	if w.Backward {
+		other.low, other.high = max(low, fromLow), high
+	}
+	slice.Other = false
+	_, err := db.query(ctx, other, func([]byte) (bool, error) {
+		slice.Other = true
+		return false, nil
+	})
+	return slice, err
+}
+
+// jump moves the near end of the span behind (backward: before) all rows of the tag.
+func (s *span) jump(key string) {
+	low, high := keys.TagRange(key)
+	if s.backward {
+		s.high = low
+	} else {
+		s.low = high
+	}
+}
+
+// FindTag reads how a tag was typed on one of the notes that carry it.
+//
+// Index: primary. Key: PK = USER#<author> AND begins_with(SK, TAG#<tag>#NOTE#). Cost: 1 Query of one row.
+func (db Notes) FindTag(ctx context.Context, id tag.ID) (tag.Tag, error) {
+	low, high := prefixed(keys.TagNotesPrefix(id.Key))
+	s := span{table: notesTable, index: primary, pk: keys.UserPK(string(id.Author)), low: low, high: high, limit: 1}
+	var row tagged
+	_, err := db.query(ctx, s, func(item []byte) (bool, error) { return false, decodeTagged(item, &row) })
+	if err == nil && row.key == "" {
+		err = fault.New(fault.NotFound, "there is no such tag")
+	}
+	return tag.Tag{Author: id.Author, Word: tag.Word{Value: row.tag, Key: row.key}}, err
+}
+
+// ListVersions lists the versions of a note, the newest first.
+//
+// Index: primary. Key: PK = NOTE_HISTORY#<note_id> AND begins_with(SK, VER#), descending. Cost: 1 Query.
+func (db Notes) ListVersions(ctx context.Context, id note.ID, w page.Window) (page.Slice[note.Version], error) {
+	low, high := prefixed(keys.VersionPrefix)
+	return listing[note.Version]{
+		span:       span{table: notesTable, index: primary, pk: keys.NoteHistoryPK(string(id)), low: low, high: high},
+		descending: true,
+		decode:     decodeVersion,
+		position:   func(v note.Version) string { return keys.VersionSK(v.Number) },
+	}.read(ctx, db.DB, w)
+}
+
+// changed is a row of LSI1.
+type changed struct {
+	key rowKey
+	at  string // LSI1SK
+}
+
+func decodeChanged(item []byte, c *changed) error {
+	return attributes(item, func(name []byte, v value) (err error) {
+		switch string(name) {
+		case "PK":
+			c.key.PK, err = v.str()
+		case "SK":
+			c.key.SK, err = v.str()
+		case "LSI1SK":
+			c.at, err = v.str()
+		default:
+			err = v.skip()
+		}
+		return err
+	})
+}
+
+// changeAt is a change with its position.
+type changeAt struct {
+	note.Change
+	at string
+}
+
+// ListChanges lists notes and tombstones by the time of their last change. LSI1 is a local index because those can be
+// read consistently: a client that synchronises must not miss what an index shows later. A row that changes between the
+// two reads is left out; it comes again further back in the list.
+//
+// Index: LSI1, consistent. Key: PK = USER#<owner> AND LSI1SK BETWEEN <since> AND its end; then the rows by key.
+// Cost: 1 Query and ⌈n/100⌉ BatchGetItem.
+func (db Notes) ListChanges(ctx context.Context, owner note.UserID, since time.Time, w page.Window) (page.Slice[note.Change], error) {
+	low, high := keys.ChangedRange(since)
+	if w.From != "" {
+		low = w.From + "\x00" // positions are unique, so what follows one is what is greater
+	}
+	l := listing[changed]{
+		span:   span{table: notesTable, index: lsi1, pk: keys.UserPK(string(owner)), low: low, high: high},
+		decode: decodeChanged,
+	}
+	forward := w
+	forward.From = ""
+	slice, err := filtered(ctx, db.DB, l, forward, func(ctx context.Context, rows []changed) ([]changeAt, error) {
+		return db.readChanges(ctx, rows)
+	}, func(c changeAt) string { return c.at })
+	changes := page.Slice[note.Change]{Positions: slice.Positions, More: slice.More, Other: w.From != ""}
+	for _, c := range slice.Items {
+		changes.Items = append(changes.Items, c.Change)
+	}
+	return changes, err
+}
+
+func (db Notes) readChanges(ctx context.Context, rows []changed) ([]changeAt, error) {
+	notes := make([]note.Note, len(rows))
+	deleted := make([]note.Deleted, len(rows))
+	wants := make([]want, len(rows))
+	for i, row := range rows {
+		wants[i] = want{notesTable, row.key, func(item []byte) error { return decodeNote(item, &notes[i], &deleted[i]) }}
+	}
+	var kept []changeAt
+	for i, err := range db.batchGet(ctx, wants) {
+		c := changeAt{at: rows[i].at}
+		switch {
+		case err == errMissing: //nolint:errorlint // batchGet returns it bare
+			continue
+		case err != nil:
+			return nil, err // a page with a hole would be a change that the client never learns of
+		case deleted[i].DeletedAt.IsZero():
+			notes[i].Permission = note.Owner
+			c.Note = &notes[i]
+		case !db.now().Before(deleted[i].UndoUntil()):
+			continue
+		default:
+			c.Deleted = &deleted[i]
+		}
+		kept = append(kept, c)
+	}
+	return kept, nil
+}

@@ -1,0 +1,168 @@
+package dynamo
+
+import (
+	"context"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/note"
+)
+
+// Notes keeps notes, versions, tags on notes, shares and tombstones.
+type Notes struct{ *DB }
+
+// Store returns the parts of the domain's store, all of them Notes.
+func (db Notes) Store() note.Store {
+	return note.Store{Reader: db, Lists: db, Writer: db, Shares: db, Cleaner: db, Store: db}
+}
+
+// lookups bounds how often a note that moves while it is read is looked for: each time the locator is read again.
+const lookups = 3
+
+const noSuchNote = "there is no such note"
+
+// NotesByID reads notes through their locators. A note that is not where its locator said, because its deadline was
+// changed in between, is looked for again, and Unavailable if it moves faster than that. A reader who is not the owner is
+// looked up in the share rows, in the same batch as the notes.
+//
+// Index: primary. Key: NOTE#<id>/LOCATOR; then USER#<owner>/NOTE#<deadline>#<id> and USER#<reader>/SHARED#<id>.
+// Cost: ⌈n/100⌉ BatchGetItem for the locators and ⌈n/100⌉ for the notes, ⌈2n/100⌉ with share rows.
+func (db Notes) NotesByID(ctx context.Context, reader note.UserID, ids []note.ID) ([]note.Note, []error) {
+	found := make([]located, len(ids))
+	for i, id := range ids {
+		found[i] = located{reader: reader, note: note.Note{ID: id}}
+	}
+	db.locate(ctx, found)
+	notes, errs := make([]note.Note, len(ids)), make([]error, len(ids))
+	failed := false
+	for i := range found {
+		notes[i], errs[i] = found[i].note, found[i].err
+		failed = failed || errs[i] != nil
+	}
+	if !failed {
+		return notes, nil
+	}
+	return notes, errs
+}
+
+// located is a note on its way from id to row.
+type located struct {
+	reader note.UserID
+	note   note.Note // ID is set; Owner, Deadline and then the rest follow
+	shared note.Permission
+	known  bool // the reader's permission is known: no share row has to be read
+	err    error
+}
+
+// permission of the reader, once the note was read.
+func (l *located) permission() note.Permission {
+	if l.note.Owner == l.reader {
+		return note.Owner
+	}
+	return l.shared
+}
+
+// locate fills in the notes, in two batches when nothing moves.
+func (db Notes) locate(ctx context.Context, found []located) {
+	left := make([]*located, len(found))
+	for i := range found {
+		left[i] = &found[i]
+	}
+	for try := 0; len(left) > 0; try++ {
+		if try == lookups {
+			for _, l := range left {
+				l.err = fault.New(fault.Unavailable, "the note is being moved; ask again")
+			}
+			return
+		}
+		left = db.readNotes(ctx, db.readLocators(ctx, left))
+	}
+}
+
+// readLocators fills in owner and deadline, and returns the notes that have a locator.
+func (db Notes) readLocators(ctx context.Context, asked []*located) []*located {
+	wants := make([]want, len(asked))
+	for i, l := range asked {
+		l.note = note.Note{ID: l.note.ID}
+		wants[i] = want{notesTable, locatorKey(l.note.ID), func(item []byte) error { return decodeNote(item, &l.note, nil) }}
+	}
+	return keep(asked, db.batchGet(ctx, wants), func(l *located, err error) bool {
+		l.err = err
+		if err == errMissing { //nolint:errorlint // batchGet returns it bare
+			l.err = fault.New(fault.NotFound, noSuchNote)
+		}
+		return l.err == nil
+	})
+}
+
+// readNotes reads the rows to which the locators point, and the reader's shares. It returns those that have moved.
+func (db Notes) readNotes(ctx context.Context, asked []*located) []*located {
+	wants := make([]want, 0, 2*len(asked))
+	for _, l := range asked {
+		wants = append(wants, want{notesTable, noteKey(l.note), func(item []byte) error { return decodeNote(item, &l.note, nil) }})
+	}
+	var shares []*located
+	for _, l := range asked {
+		if l.note.Owner != l.reader && !l.known {
+			l.shared = note.None
+			shares = append(shares, l)
+			wants = append(wants, want{notesTable, shareKey(l.reader, l.note.ID), func(item []byte) error {
+				var s note.Share
+				err := decodeShare(item, &s)
+				l.shared = s.Permission
+				return err
+			}})
+		}
+	}
+	errs := db.batchGet(ctx, wants)
+	for i, l := range shares {
+		if err := errs[len(asked)+i]; err != nil && err != errMissing { //nolint:errorlint // batchGet returns it bare
+			l.err = err
+		}
+	}
+	return keep(asked, errs[:len(asked)], func(l *located, err error) bool {
+		if err == errMissing { //nolint:errorlint // batchGet returns it bare
+			return l.err == nil // look at the locator again: the note has moved or is gone
+		}
+		if err != nil {
+			l.err = err
+		}
+		l.note.Permission = l.permission()
+		return false
+	})
+}
+
+// keep returns the elements for which f returns true; f gets each element with its error.
+func keep(of []*located, errs []error, f func(*located, error) bool) []*located {
+	var kept []*located
+	for i, l := range of {
+		if f(l, errs[i]) {
+			kept = append(kept, l)
+		}
+	}
+	return kept
+}
+
+// VersionsByID reads versions.
+//
+// Index: primary. Key: PK = NOTE_HISTORY#<note_id> AND SK = VER#<version>. Cost: ⌈n/100⌉ BatchGetItem.
+func (db Notes) VersionsByID(ctx context.Context, ids []note.VersionID) ([]note.Version, []error) {
+	versions := make([]note.Version, len(ids))
+	wants := make([]want, len(ids))
+	for i, id := range ids {
+		wants[i] = want{notesTable, versionKey(id), func(item []byte) error { return decodeVersion(item, &versions[i]) }}
+	}
+	return versions, missing(db.batchGet(ctx, wants), "there is no such version")
+}
+
+// FindDeleted reads the tombstone of a note.
+//
+// Index: primary. Key: PK = USER#<owner> AND SK = TOMBSTONE#<note_id>. Cost: 1 GetItem.
+func (db Notes) FindDeleted(ctx context.Context, owner note.UserID, id note.ID) (note.Note, note.Deleted, error) {
+	var n note.Note
+	var d note.Deleted
+	found, err := db.get(ctx, notesTable, tombstoneKey(owner, id), func(item []byte) error { return decodeNote(item, &n, &d) })
+	if err == nil && (!found || !db.now().Before(d.UndoUntil())) {
+		err = fault.New(fault.NotFound, noSuchNote)
+	}
+	return n, d, err
+}

@@ -1,0 +1,198 @@
+package dynamo
+
+import (
+	"context"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/note"
+	"github.com/taggie/taggie/internal/page"
+)
+
+// PutShare puts the share of a user, whatever it was before.
+//
+// Index: primary. Key: USER#<user>/SHARED#<note_id>; on condition that NOTE#<id>/LOCATOR is the owner's and that
+// USER#<user>/PROFILE exists. Cost: 1 TransactWriteItems of 3 rows.
+func (db Notes) PutShare(ctx context.Context, s note.Share, once idempotency.Key) error {
+	return db.transact(ctx, []action{
+		{table: notesTable, item: shareRow(s)},
+		{table: notesTable, key: locatorKey(s.Note), condition: "user_id = :owner", values: attrs{":owner": str(string(s.Owner))},
+			failed: func(attrs) error { return fault.New(fault.NotFound, noSuchNote) }},
+		{table: notesTable, key: profileKey(s.User), condition: "attribute_exists(PK)",
+			failed: func(attrs) error { return &note.UnknownUser{} }},
+	}, once)
+}
+
+// DeleteShare removes the share of a user, if there is one.
+//
+// Index: primary. Key: USER#<user>/SHARED#<note_id>. Cost: 1 TransactWriteItems of 1 row.
+func (db Notes) DeleteShare(ctx context.Context, s note.Share, once idempotency.Key) error {
+	return db.transact(ctx, []action{{table: notesTable, key: shareKey(s.User, s.Note), remove: true}}, once)
+}
+
+// ListSharedNotes lists the notes that are shared with a user, by note id, with as many as there are. Shares of deleted
+// notes are left out and the page stays full. The rows in the user's own partition are the permission to read the notes.
+//
+// Index: primary. Key: PK = USER#<user> AND begins_with(SK, SHARED#); then the notes as in NotesByID.
+// Cost: 1 Query and 2 × ⌈n/100⌉ BatchGetItem.
+func (db Notes) ListSharedNotes(ctx context.Context, user note.UserID, w page.Window) (page.Slice[note.SharedNote], error) {
+	low, high := prefixed(keys.SharedPrefix)
+	l := listing[note.Share]{
+		span:    span{table: notesTable, index: primary, pk: keys.UserPK(string(user)), low: low, high: high},
+		decode:  decodeShare,
+		sortKey: keys.SharedSK,
+	}
+	return filtered(ctx, db.DB, l, w, func(ctx context.Context, shares []note.Share) ([]note.SharedNote, error) {
+		found := make([]located, len(shares))
+		for i, s := range shares {
+			found[i] = located{reader: user, note: note.Note{ID: s.Note}, shared: s.Permission, known: true}
+		}
+		db.locate(ctx, found)
+		var kept []note.SharedNote
+		for i := range found {
+			if f := found[i].found(shares[i].Note); !fault.Is(f.Err, fault.NotFound) {
+				kept = append(kept, note.SharedNote{Share: shares[i], Found: f})
+			}
+		}
+		return kept, nil
+	}, func(s note.SharedNote) string { return string(s.Share.Note) })
+}
+
+// ownerRows is how many shares of one owner are read at once for the access lists of many notes: above, a Query per note
+// reads less.
+const ownerRows = 2000
+
+// AccessLists reads the users of many notes. Two or more notes of one owner are read together through the owner's shares;
+// what 2,000 rows do not cover, and single notes, are read note by note, concurrently within the bound.
+//
+// Index: GSI1, eventually consistent. Key: GSI1PK = OWNER#<owner> AND GSI1SK BETWEEN NOTE#<first># AND NOTE#<last>$.
+// Index: GSI2, eventually consistent. Key: GSI2PK = NOTE#<note_id> AND begins_with(GSI2SK, SHARED#).
+// Cost: 1 Query per owner, and 1 per note that this does not cover.
+func (db Notes) AccessLists(ctx context.Context, requests []note.AccessRequest) ([]page.Slice[note.Share], []error) {
+	lists, errs := make([]page.Slice[note.Share], len(requests)), make([]error, len(requests))
+	byOwner := map[note.UserID][]int{}
+	for i, r := range requests {
+		byOwner[r.Owner] = append(byOwner[r.Owner], i)
+	}
+	// Owners and notes are two waves, so that the bound holds over all of them.
+	single := make([][]int, 0, len(byOwner))
+	owners := errgroup.Group{}
+	owners.SetLimit(db.concurrency)
+	for owner, indexes := range byOwner {
+		single = append(single, indexes)
+		if len(indexes) == 1 {
+			continue
+		}
+		slot := len(single) - 1
+		owners.Go(func() (err error) {
+			defer recovered(&err)
+			single[slot] = db.ownerAccess(ctx, owner, requests, indexes, lists)
+			return nil
+		})
+	}
+	err := owners.Wait()
+	notes := errgroup.Group{}
+	notes.SetLimit(db.concurrency)
+	for _, indexes := range single {
+		for _, i := range indexes {
+			notes.Go(func() (err error) {
+				defer recovered(&err)
+				lists[i], errs[i] = db.noteAccess(ctx, requests[i])
+				return nil
+			})
+		}
+	}
+	if err2 := notes.Wait(); err == nil {
+		err = err2
+	}
+	for i := range errs {
+		if err != nil {
+			errs[i] = err
+		}
+	}
+	return lists, missing(errs, noSuchNote)
+}
+
+// ownerAccess fills in the access lists that one read of the owner's shares covers and returns the requests left over.
+func (db Notes) ownerAccess(ctx context.Context, owner note.UserID, requests []note.AccessRequest, indexes []int, into []page.Slice[note.Share]) (left []int) {
+	ids := make([]string, len(indexes))
+	for n, i := range indexes {
+		ids[n] = string(requests[i].Note)
+	}
+	low, high := keys.OwnerShareRange(slices.Min(ids), slices.Max(ids))
+	s := span{table: notesTable, index: gsi1, pk: keys.OwnerPK(string(owner)), low: low, high: high, limit: ownerRows}
+	shares := map[note.ID][]note.Share{}
+	var last note.ID
+	next, err := db.query(ctx, s, func(item []byte) (bool, error) {
+		var share note.Share
+		err := decodeShare(item, &share)
+		shares[share.Note] = append(shares[share.Note], share)
+		last = share.Note
+		return true, err
+	})
+	if err != nil {
+		return indexes // each note gets its own chance, and its own error
+	}
+	for _, i := range indexes {
+		if next != nil && requests[i].Note >= last {
+			left = append(left, i)
+			continue
+		}
+		into[i] = window(shares[requests[i].Note], requests[i].Window)
+	}
+	return left
+}
+
+// window cuts a page out of the whole access list of a note, which is ordered by user id.
+func window(all []note.Share, w page.Window) page.Slice[note.Share] {
+	position := func(s note.Share) string { return string(s.User) }
+	at, found := slices.BinarySearchFunc(all, w.From, func(s note.Share, from string) int {
+		switch p := position(s); {
+		case p < from:
+			return -1
+		case p > from:
+			return 1
+		}
+		return 0
+	})
+	var other bool
+	switch {
+	case w.From == "":
+	case w.Backward:
+		other = at < len(all)
+		all = all[:at]
+	default:
+		if found {
+			at++
+		}
+		other = at > 0
+		all = all[at:]
+	}
+	rows := slices.Clone(all)
+	if w.Backward {
+		slices.Reverse(rows)
+	}
+	slice := page.Fill(w, rows[:min(len(rows), w.Limit+1)], position)
+	slice.Other = other
+	return slice
+}
+
+func (db Notes) noteAccess(ctx context.Context, r note.AccessRequest) (page.Slice[note.Share], error) {
+	low, high := prefixed(keys.SharedPrefix)
+	id := string(r.Note)
+	return listing[note.Share]{
+		span:     span{table: notesTable, index: gsi2, pk: keys.NotePK(id), low: low, high: high},
+		decode:   decodeShare,
+		position: func(s note.Share) string { return string(s.User) },
+		sortKey:  keys.NoteSharedSK,
+		start: func(user string) attrs {
+			start := shareKey(note.UserID(user), r.Note).attributes()
+			start["GSI2PK"], start["GSI2SK"] = str(keys.NotePK(id)), str(keys.NoteSharedSK(user))
+			return start
+		},
+	}.read(ctx, db.DB, r.Window)
+}

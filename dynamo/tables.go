@@ -1,0 +1,254 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+)
+
+// notesTable is the single table of users, notes, tags, shares and versions.
+const notesTable = "notes"
+
+// ttlAttribute holds the second, since 1970, after which a row may be removed.
+const ttlAttribute = "expires_at"
+
+// tables returns what `taggie tables apply` makes.
+func (db *DB) tables() []dynamodb.CreateTableInput {
+	attribute := func(name string) types.AttributeDefinition {
+		return types.AttributeDefinition{AttributeName: aws.String(name), AttributeType: types.ScalarAttributeTypeS}
+	}
+	schema := func(i index) []types.KeySchemaElement {
+		return []types.KeySchemaElement{
+			{AttributeName: aws.String(i.pk), KeyType: types.KeyTypeHash},
+			{AttributeName: aws.String(i.sk), KeyType: types.KeyTypeRange},
+		}
+	}
+	all := &types.Projection{ProjectionType: types.ProjectionTypeAll}
+	return []dynamodb.CreateTableInput{{
+		TableName:            db.table(notesTable),
+		BillingMode:          types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{attribute("PK"), attribute("SK"), attribute("GSI1PK"), attribute("GSI1SK"), attribute("GSI2PK"), attribute("GSI2SK"), attribute("LSI1SK")},
+		KeySchema:            schema(primary),
+		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{
+			{IndexName: aws.String(gsi1.name), KeySchema: schema(gsi1), Projection: all},
+			{IndexName: aws.String(gsi2.name), KeySchema: schema(gsi2), Projection: &types.Projection{
+				// Access lists need no more; a note's content would double its cost of writing.
+				ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: []string{"note_id", "user_id", "owner_id", "permission", "shared_at"},
+			}},
+		},
+		LocalSecondaryIndexes: []types.LocalSecondaryIndex{
+			{IndexName: aws.String(lsi1.name), KeySchema: schema(lsi1), Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly}},
+		},
+	}}
+}
+
+// TableNames returns the full names of all tables.
+func (db *DB) TableNames() []string {
+	var names []string
+	for _, t := range db.tables() {
+		names = append(names, *t.TableName)
+	}
+	return names
+}
+
+// Step is something that [DB.ApplyTables] did or [DB.CheckTables] found.
+type Step struct {
+	Table string
+	Text  string
+	OK    bool // false: something is missing or different
+}
+
+// ApplyTables creates missing tables with on-demand billing, switches on time to live and point-in-time recovery, and
+// reports each step. It changes no key of a table that exists: what differs is reported as not OK. It can be run again.
+func (db *DB) ApplyTables(ctx context.Context, report func(Step)) error {
+	for _, want := range db.tables() {
+		have, err := db.describe(ctx, want.TableName)
+		if err != nil {
+			return err
+		}
+		if have == nil {
+			if _, err := db.client.CreateTable(ctx, &want); err != nil {
+				if _, inUse := errors.AsType[*types.ResourceInUseException](err); !inUse { // another server was faster
+					return fmt.Errorf("create table %s: %w", *want.TableName, err)
+				}
+			}
+			waiter := dynamodb.NewTableExistsWaiter(db.client, func(o *dynamodb.TableExistsWaiterOptions) {
+				o.MinDelay, o.MaxDelay = 50*time.Millisecond, 2*time.Second
+			})
+			if err := waiter.Wait(ctx, &dynamodb.DescribeTableInput{TableName: want.TableName}, 5*time.Minute); err != nil {
+				return fmt.Errorf("wait for table %s: %w", *want.TableName, err)
+			}
+			report(Step{*want.TableName, "created", true})
+		} else {
+			db.compare(&want, have, report)
+		}
+		if err := db.timeToLive(ctx, want.TableName, true, report); err != nil {
+			return err
+		}
+		if err := db.recovery(ctx, want.TableName, true, report); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckTables reports whether each table is as [DB.ApplyTables] would make it, and changes nothing.
+func (db *DB) CheckTables(ctx context.Context, report func(Step)) error {
+	for _, want := range db.tables() {
+		have, err := db.describe(ctx, want.TableName)
+		if err != nil {
+			return err
+		}
+		if have == nil {
+			report(Step{*want.TableName, "does not exist; run `taggie tables apply`", false})
+			continue
+		}
+		db.compare(&want, have, report)
+		if err := db.timeToLive(ctx, want.TableName, false, report); err != nil {
+			return err
+		}
+		if err := db.recovery(ctx, want.TableName, false, report); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Ready returns nil when every table can be used.
+func (db *DB) Ready(ctx context.Context) error {
+	for _, name := range db.TableNames() {
+		have, err := db.describe(ctx, &name)
+		switch {
+		case err != nil:
+			return err
+		case have == nil:
+			return fmt.Errorf("table %s does not exist; run `taggie tables apply`", name)
+		case have.TableStatus != types.TableStatusActive && have.TableStatus != types.TableStatusUpdating:
+			return fmt.Errorf("table %s is %s", name, have.TableStatus)
+		}
+	}
+	return nil
+}
+
+func (db *DB) describe(ctx context.Context, name *string) (*types.TableDescription, error) {
+	out, err := db.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: name})
+	if _, missing := errors.AsType[*types.ResourceNotFoundException](err); missing {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("describe table %s: %w", *name, err)
+	}
+	return out.Table, nil
+}
+
+// compare reports what of the keys and indexes differs.
+func (db *DB) compare(want *dynamodb.CreateTableInput, have *types.TableDescription, report func(Step)) {
+	wanted := map[string]string{"": spell(want.KeySchema)}
+	for _, i := range want.GlobalSecondaryIndexes {
+		wanted[*i.IndexName] = spell(i.KeySchema)
+	}
+	for _, i := range want.LocalSecondaryIndexes {
+		wanted[*i.IndexName] = spell(i.KeySchema)
+	}
+	found := map[string]string{"": spell(have.KeySchema)}
+	for _, i := range have.GlobalSecondaryIndexes {
+		found[*i.IndexName] = spell(i.KeySchema)
+	}
+	for _, i := range have.LocalSecondaryIndexes {
+		found[*i.IndexName] = spell(i.KeySchema)
+	}
+	var names []string
+	for name := range wanted {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	same := true
+	for _, name := range names {
+		if wanted[name] == found[name] {
+			continue
+		}
+		same = false
+		what := "key"
+		if name != "" {
+			what = "index " + name
+		}
+		report(Step{*want.TableName, fmt.Sprintf("%s is (%s), want (%s)", what, found[name], wanted[name]), false})
+	}
+	if same {
+		report(Step{*want.TableName, "keys and indexes are right", true})
+	}
+}
+
+func spell(schema []types.KeySchemaElement) string {
+	var s string
+	for _, e := range schema {
+		if s != "" {
+			s += ", "
+		}
+		s += *e.AttributeName
+	}
+	return s
+}
+
+func (db *DB) timeToLive(ctx context.Context, name *string, apply bool, report func(Step)) error {
+	out, err := db.client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: name})
+	if err != nil {
+		return fmt.Errorf("describe time to live of %s: %w", *name, err)
+	}
+	if d := out.TimeToLiveDescription; d != nil && d.TimeToLiveStatus != types.TimeToLiveStatusDisabled && aws.ToString(d.AttributeName) == ttlAttribute {
+		report(Step{*name, "time to live is on", true})
+		return nil
+	}
+	if !apply {
+		report(Step{*name, "time to live on " + ttlAttribute + " is off", false})
+		return nil
+	}
+	_, err = db.client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{TableName: name, TimeToLiveSpecification: &types.TimeToLiveSpecification{
+		AttributeName: aws.String(ttlAttribute), Enabled: aws.Bool(true),
+	}})
+	if err != nil {
+		return fmt.Errorf("switch on time to live of %s: %w", *name, err)
+	}
+	report(Step{*name, "time to live switched on", true})
+	return nil
+}
+
+// recovery looks after point-in-time recovery. An engine that does not know it is reported, not an error.
+func (db *DB) recovery(ctx context.Context, name *string, apply bool, report func(Step)) error {
+	out, err := db.client.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: name})
+	if unsupported(err) {
+		report(Step{*name, "this engine has no point-in-time recovery", true})
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("describe backups of %s: %w", *name, err)
+	}
+	if d := out.ContinuousBackupsDescription; d != nil && d.PointInTimeRecoveryDescription != nil &&
+		d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled {
+		report(Step{*name, "point-in-time recovery is on", true})
+		return nil
+	}
+	if !apply {
+		report(Step{*name, "point-in-time recovery is off", false})
+		return nil
+	}
+	_, err = db.client.UpdateContinuousBackups(ctx, &dynamodb.UpdateContinuousBackupsInput{TableName: name,
+		PointInTimeRecoverySpecification: &types.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: aws.Bool(true)}})
+	if err != nil {
+		return fmt.Errorf("switch on point-in-time recovery of %s: %w", *name, err)
+	}
+	report(Step{*name, "point-in-time recovery switched on", true})
+	return nil
+}
+
+func unsupported(err error) bool {
+	api, ok := errors.AsType[smithy.APIError](err)
+	return ok && api.ErrorCode() == "UnknownOperationException"
+}

@@ -1,0 +1,181 @@
+package dynamo
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/user"
+)
+
+// Users keeps users, the locks of their addresses and their identities.
+type Users struct{ *DB }
+
+var _ user.Store = Users{}
+
+// UsersByID reads profiles.
+//
+// Index: primary. Key: PK = USER#<user_id> AND SK = PROFILE. Cost: ⌈n/100⌉ BatchGetItem.
+func (db Users) UsersByID(ctx context.Context, ids []user.ID) ([]user.User, []error) {
+	users := make([]user.User, len(ids))
+	wants := make([]want, len(ids))
+	for i, id := range ids {
+		wants[i] = want{notesTable, profileKey(id), func(item []byte) error { return decodeUser(item, &users[i]) }}
+	}
+	return users, missing(db.batchGet(ctx, wants), "there is no such user")
+}
+
+// missing turns errMissing into NotFound, and a slice without any error into nil.
+func missing(errs []error, text string) []error {
+	failed := false
+	for i, err := range errs {
+		if err == errMissing { //nolint:errorlint // batchGet returns it bare
+			errs[i] = fault.New(fault.NotFound, "%s", text)
+		}
+		failed = failed || err != nil
+	}
+	if !failed {
+		return nil
+	}
+	return errs
+}
+
+func profileKey(id user.ID) rowKey { return rowKey{keys.UserPK(string(id)), keys.ProfileSK} }
+
+// UserIDByEmail reads the lock of an address rather than GSI1, because an index lags behind.
+//
+// Index: primary. Key: PK = EMAIL#<email> AND SK = UNIQUE_EMAILS. Cost: 1 GetItem.
+func (db Users) UserIDByEmail(ctx context.Context, folded string) (user.ID, error) {
+	return db.userID(ctx, emailKey(folded))
+}
+
+// UserIDBySubject reads which user signed up with an identity.
+//
+// Index: primary. Key: PK = SUBJECT#<issuer>#<subject> AND SK = USER. Cost: 1 GetItem.
+func (db Users) UserIDBySubject(ctx context.Context, issuer, subject string) (user.ID, error) {
+	return db.userID(ctx, rowKey{keys.SubjectPK(issuer, subject), keys.SubjectSK})
+}
+
+func emailKey(folded string) rowKey { return rowKey{keys.EmailPK(folded), keys.UniqueEmailsSK} }
+
+func (db Users) userID(ctx context.Context, key rowKey) (user.ID, error) {
+	var id string
+	found, err := db.get(ctx, notesTable, key, func(item []byte) error {
+		return attributes(item, func(name []byte, v value) (err error) {
+			if string(name) == "user_id" {
+				id, err = v.str()
+				return err
+			}
+			return v.skip()
+		})
+	})
+	if err == nil && !found {
+		err = fault.New(fault.NotFound, "there is no such user")
+	}
+	return user.ID(id), err
+}
+
+// CreateUser puts profile, lock and subject.
+//
+// Index: primary. Key: USER#<id>/PROFILE, EMAIL#<email>/UNIQUE_EMAILS, SUBJECT#<issuer>#<subject>/USER, the latter two
+// on condition that there is none. Cost: 1 TransactWriteItems of 3 rows.
+func (db Users) CreateUser(ctx context.Context, u user.User, issuer, subject string, once idempotency.Key) error {
+	subjectRow := rowKey{keys.SubjectPK(issuer, subject), keys.SubjectSK}.attributes()
+	subjectRow["user_id"] = str(string(u.ID))
+	return db.transact(ctx, []action{
+		{table: notesTable, item: subjectRow, condition: "attribute_not_exists(PK)", failed: func(row attrs) error {
+			if text(row["user_id"]) == string(u.ID) {
+				return errUnchanged
+			}
+			return user.ErrAlreadySignedUp
+		}},
+		lockEmail(u),
+		{table: notesTable, item: profileRow(u), condition: "attribute_not_exists(PK)"},
+	}, once)
+}
+
+func lockEmail(u user.User) action {
+	row := emailKey(user.FoldEmail(u.Email)).attributes()
+	row["user_id"] = str(string(u.ID))
+	return action{table: notesTable, item: row, condition: "attribute_not_exists(PK) OR user_id = :self", values: attrs{":self": str(string(u.ID))},
+		failed: func(attrs) error { return user.ErrEmailTaken }}
+}
+
+// UpdateUser replaces the profile and moves the lock when the address changes.
+//
+// Index: primary. Key: USER#<id>/PROFILE on condition of its version, EMAIL#<old>/… and EMAIL#<new>/UNIQUE_EMAILS.
+// Cost: 1 TransactWriteItems of 1 or 3 rows.
+func (db Users) UpdateUser(ctx context.Context, before, after user.User, once idempotency.Key) error {
+	profile := action{table: notesTable, item: profileRow(after), condition: "version = :version", values: attrs{":version": number(int64(before.Version))},
+		failed: func(row attrs) error {
+			if sameWrite(row, after.Version, keys.Instant(after.UpdatedAt)) {
+				return errUnchanged
+			}
+			return &user.VersionConflict{Current: userOf(row)}
+		}}
+	if before == after { // nothing to change, but a key to record
+		return db.transact(ctx, nil, once)
+	}
+	actions := []action{profile}
+	if from, to := user.FoldEmail(before.Email), user.FoldEmail(after.Email); from != to {
+		actions = append(actions, lockEmail(after), action{table: notesTable, key: emailKey(from), remove: true})
+	}
+	return db.transact(ctx, actions, once)
+}
+
+func profileRow(u user.User) attrs {
+	id, email := string(u.ID), user.FoldEmail(u.Email)
+	return attrs{
+		"PK": str(keys.UserPK(id)), "SK": str(keys.ProfileSK),
+		"GSI1PK": str(keys.EmailPK(email)), "GSI1SK": str(keys.NoteOfUserSK(id)),
+		"user_id": str(id), "name": str(u.Name), "email": str(u.Email), "version": number(int64(u.Version)),
+		"created_at": str(keys.Instant(u.CreatedAt)), "updated_at": str(keys.Instant(u.UpdatedAt)),
+	}
+}
+
+func decodeUser(item []byte, u *user.User) error {
+	return attributes(item, func(name []byte, v value) (err error) {
+		switch string(name) {
+		case "user_id":
+			var id string
+			id, err = v.str()
+			u.ID = user.ID(id)
+		case "name":
+			u.Name, err = v.str()
+		case "email":
+			u.Email, err = v.str()
+		case "version":
+			u.Version, err = v.int()
+		case "created_at":
+			u.CreatedAt, err = v.instant()
+		case "updated_at":
+			u.UpdatedAt, err = v.instant()
+		default:
+			err = v.skip()
+		}
+		return err
+	})
+}
+
+// userOf reads a profile that came with a failed condition; nothing of it when there is none.
+func userOf(row attrs) user.User {
+	u := user.User{ID: user.ID(text(row["user_id"])), Name: text(row["name"]), Email: text(row["email"]), Version: count(row["version"])}
+	u.CreatedAt, _ = keys.ParseInstant(text(row["created_at"]))
+	u.UpdatedAt, _ = keys.ParseInstant(text(row["updated_at"]))
+	return u
+}
+
+// sameWrite reports whether a row is what this very request wrote: the same version, made at the same instant.
+func sameWrite(row attrs, version int, updatedAt string) bool {
+	return row != nil && count(row["version"]) == version && text(row["updated_at"]) == updatedAt
+}
+
+func text(v types.AttributeValue) string {
+	if s, ok := v.(*types.AttributeValueMemberS); ok {
+		return s.Value
+	}
+	return ""
+}

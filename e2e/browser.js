@@ -1,0 +1,103 @@
+// Opens Chromium, and watches what a page does that it must not.
+
+import { accessSync, constants } from 'node:fs';
+import path from 'node:path';
+import { chromium } from 'playwright-core';
+
+/** Launches the installed Chromium with a fresh profile. */
+export function launch() {
+  return chromium.launch({
+    executablePath: findChromium(),
+    headless: true,
+    args: [
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      // No name can be resolved: whatever would leave the machine fails, and is seen.
+      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+    ],
+  });
+}
+
+function findChromium() {
+  if (process.env.CHROMIUM_PATH) return process.env.CHROMIUM_PATH;
+  for (const name of ['chromium', 'chromium-browser', 'google-chrome']) {
+    for (const directory of (process.env.PATH ?? '').split(path.delimiter)) {
+      const file = path.join(directory, name);
+      try {
+        accessSync(file, constants.X_OK);
+        return file;
+      } catch {
+        // not here
+      }
+    }
+  }
+  throw new Error('no Chromium in PATH: install it (Debian: apt-get install chromium) or set CHROMIUM_PATH');
+}
+
+/** Opens the console in a fresh browser context; complaints() lists everything that must not happen. */
+export async function openConsole(browser, origin, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, reducedMotion: 'reduce', ...options });
+  const complaints = [];
+  const operations = [];
+
+  context.on('request', (request) => {
+    const url = request.url();
+    if (!url.startsWith(`${origin}/`) && !/^(data|blob):/.test(url)) complaints.push(`request to ${url}`);
+    if (new URL(url).pathname === '/graphql') operations.push(request);
+  });
+  context.on('response', (response) => {
+    if (response.status() >= 400) complaints.push(`${response.status()} for ${response.url()}`);
+  });
+  context.on('requestfailed', (request) => complaints.push(`failed: ${request.url()}: ${request.failure()?.errorText}`));
+  context.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(`console ${message.type()}: ${message.text()}`);
+  });
+  context.on('weberror', (error) => complaints.push(`uncaught: ${error.error()}`));
+  await context.exposeBinding('reportViolation', (_, text) => complaints.push(`content security policy: ${text}`));
+  await context.addInitScript(() => {
+    document.addEventListener('securitypolicyviolation', (event) => {
+      window.reportViolation(`${event.effectiveDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`);
+    });
+  });
+
+  const page = await context.newPage();
+  page.on('worker', (worker) =>
+    worker.on('console', (message) => {
+      if (message.type() === 'error') complaints.push(`worker: ${message.text()}`);
+    }),
+  );
+  await page.goto(`${origin}/`);
+  await page.locator('.graphiql-query-editor .view-line').first().waitFor();
+  return { context, page, operations, complaints: () => complaints };
+}
+
+/** Puts the cursor into the operation editor. */
+export async function focusEditor(page) {
+  await page.locator('.graphiql-query-editor .inputarea, .graphiql-query-editor .native-edit-context').first().focus();
+}
+
+/** Waits until GraphiQL has taken the editor's text over; until then it would run with the name of the operation before. */
+export async function settled(page, text) {
+  await page.waitForFunction((part) => localStorage.getItem('graphiql:query')?.includes(part), text);
+}
+
+/** Runs the active tab with Ctrl+Enter; returns the request and its answer. */
+export async function run(page) {
+  const [response] = await Promise.all([
+    page.waitForResponse((r) => new URL(r.url()).pathname === '/graphql' && !/IntrospectionQuery/.test(r.request().postData())),
+    page.keyboard.press('Control+Enter'),
+  ]);
+  return { request: response.request(), status: response.status(), answer: await response.json() };
+}
+
+/** The visible text of the response pane, with plain spaces. */
+export async function responsePane(page) {
+  const text = await page.locator('.graphiql-response .view-lines').innerText();
+  return text.replace(/\u00a0/g, ' ');
+}

@@ -1,0 +1,95 @@
+// Starts the real server on a fresh data directory and an address of its own.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const START_MS = 60_000;
+const STOP_MS = 20_000;
+
+/** Starts `taggie serve`; resolves when it is ready, rejects with its log when it is not. */
+export async function startServer() {
+  const binary = path.resolve(here, process.env.TAGGIE_BIN ?? '../bin/taggie');
+  const data = await mkdtemp(path.join(tmpdir(), 'taggie-e2e-'));
+  const address = `127.0.0.1:${await freePort()}`;
+  const origin = `http://${address}`;
+
+  let log = '';
+  const child = spawn(binary, ['serve'], {
+    cwd: path.resolve(here, '..'),
+    env: { ...process.env, TAGGIE_DATA: data, TAGGIE_ADDR: address },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text) => {
+      log = (log + text).slice(-20_000);
+    });
+  }
+  const ended = new Promise((resolve) => {
+    child.on('error', (error) => resolve(`${binary}: ${error.message} (make build)`));
+    child.on('exit', (code, signal) => resolve(`the server ended with ${signal ?? code}`));
+  });
+  let end;
+  ended.then((text) => {
+    end = text;
+  });
+
+  async function stop() {
+    if (child.exitCode === null && child.signalCode === null && child.pid) {
+      child.kill('SIGTERM');
+      const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
+      await ended;
+      clearTimeout(late);
+    }
+    await rm(data, { recursive: true, force: true });
+  }
+
+  try {
+    await until(`${origin}/readyz answers 200`, START_MS, async () => {
+      if (end) throw new Error(end);
+      const response = await fetch(`${origin}/readyz`).catch(() => undefined);
+      return response?.ok;
+    });
+  } catch (error) {
+    await stop();
+    throw new Error(`${error.message}\n--- the server's log ---\n${log}`, { cause: error });
+  }
+  return { origin, stop, log: () => log };
+}
+
+/** Sends one operation as the demo user. */
+export async function query(origin, text) {
+  const session = await (await fetch(`${origin}/session`)).json();
+  const response = await fetch(`${origin}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${session.token}` },
+    body: JSON.stringify({ query: text }),
+  });
+  return response.json();
+}
+
+/** Asks again and again until the check gives something true; an error of the check ends it. */
+export async function until(what, milliseconds, check) {
+  const deadline = Date.now() + milliseconds;
+  for (;;) {
+    const value = await check();
+    if (value) return value;
+    if (Date.now() > deadline) throw new Error(`waited ${milliseconds / 1000} s, but not: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50)); // the pause between two looks
+  }
+}
+
+// The port is free again when the server takes it; nothing else on the machine is told of it in between.
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  await once(server, 'close');
+  return port;
+}

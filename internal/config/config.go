@@ -1,0 +1,68 @@
+// Package config reads Taggie's settings from the environment, once, and says
+// everything that is wrong with them at once.
+//
+// It knows names, defaults, forms and which settings need one another. It must
+// not know the domain, nor open a connection: engines are described here and
+// reached elsewhere. Start reading at [Config] and [Load].
+//
+// What is set is used and what is not set is embedded, each store for itself:
+// see [Config.EmbeddedDynamoDB], [Config.EmbeddedS3] and [Config.EmbeddedRedis].
+// A variable that is set to the empty string counts as not set.
+package config
+
+import (
+	"log/slog"
+	"time"
+)
+
+// Config holds every setting; the tags are the source of the README's table (see [Variables]).
+type Config struct {
+	Addr           string     `env:"TAGGIE_ADDR" envDefault:"127.0.0.1:8080" desc:"Address to listen on, as host:port. Only a loopback address is accepted while no issuer and no key is configured."`
+	Data           string     `env:"TAGGIE_DATA" envDefault:"./data" desc:"Directory of the embedded stores and of the generated secret."`
+	OIDCIssuer     string     `env:"TAGGIE_OIDC_ISSUER" desc:"OpenID Connect issuer whose tokens are accepted, spelled exactly as in their iss claim. Without it and without TAGGIE_JWT_KEY the server issues its own tokens."`
+	OIDCAudience   []string   `env:"TAGGIE_OIDC_AUDIENCE" desc:"Accepted audiences, separated by commas; a token must name one of them. Required with TAGGIE_OIDC_ISSUER."`
+	JWTKey         JWTKey     `env:"TAGGIE_JWT_KEY" desc:"One verification key instead of the issuer's published ones: a PEM public key (RSA, ECDSA, Ed25519), optionally after an algorithm as in PS256:, or HS256: and a base64 secret; @path reads it from a file. TAGGIE_OIDC_ISSUER and TAGGIE_OIDC_AUDIENCE, if set, are still demanded of each token."`
+	Secrets        []Secret   `env:"TAGGIE_SECRET" desc:"Signs cursors; current or current,previous, each of at least 32 characters and used as it is written. All servers share it; required when DynamoDB is not embedded, otherwise generated and kept in TAGGIE_DATA."`
+	AllowedOrigins []string   `env:"TAGGIE_ALLOWED_ORIGINS" desc:"Origins of web pages that may call the server besides its own, separated by commas, compared exactly."`
+	LogLevel       slog.Level `env:"TAGGIE_LOG_LEVEL" envDefault:"info" expect:"expected debug, info, warn or error" desc:"debug, info, warn or error."`
+	LogFormat      string     `env:"TAGGIE_LOG_FORMAT" envDefault:"text" desc:"text or json."`
+	Pprof          string     `env:"TAGGIE_PPROF" desc:"Loopback address of a second listener with profiles; empty means none."`
+
+	OperationTimeout  time.Duration `env:"TAGGIE_OPERATION_TIMEOUT" envDefault:"10s" expect:"expected a duration such as 10s" desc:"Deadline of a query or mutation, at most 5m."`
+	DynamoConcurrency int           `env:"TAGGIE_DYNAMO_CONCURRENCY" envDefault:"16" expect:"expected a whole number from 1 to 256" desc:"DynamoDB calls that one response may have under way at a time, 1 to 256."`
+
+	DynamoDB       string `env:"TAGGIE_DYNAMODB" desc:"aws uses DynamoDB in AWS_REGION, embedded the one beside the server. Empty means embedded unless AWS_ENDPOINT_URL_DYNAMODB is set."`
+	TablePrefix    string `env:"TAGGIE_TABLE_PREFIX" envDefault:"taggie_" desc:"Prefix of all DynamoDB table names."`
+	S3Bucket       string `env:"TAGGIE_S3_BUCKET" desc:"Bucket of the cloud's S3; empty means the embedded one."`
+	Redis          Redis  `env:"TAGGIE_REDIS_URL" desc:"redis://[user:password@]host[:6379][/database], redis+sentinel://[user:password@]host1[:26379],host2/master[/database] or redis+cluster://[user:password@]host1[:6379],host2; rediss in place of redis means TLS. Empty means the embedded one."`
+	EngineDynamoDB string `env:"TAGGIE_ENGINE_DYNAMODB" desc:"Path of the embedded DynamoDB's program; empty means it is searched for."`
+	EngineS3       string `env:"TAGGIE_ENGINE_S3" desc:"Path of the embedded S3's program; empty means it is searched for."`
+	EngineRedis    string `env:"TAGGIE_ENGINE_REDIS" desc:"Path of the embedded Redis's program; empty means it is searched for."`
+
+	AWSRegion           string `env:"AWS_REGION" desc:"Region of DynamoDB and S3; required when one of them is not embedded. It alone makes neither remote. Credentials are found as the AWS SDK finds them."`
+	AWSEndpointDynamoDB string `env:"AWS_ENDPOINT_URL_DYNAMODB" desc:"URL of a DynamoDB, or of something that speaks its protocol, to use in place of the embedded one."`
+	AWSEndpointS3       string `env:"AWS_ENDPOINT_URL_S3" desc:"URL of something that speaks the protocol of S3; needs TAGGIE_S3_BUCKET."`
+}
+
+// The values of Config.DynamoDB.
+const (
+	dynamoAWS      = "aws"
+	dynamoEmbedded = "embedded"
+)
+
+// EmbeddedDynamoDB reports whether the server starts its own DynamoDB.
+//
+// AWS_REGION alone does not make it remote: many shells export it, and trying
+// Taggie out must not write to somebody's account.
+func (c Config) EmbeddedDynamoDB() bool {
+	return c.DynamoDB != dynamoAWS && (c.DynamoDB == dynamoEmbedded || c.AWSEndpointDynamoDB == "")
+}
+
+// EmbeddedS3 reports whether the server starts its own S3: no bucket is named.
+func (c Config) EmbeddedS3() bool { return c.S3Bucket == "" }
+
+// EmbeddedRedis reports whether the server starts its own Redis: no URL is given.
+func (c Config) EmbeddedRedis() bool { return c.Redis.Mode == RedisNone }
+
+// LocalIssuer reports whether the server vouches for identities itself, which it does on loopback only.
+func (c Config) LocalIssuer() bool { return c.OIDCIssuer == "" && c.JWTKey.Algorithm == "" }

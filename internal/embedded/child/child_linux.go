@@ -1,0 +1,25 @@
+package child
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// attributes lets the kernel kill the child when we die, and keeps a Ctrl-C in the terminal from
+// reaching it: the server stops its engines itself, after it has answered what it had begun.
+func attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+}
+
+func terminate(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
+
+// CommandLine returns the command line of a process that runs; a zombie has none.
+func CommandLine(pid int) (string, bool) {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	if err != nil || len(data) == 0 {
+		return "", false
+	}
+	return strings.ReplaceAll(strings.TrimSuffix(string(data), "\x00"), "\x00", " "), true
+}

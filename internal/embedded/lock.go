@@ -1,0 +1,33 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// errLocked is what the lock of each operating system says when another process holds it.
+var errLocked = errors.New("held by another process")
+
+// dirLock keeps a data directory to one server. The operating system drops it when the process ends,
+// however that happens, and the engines do not inherit it.
+type dirLock struct{ file *os.File }
+
+func lockDir(dir string) (*dirLock, error) {
+	file, err := lockFile(filepath.Join(dir, "lock"))
+	if errors.Is(err, errLocked) {
+		return nil, fmt.Errorf("another server is using the data directory %s; stop that one, or give this one a data directory of its own", dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("embedded: lock the data directory: %w", err)
+	}
+	return &dirLock{file}, nil
+}
+
+func (l *dirLock) release() error {
+	if err := l.file.Close(); err != nil {
+		return fmt.Errorf("embedded: unlock the data directory: %w", err)
+	}
+	return nil
+}

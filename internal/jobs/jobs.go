@@ -1,0 +1,56 @@
+// Package jobs runs what runs in the background.
+//
+// It knows when work is due and that it must not end the process. It must not
+// know engines or the graph: the work itself is the domain's. Start reading at
+// [Run].
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+// Job is work that is done again and again. Any number of servers may do it at once.
+type Job struct {
+	Name  string
+	Every time.Duration
+	Do    func(context.Context) error
+}
+
+// Run does each job at once and then in its interval, until the context ends and the work under way has returned. An error
+// or a panic is logged, and the job comes again.
+func Run(ctx context.Context, log *slog.Logger, jobs ...Job) {
+	var running sync.WaitGroup
+	for _, job := range jobs {
+		running.Go(func() {
+			for {
+				if err := attempt(ctx, job); err != nil && ctx.Err() == nil {
+					log.ErrorContext(ctx, "background job failed; it will run again", "job", job.Name, "error", err)
+				}
+				// Jitter keeps servers that were started together from working at the same moments.
+				timer := time.NewTimer(job.Every/2 + rand.N(job.Every))
+				select {
+				case <-timer.C:
+				case <-ctx.Done():
+					timer.Stop()
+					return
+				}
+			}
+		})
+	}
+	running.Wait()
+}
+
+func attempt(ctx context.Context, job Job) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return job.Do(ctx)
+}

@@ -1,0 +1,305 @@
+package note
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/tag"
+	"github.com/taggie/taggie/internal/viewer"
+)
+
+// Create is the input of [Service.Create].
+type Create struct {
+	Title, Content string
+	Deadline       time.Time
+	Tags           []string
+	IdempotencyKey *string `json:"-"`
+}
+
+// Create creates a note of the viewer.
+func (s *Service) Create(ctx context.Context, in Create) (Note, error) {
+	owner := viewer.From(ctx).UserID
+	if owner == "" {
+		return Note{}, fault.New(fault.Unauthenticated, "sign up first: createUser")
+	}
+	title, err := parseTitle(in.Title)
+	if err != nil {
+		return Note{}, err
+	}
+	content, err := parseContent(in.Content)
+	if err != nil {
+		return Note{}, err
+	}
+	tags, err := parseTags(owner, in.Tags)
+	if err != nil {
+		return Note{}, err
+	}
+	return s.once(ctx, "createNote", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (Note, error) {
+		now := s.later(time.Time{})
+		n := Note{
+			ID: ID(s.newID()), Owner: owner, Title: title, Content: content, Deadline: in.Deadline, Tags: tags,
+			Version: 1, CreatedAt: now, UpdatedAt: now, Permission: Owner,
+		}
+		return n, s.store.CreateNote(ctx, n, once.With(string(n.ID)))
+	})
+}
+
+// Update is the input of [Service.Update]; nil leaves a field as it is.
+type Update struct {
+	ID              ID
+	Title, Content  *string
+	ExpectedVersion *int
+	IdempotencyKey  *string `json:"-"`
+}
+
+// Update changes title or content and keeps the state before as a version. It returns the note after the change, and
+// *[VersionConflict] as an expected outcome.
+func (s *Service) Update(ctx context.Context, in Update) (Note, error) {
+	var title, content string
+	var err error
+	if in.Title != nil {
+		if title, err = parseTitle(*in.Title); err != nil {
+			return Note{}, err
+		}
+	}
+	if in.Content != nil {
+		if content, err = parseContent(*in.Content); err != nil {
+			return Note{}, err
+		}
+	}
+	return s.once(ctx, "updateNote", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (Note, error) {
+		return s.rewrite(ctx, in.ID, in.ExpectedVersion, once, func(n *Note) error {
+			if in.Title != nil {
+				n.Title = title
+			}
+			if in.Content != nil {
+				n.Content = content
+			}
+			return nil
+		})
+	})
+}
+
+// Restore is the input of [Service.Restore].
+type Restore struct {
+	Version         VersionID
+	ExpectedVersion *int
+	IdempotencyKey  *string `json:"-"`
+}
+
+// Restore makes title, content and tags of a version current again and keeps the state before as a version.
+func (s *Service) Restore(ctx context.Context, in Restore) (Note, error) {
+	return s.once(ctx, "restoreVersion", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (Note, error) {
+		if _, err := s.get(ctx, in.Version.Note, Edit); err != nil {
+			return Note{}, err
+		}
+		versions, errs := s.store.VersionsByID(ctx, []VersionID{in.Version})
+		if errs != nil && errs[0] != nil {
+			return Note{}, errs[0]
+		}
+		return s.rewrite(ctx, in.Version.Note, in.ExpectedVersion, once, func(n *Note) error {
+			n.Title, n.Content = versions[0].Title, versions[0].Content
+			n.Tags = Authored(versions[0].Tags, n.Owner)
+			return nil
+		})
+	})
+}
+
+// rewrite changes what a version keeps, and keeps the state before.
+func (s *Service) rewrite(ctx context.Context, id ID, expected *int, once idempotency.Key, change func(*Note) error) (Note, error) {
+	return s.edit(ctx, id, Edit, expected, func(before Note) (Note, error) {
+		after := before
+		if err := change(&after); err != nil {
+			return Note{}, err
+		}
+		if sameContent(before, after) {
+			return s.put(ctx, before, before, nil, once)
+		}
+		after.Snapshot = before.Version
+		return s.put(ctx, before, after, &Version{
+			VersionID: VersionID{Note: id, Number: before.Version},
+			Title:     before.Title, Content: before.Content, Tags: before.Tags, Deadline: before.Deadline, UpdatedAt: before.UpdatedAt,
+		}, once)
+	})
+}
+
+// put stores the next state of a note; one that is not different only records the idempotency key.
+func (s *Service) put(ctx context.Context, before, after Note, keep *Version, once idempotency.Key) (Note, error) {
+	if !sameContent(before, after) || !before.Deadline.Equal(after.Deadline) {
+		after.Version = before.Version + 1
+		after.UpdatedAt = s.later(before.UpdatedAt)
+	}
+	return after, s.store.UpdateNote(ctx, viewer.From(ctx).UserID, before, after, keep, once.With(string(after.ID)))
+}
+
+// ChangeDeadline is the input of [Service.ChangeDeadline].
+type ChangeDeadline struct {
+	ID              ID
+	Deadline        time.Time // zero removes it
+	ExpectedVersion *int
+	IdempotencyKey  *string `json:"-"`
+}
+
+// ChangeDeadline moves or removes the deadline. It returns *[VersionConflict] as an expected outcome.
+func (s *Service) ChangeDeadline(ctx context.Context, in ChangeDeadline) (Note, error) {
+	return s.once(ctx, "changeNoteDeadline", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (Note, error) {
+		return s.edit(ctx, in.ID, Edit, in.ExpectedVersion, func(before Note) (Note, error) {
+			after := before
+			after.Deadline = in.Deadline
+			return s.put(ctx, before, after, nil, once)
+		})
+	})
+}
+
+// ChangeTags is the input of [Service.AddTags] and [Service.RemoveTags].
+type ChangeTags struct {
+	ID             ID
+	Tags           []string
+	IdempotencyKey *string `json:"-"`
+}
+
+// AddTags adds tags that the note does not carry yet. It returns [ErrTooManyTags] as an expected outcome.
+func (s *Service) AddTags(ctx context.Context, in ChangeTags) (Note, error) {
+	return s.changeTags(ctx, "addNoteTags", in, addTag)
+}
+
+// RemoveTags removes tags that the note carries.
+func (s *Service) RemoveTags(ctx context.Context, in ChangeTags) (Note, error) {
+	return s.changeTags(ctx, "removeNoteTags", in, removeTag)
+}
+
+func (s *Service) changeTags(ctx context.Context, mutation string, in ChangeTags, change func([]tag.Tag, tag.Tag) []tag.Tag) (Note, error) {
+	if len(in.Tags) == 0 {
+		return Note{}, fault.Invalidf("input.tags", "give at least one tag")
+	}
+	tags, err := parseTags("", in.Tags)
+	if err != nil {
+		return Note{}, err
+	}
+	return s.once(ctx, mutation, in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (Note, error) {
+		return s.edit(ctx, in.ID, Edit, nil, func(before Note) (Note, error) {
+			after := before
+			for _, t := range tags {
+				t.Author = before.Owner
+				after.Tags = change(after.Tags, t)
+			}
+			if len(after.Tags) > MaxTags {
+				return Note{}, ErrTooManyTags
+			}
+			return s.put(ctx, before, after, nil, once)
+		})
+	})
+}
+
+// Delete is the input of [Service.Delete].
+type Delete struct {
+	ID              ID
+	ExpectedVersion *int
+	IdempotencyKey  *string `json:"-"`
+}
+
+// Delete deletes a note of the viewer. It returns *[VersionConflict] as an expected outcome, and the zero Deleted to a
+// repeated request when the note was undeleted meanwhile.
+func (s *Service) Delete(ctx context.Context, in Delete) (Deleted, error) {
+	return idempotency.Do(ctx, s.guard(), s.request(ctx, "deleteNote", in.IdempotencyKey, in), func(ctx context.Context, once idempotency.Key) (Deleted, error) {
+		var deleted Deleted
+		_, err := s.edit(ctx, in.ID, Owner, in.ExpectedVersion, func(n Note) (Note, error) {
+			deleted = Deleted{ID: n.ID, DeletedAt: s.later(n.UpdatedAt)}
+			return n, s.store.DeleteNote(ctx, n, deleted, once.With(string(n.ID)))
+		})
+		return deleted, err
+	}, func(ctx context.Context, result []string) (Deleted, error) {
+		_, deleted, err := s.store.FindDeleted(ctx, viewer.From(ctx).UserID, ID(result[0]))
+		if fault.Is(err, fault.NotFound) {
+			return Deleted{}, nil
+		}
+		return deleted, err
+	})
+}
+
+// Undelete is the input of [Service.Undelete].
+type Undelete struct {
+	ID             ID
+	IdempotencyKey *string `json:"-"`
+}
+
+// Undelete brings a note of the viewer back. NotFound when it is not deleted, or was deleted more than 30 days ago.
+func (s *Service) Undelete(ctx context.Context, in Undelete) (Note, error) {
+	owner := viewer.From(ctx).UserID
+	if owner == "" {
+		return Note{}, fault.New(fault.Unauthenticated, "sign up first: createUser")
+	}
+	return s.once(ctx, "undeleteNote", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (Note, error) {
+		n, deleted, err := s.store.FindDeleted(ctx, owner, in.ID)
+		if err != nil {
+			return Note{}, err
+		}
+		if !s.now().Before(deleted.UndoUntil()) {
+			return Note{}, notFound()
+		}
+		n.Version++
+		n.UpdatedAt = s.later(deleted.DeletedAt)
+		n.Permission = Owner
+		return n, s.store.UndeleteNote(ctx, n, deleted, once.With(string(n.ID)))
+	})
+}
+
+// PutShare is the input of [Service.Share].
+type PutShare struct {
+	Note           ID
+	User           UserID
+	UserField      string // the input field that named the user
+	Permission     Permission
+	IdempotencyKey *string `json:"-"`
+}
+
+// Share shares a note of the viewer, or changes what for. It returns *[UnknownUser] as an expected outcome.
+func (s *Service) Share(ctx context.Context, in PutShare) (Share, error) {
+	request := s.request(ctx, "shareNote", in.IdempotencyKey, in)
+	share := Share{Note: in.Note, Owner: viewer.From(ctx).UserID, User: in.User, Permission: in.Permission}
+	return idempotency.Do(ctx, s.guard(), request, func(ctx context.Context, once idempotency.Key) (Share, error) {
+		if _, err := s.get(ctx, in.Note, Owner); err != nil {
+			return Share{}, err
+		}
+		if share.User == share.Owner {
+			return Share{}, fault.Invalidf(in.UserField, "the note is yours already")
+		}
+		share.SharedAt = s.now().UTC().Truncate(time.Millisecond)
+		err := s.store.PutShare(ctx, share, once.With(share.SharedAt.Format(time.RFC3339Nano)))
+		if _, unknown := errors.AsType[*UnknownUser](err); unknown {
+			return Share{}, &UnknownUser{Field: in.UserField}
+		}
+		return share, err
+	}, func(_ context.Context, result []string) (Share, error) {
+		var err error
+		share.SharedAt, err = time.Parse(time.RFC3339Nano, result[0])
+		return share, err
+	})
+}
+
+// DeleteShare is the input of [Service.Unshare].
+type DeleteShare struct {
+	Note           ID
+	User           UserID
+	IdempotencyKey *string `json:"-"`
+}
+
+// Unshare ends a share: the owner may end any, a user the own one.
+func (s *Service) Unshare(ctx context.Context, in DeleteShare) error {
+	self := viewer.From(ctx).UserID
+	_, err := idempotency.Do(ctx, s.guard(), s.request(ctx, "unshareNote", in.IdempotencyKey, in), func(ctx context.Context, once idempotency.Key) (struct{}, error) {
+		need := Owner
+		if in.User == self {
+			need = View
+		}
+		n, err := s.get(ctx, in.Note, need)
+		if err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, s.store.DeleteShare(ctx, Share{Note: n.ID, Owner: n.Owner, User: in.User}, once.With(string(n.ID)))
+	}, func(context.Context, []string) (struct{}, error) { return struct{}{}, nil })
+	return err
+}

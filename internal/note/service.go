@@ -1,0 +1,244 @@
+package note
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/tag"
+	"github.com/taggie/taggie/internal/viewer"
+)
+
+// Service carries out what may be asked about notes.
+type Service struct {
+	store Store
+	now   func() time.Time
+	newID func() string
+}
+
+// NewService returns a service over the store. newID makes UUIDs.
+func NewService(store Store, now func() time.Time, newID func() string) *Service {
+	return &Service{store: store, now: now, newID: newID}
+}
+
+// ListByID returns the note or the error of each id, in the order of ids. What the viewer may not read is NotFound:
+// this is the one guard of notes that are reached by id.
+func (s *Service) ListByID(ctx context.Context, ids []ID) ([]Note, []error) {
+	reader := viewer.From(ctx).UserID
+	if reader == "" {
+		errs := make([]error, len(ids))
+		for i := range errs {
+			errs[i] = notFound()
+		}
+		return make([]Note, len(ids)), errs
+	}
+	notes, errs := s.store.NotesByID(ctx, reader, ids)
+	for i := range notes {
+		if (errs == nil || errs[i] == nil) && notes[i].Permission < View {
+			if errs == nil {
+				errs = make([]error, len(ids))
+			}
+			notes[i], errs[i] = Note{}, notFound()
+		}
+	}
+	return notes, errs
+}
+
+// get returns the note when the viewer has at least the given permission: NotFound for who may not read it, Forbidden
+// for who may read but not do this.
+func (s *Service) get(ctx context.Context, id ID, need Permission) (Note, error) {
+	if viewer.From(ctx).UserID == "" {
+		return Note{}, fault.New(fault.Unauthenticated, "sign up first: createUser")
+	}
+	notes, errs := s.ListByID(ctx, []ID{id})
+	switch {
+	case errs != nil && errs[0] != nil:
+		return Note{}, errs[0]
+	case notes[0].Permission >= need:
+		return notes[0], nil
+	case need == Owner:
+		return Note{}, fault.New(fault.Forbidden, "only the owner of the note may do this")
+	}
+	return Note{}, fault.New(fault.Forbidden, "the note is shared with you for viewing only")
+}
+
+// private returns nil when the viewer is the user. This is the one guard of the lists of a user.
+func private(ctx context.Context, id UserID) error {
+	if viewer.From(ctx).Is(id) {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "only the user may see this")
+}
+
+// ListByDeadline lists the user's own notes by deadline. Forbidden for everybody else.
+func (s *Service) ListByDeadline(ctx context.Context, owner UserID, due Due, w page.Window) (page.Slice[Note], error) {
+	if err := private(ctx, owner); err != nil {
+		return page.Slice[Note]{}, err
+	}
+	if !due.After.IsZero() && !due.Before.IsZero() && !due.After.Before(due.Before) {
+		return page.Slice[Note]{}, fault.Invalidf("due.before", "before must be later than after")
+	}
+	return s.store.ListNotes(ctx, owner, due, w)
+}
+
+// ListByTag lists the author's notes that carry the tag. Forbidden for everybody else.
+func (s *Service) ListByTag(ctx context.Context, id tag.ID, w page.Window) (page.Slice[Found], error) {
+	if err := private(ctx, id.Author); err != nil {
+		return page.Slice[Found]{}, err
+	}
+	return s.store.ListNotesByTag(ctx, id, w)
+}
+
+// ListTags lists the user's tags that begin with the prefix. Forbidden for everybody else.
+func (s *Service) ListTags(ctx context.Context, owner UserID, prefix string, w page.Window) (page.Slice[tag.Tag], error) {
+	if err := private(ctx, owner); err != nil {
+		return page.Slice[tag.Tag]{}, err
+	}
+	return s.store.ListTags(ctx, owner, tag.Fold(prefix), w)
+}
+
+// FindTag returns the user's tag in any spelling that folds to the same, or NotFound. Forbidden for everybody else.
+func (s *Service) FindTag(ctx context.Context, id tag.ID) (tag.Tag, error) {
+	if err := private(ctx, id.Author); err != nil {
+		return tag.Tag{}, err
+	}
+	return s.store.FindTag(ctx, id)
+}
+
+// ListVersions lists the versions of a note that the viewer was shown.
+func (s *Service) ListVersions(ctx context.Context, n Note, w page.Window) (page.Slice[Version], error) {
+	slice, err := s.store.ListVersions(ctx, n.ID, w)
+	for i, v := range slice.Items {
+		slice.Items[i].Tags = Authored(v.Tags, n.Owner)
+	}
+	return slice, err
+}
+
+// VersionsByID returns versions of notes that the viewer was shown.
+func (s *Service) VersionsByID(ctx context.Context, ids []VersionID) ([]Version, []error) {
+	return s.store.VersionsByID(ctx, ids)
+}
+
+// Authored returns the tags of a version with their author, the owner of the note, which a version does not repeat.
+func Authored(tags []tag.Tag, owner UserID) []tag.Tag {
+	tags = slices.Clone(tags)
+	for i := range tags {
+		tags[i].Author = owner
+	}
+	return tags
+}
+
+// ListShared lists the notes that others shared with the user. Forbidden for everybody else.
+func (s *Service) ListShared(ctx context.Context, user UserID, w page.Window) (page.Slice[SharedNote], error) {
+	if err := private(ctx, user); err != nil {
+		return page.Slice[SharedNote]{}, err
+	}
+	return s.store.ListSharedNotes(ctx, user, w)
+}
+
+// AccessLists lists the users of notes that the viewer was shown.
+func (s *Service) AccessLists(ctx context.Context, requests []AccessRequest) ([]page.Slice[Share], []error) {
+	return s.store.AccessLists(ctx, requests)
+}
+
+// SyncMargin is how far a synchronisation looks back behind the start of the one before: the time within which every
+// write that was begun is either visible or has failed, and by which the clocks of servers differ at most.
+const SyncMargin = time.Minute
+
+// Synced says what a run through a list of changes is worth.
+type Synced struct {
+	Until    time.Time // the next changedSince
+	Complete bool      // whether all deletions since are in the list
+}
+
+// ListChanges lists what happened to the user's own notes since then. What the run is worth was settled when its first
+// page was read, and is carried in the positions. Forbidden for everybody else.
+func (s *Service) ListChanges(ctx context.Context, owner UserID, since time.Time, w page.Window) (page.Slice[Change], Synced, error) {
+	if err := private(ctx, owner); err != nil {
+		return page.Slice[Change]{}, Synced{}, err
+	}
+	until := s.now().UTC().Truncate(time.Millisecond).Add(-SyncMargin)
+	if w.From != "" {
+		started, from, _ := strings.Cut(w.From, " ")
+		var err error
+		if until, err = time.Parse(time.RFC3339Nano, started); err != nil {
+			return page.Slice[Change]{}, Synced{}, fault.Wrap(fault.Internal, err, "a position of our own cannot be read")
+		}
+		w.From = from
+	}
+	slice, err := s.store.ListChanges(ctx, owner, since, w)
+	for i, position := range slice.Positions {
+		slice.Positions[i] = until.Format(time.RFC3339Nano) + " " + position
+	}
+	return slice, Synced{Until: until, Complete: since.IsZero() || since.After(until.Add(SyncMargin-UndoFor))}, err
+}
+
+// once runs a mutation of the viewer that results in a note; the zero Note when a repeated request finds it gone.
+func (s *Service) once(ctx context.Context, mutation string, key *string, input any, effect func(context.Context, idempotency.Key) (Note, error)) (Note, error) {
+	return idempotency.Do(ctx, s.guard(), s.request(ctx, mutation, key, input), effect, s.reread)
+}
+
+// reread returns the note of an earlier result, the zero Note when it is gone meanwhile.
+func (s *Service) reread(ctx context.Context, result []string) (Note, error) {
+	n, err := s.get(ctx, ID(result[0]), View)
+	if fault.Is(err, fault.NotFound) {
+		return Note{}, nil
+	}
+	return n, err
+}
+
+func (s *Service) guard() idempotency.Guard { return idempotency.Guard{Store: s.store, Now: s.now} }
+
+func (s *Service) request(ctx context.Context, mutation string, key *string, input any) idempotency.Request {
+	return idempotency.Request{Viewer: string(viewer.From(ctx).UserID), Mutation: mutation, Key: key, Input: input}
+}
+
+// later returns the time of a change that follows one at the given time: now, but always later, also when the clock of
+// the server that made the earlier change is ahead.
+func (s *Service) later(than time.Time) time.Time {
+	now := s.now().UTC().Truncate(time.Millisecond)
+	if !now.After(than) {
+		return than.Add(time.Millisecond)
+	}
+	return now
+}
+
+// attempts bounds how often a change without an expected version is tried again when others change the same note.
+const attempts = 8
+
+// edit reads the note, lets change make its next state, and stores it; when somebody else was faster it starts again,
+// unless the caller expected a version. It returns the note after the change.
+func (s *Service) edit(ctx context.Context, id ID, need Permission, expected *int, store func(before Note) (Note, error)) (Note, error) {
+	var conflict *VersionConflict
+	for range attempts {
+		before, err := s.get(ctx, id, need)
+		if err != nil {
+			return Note{}, err
+		}
+		if expected != nil && *expected != before.Version {
+			return Note{}, &VersionConflict{Current: before}
+		}
+		after, err := store(before)
+		if !errors.As(err, &conflict) {
+			return after, err
+		}
+		if expected != nil {
+			return Note{}, s.conflict(ctx, id)
+		}
+	}
+	return Note{}, fault.Wrap(fault.Conflict, conflict, "somebody else changes this note again and again")
+}
+
+// conflict returns the outcome of a change that found another version, with the note as the viewer may see it now.
+func (s *Service) conflict(ctx context.Context, id ID) error {
+	current, err := s.get(ctx, id, View)
+	if err != nil {
+		return err
+	}
+	return &VersionConflict{Current: current}
+}

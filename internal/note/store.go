@@ -1,0 +1,121 @@
+package note
+
+import (
+	"context"
+	"time"
+
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/tag"
+)
+
+// Store keeps notes. All of it may fail with Unavailable or Exhausted besides the faults that are named.
+type Store struct {
+	Reader
+	Lists
+	Writer
+	Shares
+	Cleaner
+	idempotency.Store
+}
+
+// Reader reads notes and versions by id. It sees every acknowledged write, also one that moves a note meanwhile.
+type Reader interface {
+	// NotesByID returns the note or the error of each id, in the order of ids, with the reader's permission; a note that
+	// the reader may not read has [None]. NotFound for one that does not exist.
+	NotesByID(ctx context.Context, reader UserID, ids []ID) ([]Note, []error)
+	// VersionsByID returns the version or the error of each id, in the order of ids; tags get the author.
+	VersionsByID(ctx context.Context, ids []VersionID) ([]Version, []error)
+	// FindDeleted returns the deleted note of the owner as it was, and when it was deleted, or NotFound.
+	FindDeleted(ctx context.Context, owner UserID, id ID) (Note, Deleted, error)
+}
+
+// Lists lists an owner's notes. It sees every acknowledged write.
+type Lists interface {
+	// ListNotes lists notes by deadline. A note that moves meanwhile may be missed or repeated.
+	ListNotes(ctx context.Context, owner UserID, due Due, w page.Window) (page.Slice[Note], error)
+	// ListNotesByTag lists the notes that carry the tag, by id. A note that could not be read has an error.
+	ListNotesByTag(ctx context.Context, id tag.ID, w page.Window) (page.Slice[Found], error)
+	// ListTags lists the tags of the owner's notes whose key begins with prefix, by key.
+	ListTags(ctx context.Context, owner UserID, prefix string, w page.Window) (page.Slice[tag.Tag], error)
+	// FindTag returns the tag as it was typed on one of the notes that carry it, or NotFound.
+	FindTag(ctx context.Context, id tag.ID) (tag.Tag, error)
+	// ListVersions lists the versions of a note, the newest first.
+	ListVersions(ctx context.Context, id ID, w page.Window) (page.Slice[Version], error)
+	// ListChanges lists what changed at or after since, by time.
+	ListChanges(ctx context.Context, owner UserID, since time.Time, w page.Window) (page.Slice[Change], error)
+}
+
+// Change is a note as it is now, or that it was deleted; one of the two is set.
+type Change struct {
+	Note    *Note
+	Deleted *Deleted
+}
+
+// Found is a note that a list names, or why it could not be read.
+type Found struct {
+	ID   ID
+	Note Note
+	Err  error
+}
+
+// Writer changes notes. Each method is atomic and records the idempotency key with the effect; it returns
+// *idempotency.Replayed when the key was used before. Editor is who does it: when that is not the owner, the share
+// that permits it is a condition of the change, and NotFound tells that it is gone.
+type Writer interface {
+	// CreateNote creates the note with its locator and tag rows.
+	CreateNote(ctx context.Context, n Note, once idempotency.Key) error
+	// UpdateNote replaces before by after, moves the locator when the deadline differs, adds and removes tag rows, and
+	// keeps the version if one is given. *[VersionConflict] when before is not the current version, NotFound when the
+	// note is gone.
+	UpdateNote(ctx context.Context, editor UserID, before, after Note, keep *Version, once idempotency.Key) error
+	// DeleteNote removes the note, its locator and tag rows, and leaves a tombstone. Faults as for UpdateNote.
+	DeleteNote(ctx context.Context, n Note, deleted Deleted, once idempotency.Key) error
+	// UndeleteNote puts back what DeleteNote removed. NotFound when the tombstone is gone or being cleaned up.
+	UndeleteNote(ctx context.Context, n Note, deleted Deleted, once idempotency.Key) error
+}
+
+// Shares keeps who has access to what.
+type Shares interface {
+	// PutShare creates the share or changes its permission; note and user must exist. NotFound when the note does not
+	// exist or is not the owner's, *[UnknownUser] when the user does not.
+	PutShare(ctx context.Context, s Share, once idempotency.Key) error
+	// DeleteShare ends the share if there is one.
+	DeleteShare(ctx context.Context, s Share, once idempotency.Key) error
+	// ListSharedNotes lists the notes that are shared with a user, by id. A note that could not be read has an error.
+	ListSharedNotes(ctx context.Context, user UserID, w page.Window) (page.Slice[SharedNote], error)
+	// AccessLists lists the users of many notes, each by user id, in the order of the requests. Eventually consistent.
+	AccessLists(ctx context.Context, requests []AccessRequest) ([]page.Slice[Share], []error)
+}
+
+// SharedNote is a share together with its note.
+type SharedNote struct {
+	Share
+	Found
+}
+
+// AccessRequest asks for one page of the access list of a note.
+type AccessRequest struct {
+	Note   ID
+	Owner  UserID
+	Window page.Window
+}
+
+// Cleaner removes what deleted notes left behind. Every step can be run again.
+type Cleaner interface {
+	// ListCleanups returns deleted notes whose clean-up is due at the given time, some at a time. The first call looks
+	// back over all days that can be due; later ones may pass since to look at fewer.
+	ListCleanups(ctx context.Context, since, due time.Time) ([]Cleanup, error)
+	// CleanUp removes shares and versions of the note and, with Cleanup.Last, its tombstone; otherwise it comes back at
+	// next. It does nothing to a note that was undeleted meanwhile.
+	CleanUp(ctx context.Context, c Cleanup, next time.Time) error
+}
+
+// Cleanup is the order to clean up after a deleted note.
+type Cleanup struct {
+	Note      ID
+	Owner     UserID
+	DeletedAt time.Time
+	Due       time.Time
+	Last      bool // the indexes had time to show what the first clean-up could not see
+}

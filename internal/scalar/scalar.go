@@ -1,0 +1,77 @@
+// Package scalar reads and writes the scalars of the contract.
+//
+// It knows their spelling and bounds. It must not know any type of the graph.
+// Start reading at [UnmarshalDateTime].
+package scalar
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+)
+
+// Milli is the form of instants in answers: UTC, fixed width, to the millisecond.
+const Milli = "2006-01-02T15:04:05.000Z"
+
+// MarshalDateTime writes an instant; the zero time is null.
+func MarshalDateTime(t time.Time) graphql.Marshaler {
+	if t.IsZero() {
+		return graphql.Null
+	}
+	return graphql.WriterFunc(func(w io.Writer) {
+		b := make([]byte, 0, len(Milli)+2)
+		b = append(b, '"')
+		b = t.UTC().AppendFormat(b, Milli)
+		_, _ = w.Write(append(b, '"'))
+	})
+}
+
+// UnmarshalDateTime reads RFC 3339, cuts off what is finer than a millisecond, and refuses years outside 1 to 9999.
+func UnmarshalDateTime(v any) (time.Time, error) {
+	s, ok := v.(string)
+	if !ok {
+		return time.Time{}, fmt.Errorf("a DateTime is a string such as 2026-11-20T08:00:00Z")
+	}
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%.40q is not an RFC 3339 date and time such as 2026-11-20T08:00:00Z", s)
+	}
+	t = t.UTC().Truncate(time.Millisecond)
+	if t.Year() < 1 || t.Year() > 9999 || t.IsZero() {
+		return time.Time{}, fmt.Errorf("a DateTime lies in the years 0001 to 9999")
+	}
+	return t, nil
+}
+
+// MarshalInt writes a whole number.
+func MarshalInt(i int) graphql.Marshaler {
+	return graphql.WriterFunc(func(w io.Writer) { _, _ = io.WriteString(w, strconv.Itoa(i)) })
+}
+
+// UnmarshalInt reads a whole number of 32 bits and nothing else: no text, no fraction, nothing larger.
+func UnmarshalInt(v any) (int, error) {
+	var n int64
+	switch v := v.(type) {
+	case int:
+		n = int64(v)
+	case int64:
+		n = v
+	case json.Number:
+		parsed, err := strconv.ParseInt(v.String(), 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("%.40q is not an Int", v.String())
+		}
+		n = parsed
+	default:
+		return 0, fmt.Errorf("%.40v is not an Int", v)
+	}
+	if n < math.MinInt32 || n > math.MaxInt32 {
+		return 0, fmt.Errorf("%d does not fit an Int of 32 bits", n)
+	}
+	return int(n), nil
+}

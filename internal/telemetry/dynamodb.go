@@ -1,0 +1,153 @@
+package telemetry
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go/middleware"
+)
+
+// DynamoDB returns the middleware that observes each call of a DynamoDB client.
+//
+// It stands outside the SDK's retries and reads everything from the call's typed input and output and from the SDK's
+// own record of its attempts. A response deserializer that replaces the SDK's keeps capacity and leftovers
+// counted by filling ConsumedCapacity and UnprocessedKeys of the output.
+func (m *Metrics) DynamoDB() func(*middleware.Stack) error {
+	observe := func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+		middleware.InitializeOutput, middleware.Metadata, error,
+	) {
+		start := time.Now()
+		out, metadata, err := next.HandleInitialize(ctx, in)
+		c := Call{Operation: awsmiddleware.GetOperationName(ctx), Took: time.Since(start), Err: err}
+		c.readInput(in.Parameters)
+		if err == nil {
+			c.readOutput(out.Result)
+		}
+		c.readAttempts(metadata)
+		m.ObserveCall(ctx, &c)
+		return out, metadata, err
+	}
+	return func(stack *middleware.Stack) error {
+		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("TaggieTelemetry", observe), middleware.Before)
+	}
+}
+
+func (c *Call) readInput(input any) {
+	switch in := input.(type) {
+	case *dynamodb.GetItemInput:
+		c.one(in.TableName, 1)
+	case *dynamodb.PutItemInput:
+		c.one(in.TableName, 1)
+	case *dynamodb.UpdateItemInput:
+		c.one(in.TableName, 1)
+	case *dynamodb.DeleteItemInput:
+		c.one(in.TableName, 1)
+	case *dynamodb.QueryInput:
+		c.one(in.TableName, 0)
+	case *dynamodb.ScanInput:
+		c.one(in.TableName, 0)
+	case *dynamodb.BatchGetItemInput:
+		for table, asked := range in.RequestItems {
+			c.one(&table, len(asked.Keys))
+		}
+	case *dynamodb.BatchWriteItemInput:
+		for table, writes := range in.RequestItems {
+			c.one(&table, len(writes))
+		}
+	case *dynamodb.TransactWriteItemsInput:
+		for _, action := range in.TransactItems {
+			c.one(tableOf(action), 1)
+		}
+	case *dynamodb.TransactGetItemsInput:
+		for _, action := range in.TransactItems {
+			if action.Get != nil {
+				c.one(action.Get.TableName, 1)
+			}
+		}
+	}
+	slices.Sort(c.Tables)
+}
+
+func (c *Call) one(table *string, keys int) {
+	if name := aws.ToString(table); !slices.Contains(c.Tables, name) {
+		c.Tables = append(c.Tables, name)
+	}
+	c.Keys += keys
+}
+
+func tableOf(action types.TransactWriteItem) *string {
+	switch {
+	case action.Put != nil:
+		return action.Put.TableName
+	case action.Update != nil:
+		return action.Update.TableName
+	case action.Delete != nil:
+		return action.Delete.TableName
+	case action.ConditionCheck != nil:
+		return action.ConditionCheck.TableName
+	}
+	return nil
+}
+
+func (c *Call) readOutput(output any) {
+	switch out := output.(type) {
+	case *dynamodb.GetItemOutput:
+		c.consumed(out.ConsumedCapacity)
+	case *dynamodb.PutItemOutput:
+		c.consumed(out.ConsumedCapacity)
+	case *dynamodb.UpdateItemOutput:
+		c.consumed(out.ConsumedCapacity)
+	case *dynamodb.DeleteItemOutput:
+		c.consumed(out.ConsumedCapacity)
+	case *dynamodb.QueryOutput:
+		c.consumed(out.ConsumedCapacity)
+	case *dynamodb.ScanOutput:
+		c.consumed(out.ConsumedCapacity)
+	case *dynamodb.BatchGetItemOutput:
+		c.consumedAll(out.ConsumedCapacity)
+		for _, left := range out.UnprocessedKeys {
+			c.Unprocessed += len(left.Keys)
+		}
+	case *dynamodb.BatchWriteItemOutput:
+		c.consumedAll(out.ConsumedCapacity)
+		for _, left := range out.UnprocessedItems {
+			c.Unprocessed += len(left)
+		}
+	case *dynamodb.TransactWriteItemsOutput:
+		c.consumedAll(out.ConsumedCapacity)
+	case *dynamodb.TransactGetItemsOutput:
+		c.consumedAll(out.ConsumedCapacity)
+	}
+}
+
+func (c *Call) consumed(capacity *types.ConsumedCapacity) {
+	if capacity != nil {
+		c.Capacity = append(c.Capacity, Consumed{aws.ToString(capacity.TableName), aws.ToFloat64(capacity.CapacityUnits)})
+	}
+}
+
+func (c *Call) consumedAll(capacities []types.ConsumedCapacity) {
+	for i := range capacities {
+		c.consumed(&capacities[i])
+	}
+}
+
+func (c *Call) readAttempts(metadata middleware.Metadata) {
+	attempts, _ := retry.GetAttemptResults(metadata)
+	for _, a := range attempts.Results {
+		// The retry loop returns the context's bare error when it finds it ended before sending.
+		if a.Err == context.Canceled || a.Err == context.DeadlineExceeded { //nolint:errorlint // only the bare error means "not sent"
+			continue
+		}
+		c.Attempts++
+		if throttled(a.Err) {
+			c.Throttled++
+		}
+	}
+}

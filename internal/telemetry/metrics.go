@@ -1,0 +1,173 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/smithy-go"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Metrics is everything that /metrics tells. Labels take names from our code only, so that their number is bounded.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	operations       *prometheus.CounterVec
+	operationSeconds *prometheus.HistogramVec
+	requests         *prometheus.CounterVec
+	requestSeconds   *prometheus.HistogramVec
+	batchSize        *prometheus.HistogramVec
+	dials            *prometheus.CounterVec
+
+	calls       *prometheus.CounterVec
+	callSeconds *prometheus.HistogramVec
+	capacity    *prometheus.CounterVec
+	retries     *prometheus.CounterVec
+	throttles   *prometheus.CounterVec
+	unprocessed *prometheus.CounterVec
+}
+
+// NewMetrics returns the metrics on a registry of their own, with those of the Go runtime, the process and the build.
+func NewMetrics() *Metrics {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewBuildInfoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	// A query takes between one round trip (0.5 ms embedded) and its deadline.
+	seconds := prometheus.ExponentialBuckets(0.0005, 2, 15) // … 8.2 s
+
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+		r.MustRegister(c)
+		return c
+	}
+	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+		r.MustRegister(h)
+		return h
+	}
+	return &Metrics{
+		registry:         r,
+		operations:       counter("taggie_operations_total", "GraphQL operations.", "operation_type", "outcome"),
+		operationSeconds: histogram("taggie_operation_duration_seconds", "Time from the parsed operation to its response.", seconds, "operation_type"),
+		requests:         counter("taggie_http_requests_total", "HTTP requests.", "route", "method", "code"),
+		requestSeconds:   histogram("taggie_http_request_duration_seconds", "Time from the request's header to the end of its response.", seconds, "route"),
+		batchSize:        histogram("taggie_loader_batch_size", "Keys in one batch of a loader.", []float64{1, 2, 5, 10, 25, 50, 100, 200, 500}, "loader"),
+		dials:            counter("taggie_connections_opened_total", "New connections to a store.", "store"),
+		calls:            counter("taggie_dynamodb_calls_total", "Calls to DynamoDB; a call on several tables names them all, joined by a comma.", "table", "operation", "outcome"),
+		callSeconds:      histogram("taggie_dynamodb_call_duration_seconds", "Time of a call to DynamoDB with its retries.", seconds, "operation"),
+		capacity:         counter("taggie_dynamodb_consumed_capacity_units_total", "Capacity units that DynamoDB reported.", "table", "operation"),
+		retries:          counter("taggie_dynamodb_retries_total", "Attempts after the first of a call.", "operation"),
+		throttles:        counter("taggie_dynamodb_throttles_total", "Attempts that DynamoDB refused for throttling.", "table", "operation"),
+		unprocessed:      counter("taggie_dynamodb_unprocessed_total", "Keys or writes that an answer left unprocessed.", "operation"),
+	}
+}
+
+// Registry returns the registry, for what other rooms want to add.
+func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
+
+// Handler serves the metrics in the format that was asked for.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
+}
+
+// Operation counts a GraphQL operation; outcome is "ok" or the code of its first error.
+func (m *Metrics) Operation(operationType, outcome string, took time.Duration) {
+	m.operations.WithLabelValues(operationType, outcome).Inc()
+	m.operationSeconds.WithLabelValues(operationType).Observe(took.Seconds())
+}
+
+// HTTPRequest counts a request; route is the pattern it matched, never its path.
+func (m *Metrics) HTTPRequest(route, method string, status int, took time.Duration) {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions:
+	default:
+		method = "other" // a client may send any word as a method
+	}
+	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
+	m.requestSeconds.WithLabelValues(route).Observe(took.Seconds())
+}
+
+// Batch counts one batch of a loader.
+func (m *Metrics) Batch(loader string, keys int) {
+	m.batchSize.WithLabelValues(loader).Observe(float64(keys))
+}
+
+// Dialled counts a new connection to a store ("dynamodb", "s3").
+func (m *Metrics) Dialled(store string) { m.dials.WithLabelValues(store).Inc() }
+
+// Call is one call to DynamoDB as its caller sees it: with all its attempts.
+type Call struct {
+	Operation   string     // "BatchGetItem"
+	Tables      []string   // the tables it names, sorted
+	Keys        int        // items asked for or written by key; 0 for a Query
+	Unprocessed int        // keys or writes that the answer left unprocessed
+	Attempts    int        // HTTP requests sent; 0 if none left the server
+	Throttled   int        // attempts refused for throttling
+	Capacity    []Consumed // what the answer reported, by table
+	Took        time.Duration
+	Err         error
+}
+
+// Consumed is what a call consumed of one table.
+type Consumed struct {
+	Table string
+	Units float64
+}
+
+// ObserveCall takes a call into the metrics and into the tally that ctx carries. [Metrics.DynamoDB] does so for each call of
+// a client; only what bypasses the client calls it itself.
+func (m *Metrics) ObserveCall(ctx context.Context, c *Call) {
+	TallyFrom(ctx).add(c)
+
+	table := strings.Join(c.Tables, ",")
+	m.calls.WithLabelValues(table, c.Operation, outcome(c.Err)).Inc()
+	m.callSeconds.WithLabelValues(c.Operation).Observe(c.Took.Seconds())
+	if c.Attempts > 1 {
+		m.retries.WithLabelValues(c.Operation).Add(float64(c.Attempts - 1))
+	}
+	if c.Throttled > 0 {
+		m.throttles.WithLabelValues(table, c.Operation).Add(float64(c.Throttled))
+	}
+	if c.Unprocessed > 0 {
+		m.unprocessed.WithLabelValues(c.Operation).Add(float64(c.Unprocessed))
+	}
+	for _, consumed := range c.Capacity {
+		m.capacity.WithLabelValues(consumed.Table, c.Operation).Add(consumed.Units)
+	}
+}
+
+// outcome is "ok", the engine's error code, "cancelled", "timeout" or "failed".
+func outcome(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
+		return api.ErrorCode()
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return "cancelled"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "timeout"
+	}
+	return "failed"
+}
+
+// throttleCodes are the error codes by which DynamoDB refuses a call for its rate; sorted.
+var throttleCodes = []string{"ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException"}
+
+func throttled(err error) bool {
+	api, ok := errors.AsType[smithy.APIError](err)
+	if !ok {
+		return false
+	}
+	_, found := slices.BinarySearch(throttleCodes, api.ErrorCode())
+	return found
+}

@@ -1,0 +1,214 @@
+package user
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/viewer"
+)
+
+// Service carries out what may be asked about users.
+type Service struct {
+	store    Store
+	now      func() time.Time
+	newID    func() string
+	subjects *lru.Cache[[2]string, ID] // issuer and subject to user: written once, never changed, so never stale
+}
+
+// NewService returns a service over the store. newID makes UUIDs.
+func NewService(store Store, now func() time.Time, newID func() string) *Service {
+	subjects, err := lru.New[[2]string, ID](10_000)
+	if err != nil {
+		panic(err) // only a size that is not positive is refused
+	}
+	return &Service{store: store, now: now, newID: newID, subjects: subjects}
+}
+
+// SignIn completes an identity with the user that signed up with it, if there is one.
+func (s *Service) SignIn(ctx context.Context, identity viewer.Identity) (viewer.Viewer, error) {
+	v := viewer.Viewer{Identity: identity}
+	if v.Anonymous() {
+		return v, nil
+	}
+	key := [2]string{identity.Issuer, identity.Subject}
+	if id, ok := s.subjects.Get(key); ok {
+		v.UserID = id
+		return v, nil
+	}
+	id, err := s.store.UserIDBySubject(ctx, identity.Issuer, identity.Subject)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return v, nil
+	case err != nil:
+		return viewer.Viewer{}, err
+	}
+	s.subjects.Add(key, id)
+	v.UserID = id
+	return v, nil
+}
+
+// ListByID returns the user or the error of each id, in the order of ids. Whoever is signed in may see that a user
+// exists and its name: ids cannot be guessed, and are handed out only along edges that the caller may walk. What is
+// for the user alone is guarded by [Private].
+func (s *Service) ListByID(ctx context.Context, ids []ID) ([]User, []error) {
+	if viewer.From(ctx).Anonymous() {
+		errs := make([]error, len(ids))
+		for i := range errs {
+			errs[i] = fault.New(fault.NotFound, "there is no such user")
+		}
+		return make([]User, len(ids)), errs
+	}
+	return s.store.UsersByID(ctx, ids)
+}
+
+// Private returns nil when the viewer is the user, and a Forbidden fault otherwise.
+func Private(ctx context.Context, id ID) error {
+	if viewer.From(ctx).Is(id) {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "only the user may see this")
+}
+
+// MaySeeEmail reports whether the viewer may see the user's address.
+func MaySeeEmail(ctx context.Context, id ID) bool {
+	v := viewer.From(ctx)
+	return v.Is(id) || v.Admin()
+}
+
+// FindByEmail returns the id of the user with this address when the viewer may know it: the viewer's own, or any to an
+// administrator. Otherwise, and when there is none, it returns NotFound.
+func (s *Service) FindByEmail(ctx context.Context, email string) (ID, error) {
+	id, err := s.Lookup(ctx, email)
+	if err != nil {
+		return "", err
+	}
+	if !MaySeeEmail(ctx, id) {
+		return "", fault.New(fault.NotFound, "there is no such user")
+	}
+	return id, nil
+}
+
+// Lookup returns the holder of an exact address, or NotFound. It tells that the address is in use: sharing and signing
+// up may use it, nothing else.
+func (s *Service) Lookup(ctx context.Context, email string) (ID, error) {
+	if len(email) > MaxEmail {
+		return "", fault.New(fault.NotFound, "there is no such user")
+	}
+	return s.store.UserIDByEmail(ctx, FoldEmail(email))
+}
+
+// Create is the input of [Service.Create].
+type Create struct {
+	Name, Email    string
+	IdempotencyKey *string `json:"-"`
+}
+
+// Create signs the viewer up. It returns [ErrEmailTaken] or [ErrAlreadySignedUp] as expected outcomes; Invalid for a
+// bad name or address; Forbidden for an address that the viewer's token does not vouch for.
+func (s *Service) Create(ctx context.Context, in Create) (User, error) {
+	v := viewer.From(ctx)
+	if v.Anonymous() {
+		return User{}, fault.New(fault.Unauthenticated, "sign in first: send a token")
+	}
+	name, err := parseName(in.Name)
+	if err != nil {
+		return User{}, err
+	}
+	email, err := s.parseOwnEmail(v, in.Email)
+	if err != nil {
+		return User{}, err
+	}
+	// The key belongs to the identity, not to the user, which does not exist before and does after.
+	request := idempotency.Request{Viewer: v.Identity.Issuer + " " + v.Identity.Subject, Mutation: "createUser", Key: in.IdempotencyKey, Input: in}
+	return idempotency.Do(ctx, s.guard(), request, func(ctx context.Context, once idempotency.Key) (User, error) {
+		now := s.now().UTC().Truncate(time.Millisecond)
+		u := User{ID: ID(s.newID()), Name: name, Email: email, Version: 1, CreatedAt: now, UpdatedAt: now}
+		err := s.store.CreateUser(ctx, u, v.Identity.Issuer, v.Identity.Subject, once.With(string(u.ID)))
+		return u, err
+	}, s.reread)
+}
+
+// Update is the input of [Service.Update]; nil leaves a field as it is.
+type Update struct {
+	Name, Email     *string
+	ExpectedVersion *int
+	IdempotencyKey  *string `json:"-"`
+}
+
+// attempts bounds how often a change without an expected version is tried again when others change the same thing.
+const attempts = 8
+
+// Update changes the viewer's user. It returns [ErrEmailTaken] or *[VersionConflict] as expected outcomes.
+func (s *Service) Update(ctx context.Context, in Update) (User, error) {
+	v := viewer.From(ctx)
+	if v.UserID == "" {
+		return User{}, fault.New(fault.Unauthenticated, "sign up first: createUser")
+	}
+	var name, email string
+	var err error
+	if in.Name != nil {
+		if name, err = parseName(*in.Name); err != nil {
+			return User{}, err
+		}
+	}
+	if in.Email != nil {
+		if email, err = s.parseOwnEmail(v, *in.Email); err != nil {
+			return User{}, err
+		}
+	}
+	request := idempotency.Request{Viewer: string(v.UserID), Mutation: "updateUser", Key: in.IdempotencyKey, Input: in}
+	return idempotency.Do(ctx, s.guard(), request, func(ctx context.Context, once idempotency.Key) (User, error) {
+		var conflict *VersionConflict
+		for range attempts {
+			before, err := s.reread(ctx, []string{string(v.UserID)})
+			if err != nil {
+				return User{}, err
+			}
+			if in.ExpectedVersion != nil && *in.ExpectedVersion != before.Version {
+				return User{}, &VersionConflict{Current: before}
+			}
+			after := before
+			if in.Name != nil {
+				after.Name = name
+			}
+			if in.Email != nil {
+				after.Email = email
+			}
+			if after != before {
+				after.Version++
+				after.UpdatedAt = s.now().UTC().Truncate(time.Millisecond)
+			}
+			err = s.store.UpdateUser(ctx, before, after, once.With(string(after.ID)))
+			if !errors.As(err, &conflict) || in.ExpectedVersion != nil {
+				return after, err
+			}
+		}
+		return User{}, fault.Wrap(fault.Conflict, conflict, "somebody else changes this user again and again")
+	}, s.reread)
+}
+
+func (s *Service) parseOwnEmail(v viewer.Viewer, typed string) (string, error) {
+	email, err := parseEmail(typed)
+	if err != nil {
+		return "", err
+	}
+	if !v.Identity.MayUse(email) {
+		return "", &fault.Error{Kind: fault.Forbidden, Field: "input.email", Message: "this must be the verified address of your token"}
+	}
+	return email, nil
+}
+
+func (s *Service) reread(ctx context.Context, result []string) (User, error) {
+	users, errs := s.store.UsersByID(ctx, []ID{ID(result[0])})
+	if errs != nil && errs[0] != nil {
+		return User{}, errs[0]
+	}
+	return users[0], nil
+}
+
+func (s *Service) guard() idempotency.Guard { return idempotency.Guard{Store: s.store, Now: s.now} }

@@ -1,0 +1,97 @@
+// Package user says what is true about users.
+//
+// It knows names, addresses, who may see what of a user, and the store it
+// needs. It must not know notes, engines or GraphQL. Start reading at [User]
+// and [Service].
+package user
+
+import (
+	"context"
+	"net/mail"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/viewer"
+)
+
+// ID identifies a user.
+type ID = viewer.UserID
+
+// User is a person who uses Taggie.
+type User struct {
+	ID        ID
+	Name      string
+	Email     string // as typed
+	Version   int    // grows with each change of name or address
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// Limits of a user's fields. An address is bounded by RFC 5321, section 4.5.3.1.3.
+const (
+	MaxName  = 100 // characters
+	MaxEmail = 254 // bytes
+)
+
+// Expected outcomes.
+var (
+	ErrEmailTaken      = &fault.Error{Kind: fault.Conflict, Field: "input.email", Message: "this e-mail address is taken"}
+	ErrAlreadySignedUp = &fault.Error{Kind: fault.Conflict, Message: "the bearer of this token has a user already"}
+)
+
+// VersionConflict is the outcome of a change that expected another version.
+type VersionConflict struct{ Current User }
+
+// Error says so.
+func (*VersionConflict) Error() string { return "the user has changed since" }
+
+// Store keeps users. Its faults are Unavailable and Exhausted besides those named.
+type Store interface {
+	idempotency.Store
+	// UsersByID returns the user or the error of each id, in the order of ids; NotFound for one that does not exist.
+	UsersByID(ctx context.Context, ids []ID) ([]User, []error)
+	// UserIDByEmail returns the holder of the folded address, or NotFound. It sees every acknowledged write.
+	UserIDByEmail(ctx context.Context, folded string) (ID, error)
+	// UserIDBySubject returns the user of an identity, or NotFound.
+	UserIDBySubject(ctx context.Context, issuer, subject string) (ID, error)
+	// CreateUser creates the user, the lock of its address and the row of its subject, all or nothing. It returns
+	// [ErrEmailTaken], [ErrAlreadySignedUp] or *idempotency.Replayed.
+	CreateUser(ctx context.Context, u User, issuer, subject string, once idempotency.Key) error
+	// UpdateUser replaces before, which must be the current version, and moves the lock when the address changes, all
+	// or nothing. It returns [ErrEmailTaken], *[VersionConflict] or *idempotency.Replayed.
+	UpdateUser(ctx context.Context, before, after User, once idempotency.Key) error
+}
+
+// FoldEmail returns the form under which an address is unique.
+func FoldEmail(email string) string { return cases.Fold().String(strings.TrimSpace(email)) }
+
+func parseName(name string) (string, error) {
+	name = strings.TrimSpace(name)
+	switch {
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
+		return "", fault.Invalidf("input.name", "a name is valid UTF-8 without control characters")
+	case name == "":
+		return "", fault.Invalidf("input.name", "a name may not be empty")
+	case utf8.RuneCountInString(name) > MaxName:
+		return "", fault.Invalidf("input.name", "a name has at most %d characters", MaxName)
+	}
+	return name, nil
+}
+
+func parseEmail(email string) (string, error) {
+	email = strings.TrimSpace(email)
+	parsed, err := mail.ParseAddress(email)
+	switch {
+	case len(email) > MaxEmail:
+		return "", fault.Invalidf("input.email", "an e-mail address has at most %d bytes", MaxEmail)
+	case err != nil || parsed.Address != email || strings.ContainsFunc(email, unicode.IsControl) || !utf8.ValidString(email):
+		return "", fault.Invalidf("input.email", "this is not an e-mail address such as ada@example.com")
+	}
+	return email, nil
+}

@@ -1,0 +1,110 @@
+package loaders
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/vikstrous/dataloadgen"
+
+	"github.com/taggie/taggie/internal/fault"
+)
+
+// wait is how long a load waits for others of its kind when no list resolver looked ahead.
+const wait = time.Millisecond
+
+// Loader batches and remembers the reads of one kind of thing for one response.
+type Loader[K comparable, V any] struct {
+	fetch func(keys []K) ([]V, []error)
+	batch *dataloadgen.Loader[K, *pending[V]]
+}
+
+// pending is a value that was asked for. dataloadgen sees only pendings, never errors, so that one key's error can not
+// become another's, and so that a load that a look-ahead began is found by whoever comes while it runs.
+type pending[V any] struct {
+	done  chan struct{}
+	value V
+	err   error
+}
+
+func newLoader[K comparable, V any](ctx context.Context, name string, observe func(loader string, keys int), fetch func(context.Context, []K) ([]V, []error)) *Loader[K, V] {
+	l := &Loader[K, V]{}
+	l.fetch = func(keys []K) (values []V, errs []error) {
+		observe(name, len(keys))
+		defer func() {
+			// The batch runs in a goroutine of its own, where a panic would end the process.
+			if p := recover(); p != nil {
+				values, errs = make([]V, len(keys)), make([]error, len(keys))
+				for i := range errs {
+					errs[i] = fault.Wrap(fault.Internal, fmt.Errorf("panic: %v\n%s", p, debug.Stack()), "the server made a mistake")
+				}
+			}
+		}()
+		// The context of the response, not that of the first caller, whose end would fail everybody's batch.
+		return fetch(ctx, keys)
+	}
+	l.batch = dataloadgen.NewLoader(func(_ context.Context, keys []K) ([]*pending[V], []error) {
+		loads := make([]*pending[V], len(keys))
+		for i := range loads {
+			loads[i] = newPending[V]()
+		}
+		l.settle(keys, loads)
+		return loads, nil
+	}, dataloadgen.WithWait(wait))
+	return l
+}
+
+func newPending[V any]() *pending[V] { return &pending[V]{done: make(chan struct{})} }
+
+// settle fetches the keys and hands each load its value or error.
+func (l *Loader[K, V]) settle(keys []K, loads []*pending[V]) {
+	values, errs := l.fetch(keys)
+	for i, load := range loads {
+		if errs != nil && errs[i] != nil {
+			load.err = errs[i]
+		} else {
+			load.value = values[i]
+		}
+		close(load.done)
+	}
+}
+
+// Load returns the value of a key, together with all others that are asked for at about the same time.
+func (l *Loader[K, V]) Load(ctx context.Context, key K) (V, error) {
+	load, err := l.batch.Load(ctx, key)
+	if err != nil {
+		var zero V
+		return zero, err
+	}
+	select {
+	case <-load.done:
+		return load.value, load.err
+	case <-ctx.Done():
+		var zero V
+		return zero, fault.Wrap(fault.Unavailable, ctx.Err(), "the request was ended before its data was read")
+	}
+}
+
+// Prefetch reads at once all keys that were not asked for yet, in one batch; it returns when they are there. List resolvers
+// call it for what is selected below them, so that no level waits for a timer and no batch is split.
+func (l *Loader[K, V]) Prefetch(keys []K) {
+	var mine []K
+	var loads []*pending[V]
+	for _, key := range keys {
+		if load := newPending[V](); l.batch.Prime(key, load) {
+			mine, loads = append(mine, key), append(loads, load)
+		}
+	}
+	if len(mine) > 0 {
+		l.settle(mine, loads)
+	}
+}
+
+// Prime remembers a value that was read otherwise.
+func (l *Loader[K, V]) Prime(key K, value V) {
+	load := newPending[V]()
+	load.value = value
+	close(load.done)
+	l.batch.Prime(key, load)
+}

@@ -1,0 +1,128 @@
+package resolvers
+
+import (
+	"context"
+
+	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/note"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/tag"
+	"github.com/taggie/taggie/internal/user"
+	"github.com/taggie/taggie/loaders"
+)
+
+type notes struct{ *Resolver }
+
+func (notes) Owner(ctx context.Context, n *note.Note) (*user.User, error) {
+	return found(loaders.From(ctx).Users.Load(ctx, n.Owner))
+}
+
+func (r notes) AccessList(ctx context.Context, n *note.Note, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.NoteAccessConnection, error) {
+	o, err := r.openAccessList(ctx, selected(ctx, "NoteAccessConnection"), *n, page.Args{First: first, After: after, Last: last, Before: before})
+	if err != nil {
+		return nil, err
+	}
+	slice, err := loaders.From(ctx).AccessLists.Load(ctx, note.AccessRequest{Note: n.ID, Owner: n.Owner, Window: o.Window})
+	if err != nil {
+		return nil, err
+	}
+	return &model.NoteAccessConnection{Connection: page.Connect(o, slice, accessEdgeOf)}, nil
+}
+
+func accessEdgeOf(p page.Position, s note.Share) model.NoteAccessEdge {
+	return model.NoteAccessEdge{Position: p, Share: s}
+}
+
+type accessConnection struct{ *Resolver }
+
+func (accessConnection) Nodes(ctx context.Context, c *model.NoteAccessConnection) ([]*user.User, error) {
+	load := loaders.From(ctx).Users
+	ids := make([]user.ID, len(c.Edges))
+	for i, e := range c.Edges {
+		ids[i] = e.User
+	}
+	load.Prefetch(ids)
+	return partial(ctx, ids, func(id user.ID) (*user.User, error) { return found(load.Load(ctx, id)) }), nil
+}
+
+type accessEdge struct{ *Resolver }
+
+func (accessEdge) Node(ctx context.Context, e *model.NoteAccessEdge) (*user.User, error) {
+	return found(loaders.From(ctx).Users.Load(ctx, e.User))
+}
+
+func (r notes) LatestVersion(ctx context.Context, n *note.Note) (*note.Version, error) {
+	if n.Snapshot == 0 {
+		return nil, nil
+	}
+	return r.version(ctx, *n, n.Snapshot)
+}
+
+func (r notes) VersionAt(ctx context.Context, n *note.Note, number int) (*note.Version, error) {
+	if number < 1 {
+		return nil, fault.Invalidf("number", "versions are numbered from 1")
+	}
+	return r.version(ctx, *n, number)
+}
+
+// version returns a version of a note that the viewer was shown.
+func (r *Resolver) version(ctx context.Context, n note.Note, number int) (*note.Version, error) {
+	v, err := found(loaders.From(ctx).Versions.Load(ctx, note.VersionID{Note: n.ID, Number: number}))
+	if v != nil {
+		v.Tags = note.Authored(v.Tags, n.Owner)
+	}
+	return v, err
+}
+
+func (r notes) Versions(ctx context.Context, n *note.Note, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[note.Version], error) {
+	o, err := r.open(ctx, selected(ctx, "VersionConnection"), page.Args{First: first, After: after, Last: last, Before: before}, "Note.versions", string(n.ID))
+	if err != nil {
+		return nil, err
+	}
+	slice, err := r.Resolver.Notes.ListVersions(ctx, *n, o.Window)
+	if err != nil {
+		return nil, err
+	}
+	return page.Plain(o, slice), nil
+}
+
+type versions struct{ *Resolver }
+
+func (versions) Note(ctx context.Context, v *note.Version) (*note.Note, error) {
+	return found(loaders.From(ctx).Notes.Load(ctx, v.Note))
+}
+
+type tags struct{ *Resolver }
+
+func (tags) Author(ctx context.Context, t *tag.Tag) (*user.User, error) {
+	return found(loaders.From(ctx).Users.Load(ctx, t.Author))
+}
+
+func (r tags) Notes(ctx context.Context, t *tag.Tag, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.TaggedNoteConnection, error) {
+	sel := selected(ctx, "TaggedNoteConnection")
+	o, err := r.open(ctx, sel, page.Args{First: first, After: after, Last: last, Before: before}, "Tag.notes", string(t.Author), t.Key)
+	if err != nil {
+		return nil, err
+	}
+	slice, err := r.Resolver.Notes.ListByTag(ctx, t.ID(), o.Window)
+	if err != nil {
+		return nil, err
+	}
+	var known []note.Note
+	for _, f := range slice.Items {
+		if f.Err == nil {
+			known = append(known, f.Note)
+		}
+	}
+	r.ahead(ctx, known, sel.items("TaggedNoteEdge", "Note", "Node"))
+	return &model.TaggedNoteConnection{Connection: page.Connect(o, slice, func(p page.Position, f note.Found) model.TaggedNoteEdge {
+		return model.TaggedNoteEdge{Position: p, Found: f}
+	})}, nil
+}
+
+type taggedConnection struct{ *Resolver }
+
+func (taggedConnection) Nodes(ctx context.Context, c *model.TaggedNoteConnection) ([]*note.Note, error) {
+	return partial(ctx, c.Edges, model.TaggedNoteEdge.Node), nil
+}

@@ -1,0 +1,122 @@
+// Package resolvers turns each field of the contract into one call.
+//
+// It knows the contract, the loaders and the domain's services. It must not
+// know engines, net/http or the clock, nor decide anything: an "if" about the
+// domain belongs in the domain. There is one small struct per GraphQL type, in
+// the file named after it. Start reading at [Resolver]; lists look ahead in
+// ahead.go.
+package resolvers
+
+import (
+	"context"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"github.com/taggie/taggie/graph"
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/gid"
+	"github.com/taggie/taggie/internal/note"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/user"
+	"github.com/taggie/taggie/internal/viewer"
+)
+
+// Resolver is the root of all resolvers.
+type Resolver struct {
+	Users   *user.Service
+	Notes   *note.Service
+	Cursors *page.Codec
+}
+
+var _ graph.ResolverRoot = (*Resolver)(nil)
+
+// Query returns the resolvers of Query.
+func (r *Resolver) Query() graph.QueryResolver { return query{r} }
+
+// Mutation returns the resolvers of Mutation.
+func (r *Resolver) Mutation() graph.MutationResolver { return mutation{r} }
+
+// User returns the resolvers of User.
+func (r *Resolver) User() graph.UserResolver { return users{r} }
+
+// Note returns the resolvers of Note.
+func (r *Resolver) Note() graph.NoteResolver { return notes{r} }
+
+// Version returns the resolvers of Version.
+func (r *Resolver) Version() graph.VersionResolver { return versions{r} }
+
+// Tag returns the resolvers of Tag.
+func (r *Resolver) Tag() graph.TagResolver { return tags{r} }
+
+// NoteAccessConnection returns the resolvers of NoteAccessConnection.
+func (r *Resolver) NoteAccessConnection() graph.NoteAccessConnectionResolver {
+	return accessConnection{r}
+}
+
+// NoteAccessEdge returns the resolvers of NoteAccessEdge.
+func (r *Resolver) NoteAccessEdge() graph.NoteAccessEdgeResolver { return accessEdge{r} }
+
+// SharedNoteConnection returns the resolvers of SharedNoteConnection.
+func (r *Resolver) SharedNoteConnection() graph.SharedNoteConnectionResolver {
+	return sharedConnection{r}
+}
+
+// TaggedNoteConnection returns the resolvers of TaggedNoteConnection.
+func (r *Resolver) TaggedNoteConnection() graph.TaggedNoteConnectionResolver {
+	return taggedConnection{r}
+}
+
+// open checks the paging arguments of a list of the viewer; name and args say which list it is.
+func (r *Resolver) open(ctx context.Context, sel selection, paging page.Args, name string, args ...string) (page.Opened, error) {
+	o, err := r.Cursors.Open(page.Binding{Viewer: string(viewer.From(ctx).UserID), Name: name, Args: args}, paging)
+	if err != nil {
+		return o, err
+	}
+	other := "hasPreviousPage"
+	if o.Window.Backward {
+		other = "hasNextPage"
+	}
+	o.Window.Probe = o.Window.From != "" && sel.in("pageInfo", "PageInfo").has(other)
+	return o, nil
+}
+
+// found turns NotFound into null.
+func found[T any](value T, err error) (*T, error) {
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &value, nil
+}
+
+// partial makes a list of which single elements may have failed: those are null, each with an error of its own.
+func partial[E, T any](ctx context.Context, edges []E, node func(E) (*T, error)) []*T {
+	all := make([]*T, len(edges))
+	for i, edge := range edges {
+		value, err := node(edge)
+		if err != nil {
+			graphql.AddError(graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i)), err)
+			continue
+		}
+		all[i] = value
+	}
+	return all
+}
+
+func noteID(field string, id gid.ID) (note.ID, error) {
+	key, err := id.As(field, "Note", 1)
+	if err != nil {
+		return "", err
+	}
+	return note.ID(key[0]), nil
+}
+
+func userID(field string, id gid.ID) (user.ID, error) {
+	key, err := id.As(field, "User", 1)
+	if err != nil {
+		return "", err
+	}
+	return user.ID(key[0]), nil
+}
