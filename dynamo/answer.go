@@ -16,7 +16,7 @@ import (
 // answer is a response of DynamoDB to a read, with the items still as they came over the wire. Each row type decodes
 // its own attributes straight from there: the SDK's way through maps of attribute values costs eight times the CPU.
 type answer struct {
-	body        []byte   // items point into it
+	body        []byte // items point into it
 	items       []item
 	unprocessed map[string][]rowKey
 	last        map[string]types.AttributeValue
@@ -33,8 +33,8 @@ var bodies = sync.Pool{New: func() any { return new([]byte) }}
 
 // release gives the body back; the items must not be used any more.
 func (a *answer) release() {
-	if a.body != nil && cap(a.body) <= 1<<20 {
-		bodies.Put(&a.body)
+	if body := a.body; body != nil && cap(body) <= 1<<20 {
+		bodies.Put(&body) // not &a.body: the answer may be filled again while somebody else has the buffer
 	}
 	*a = answer{}
 }

@@ -20,6 +20,12 @@ type want struct {
 	decode func(item []byte) error // not called for a missing row; must not keep item
 }
 
+// read decodes the item; what panics is this row's error and nobody else's.
+func (w want) read(item []byte) (err error) {
+	defer recovered(&err)
+	return w.decode(item)
+}
+
 // rowID tells rows of several tables apart. The table has its full name.
 type rowID struct {
 	table string
@@ -42,6 +48,10 @@ func (db *DB) batchGet(ctx context.Context, wants []want) []error {
 	rows := make(map[rowID][]int, len(wants))
 	distinct := make([]rowID, 0, len(wants))
 	for i, w := range wants {
+		if !w.key.possible() {
+			errs[i] = errMissing
+			continue
+		}
 		id := rowID{table: db.prefix + w.table, key: w.key}
 		if rows[id] == nil {
 			distinct = append(distinct, id)
@@ -54,13 +64,13 @@ func (db *DB) batchGet(ctx context.Context, wants []want) []error {
 		chunk := distinct[:min(maxBatchGet, len(distinct))]
 		distinct = distinct[len(chunk):]
 		group.Go(func() (err error) {
-			// A panic in a goroutine of our own would end the process; every row of the chunk gets an error instead.
+			// A panic in a goroutine of our own would end the process; every row gets an error instead.
 			defer recovered(&err)
 			db.readChunk(ctx, chunk, func(id rowID, item []byte, err error) {
 				for _, i := range rows[id] {
 					errs[i] = err
 					if err == nil {
-						errs[i] = wants[i].decode(item)
+						errs[i] = wants[i].read(item)
 					}
 				}
 			})

@@ -49,14 +49,19 @@ var errUndeleted = errors.New("the note was undeleted")
 // Index: GSI2, eventually consistent. Key: GSI2PK = NOTE#<id> AND begins_with(GSI2SK, SHARED#). Index: primary. Key:
 // PK = NOTE_HISTORY#<id>. Cost: 2 Query, ⌈rows/25⌉ BatchWriteItem, 2 TransactWriteItems.
 func (db Notes) CleanUp(ctx context.Context, c note.Cleanup, next time.Time) error {
-	order := action{table: notesTable, key: cleanupKey(c), remove: true}
+	// The order may be another one meanwhile: of a later deletion of the same note.
+	order := action{table: notesTable, key: cleanupKey(c), remove: true, condition: "attribute_not_exists(PK) OR deleted_at = :at",
+		values: attrs{":at": str(keys.Instant(c.DeletedAt))}, failed: func(attrs) error { return errUndeleted }}
 	err := db.transact(ctx, []action{{
 		table: notesTable, key: tombstoneKey(c.Owner, c.Note), update: "SET cleaning = :yes",
 		condition: "deleted_at = :at", values: attrs{":yes": number(1), ":at": str(keys.Instant(c.DeletedAt))},
 		failed: func(attrs) error { return errUndeleted },
 	}}, idempotency.Key{})
 	if errors.Is(err, errUndeleted) {
-		return db.transact(ctx, []action{order}, idempotency.Key{})
+		if err = db.transact(ctx, []action{order}, idempotency.Key{}); errors.Is(err, errUndeleted) {
+			err = nil
+		}
+		return err
 	}
 	if err != nil {
 		return err

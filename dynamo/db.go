@@ -21,14 +21,15 @@ import (
 
 // The limits of DynamoDB that shape this room; see "Service, account, and table quotas" in its developer guide.
 const (
-	maxBatchGet   = 100     // keys in one BatchGetItem
-	maxBatchWrite = 25      // writes in one BatchWriteItem
-	maxActions    = 100     // actions in one TransactWriteItems
-	maxItem       = 400_000 // bytes of one item: 400 KB, a little less here than 400 × 1024
+	maxBatchGet   = 100   // keys in one BatchGetItem
+	maxBatchWrite = 25    // writes in one BatchWriteItem
+	maxActions    = 100   // actions in one TransactWriteItems
+	maxPK         = 2_048 // bytes of a partition key
+	maxSK         = 1_024 // bytes of a sort key
 )
 
-// readWithin bounds one batch or query when its context has no deadline.
-const readWithin = 10 * time.Second
+// callWithin bounds one batch, query or transaction when its context has no deadline.
+const callWithin = 10 * time.Second
 
 // DB is a DynamoDB client together with the names of the tables and the bounds of its use.
 type DB struct {
@@ -58,12 +59,16 @@ func New(o Options) *DB {
 	return db
 }
 
-// Key is the primary key of a row in a table with PK and SK.
+// rowKey is the primary key of a row in a table with PK and SK.
 type rowKey struct{ PK, SK string }
 
 func (k rowKey) attributes() map[string]types.AttributeValue {
 	return map[string]types.AttributeValue{"PK": str(k.PK), "SK": str(k.SK)}
 }
+
+// possible reports whether a row can have the key at all. DynamoDB refuses a whole batch for the sake of one key that
+// is too long, and a client can make ids of any length up.
+func (k rowKey) possible() bool { return len(k.PK) <= maxPK && len(k.SK) <= maxSK }
 
 func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
@@ -80,7 +85,7 @@ func unavailable(err error, format string, args ...any) error {
 func within(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
-		return context.WithTimeout(ctx, readWithin)
+		return context.WithTimeout(ctx, callWithin)
 	}
 	return context.WithTimeout(ctx, time.Until(deadline)/2)
 }

@@ -103,7 +103,8 @@ func filtered[R, T any](ctx context.Context, db *DB, l listing[R], w page.Window
 		if next == nil || len(kept) > w.Limit {
 			break
 		}
-		s.start, s.limit = next, w.Limit+1-len(kept)
+		// Where much was left out, much more may have to be: reading only what is still wanted could take a call per row.
+		s.start, s.limit = next, max(w.Limit+1-len(kept), maxBatchGet)
 	}
 	slice := page.Fill(w, kept, position)
 	var err error

@@ -53,36 +53,6 @@ func decodeTagged(item []byte, t *tagged) error {
 	})
 }
 
-// ListNotesByTag lists the notes of the author that carry the tag, by id. The tag's separator is part of the prefix, so
-// that "work" does not find "workout". Notes that lose the tag at this moment are left out, and the page stays full.
-//
-// Index: primary. Key: PK = USER#<author> AND begins_with(SK, TAG#<tag>#NOTE#); then the notes as in NotesByID.
-// Cost: 1 Query and 2 × ⌈n/100⌉ BatchGetItem.
-func (db Notes) ListNotesByTag(ctx context.Context, id tag.ID, w page.Window) (page.Slice[note.Found], error) {
-	low, high := prefixed(keys.TagNotesPrefix(id.Key))
-	l := listing[tagged]{
-		span:    span{table: notesTable, index: primary, pk: keys.UserPK(string(id.Author)), low: low, high: high},
-		decode:  decodeTagged,
-		sortKey: func(p string) string { return keys.TagSK(id.Key, p) },
-	}
-	return filtered(ctx, db.DB, l, w, func(ctx context.Context, rows []tagged) ([]note.Found, error) {
-		found := make([]located, len(rows))
-		for i, row := range rows {
-			found[i] = located{reader: id.Author, note: note.Note{ID: row.note}}
-		}
-		db.locate(ctx, found)
-		var kept []note.Found
-		for i := range found {
-			f := found[i].found(rows[i].note)
-			if f.Err == nil && !carries(f.Note, id.Key) || fault.Is(f.Err, fault.NotFound) {
-				continue
-			}
-			kept = append(kept, f)
-		}
-		return kept, nil
-	}, func(f note.Found) string { return string(f.ID) })
-}
-
 func (l *located) found(id note.ID) note.Found { return note.Found{ID: id, Note: l.note, Err: l.err} }
 
 func carries(n note.Note, key string) bool {

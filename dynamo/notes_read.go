@@ -15,8 +15,9 @@ func (db Notes) Store() note.Store {
 	return note.Store{Reader: db, Lists: db, Writer: db, Shares: db, Cleaner: db, Store: db}
 }
 
-// lookups bounds how often a note that moves while it is read is looked for: each time the locator is read again.
-const lookups = 3
+// lookups bounds how often a note that moves while it is read is looked for: once, and three times more with the locator
+// read again.
+const lookups = 4
 
 const noSuchNote = "there is no such note"
 
@@ -73,6 +74,9 @@ func (db Notes) locate(ctx context.Context, found []located) {
 				l.err = fault.New(fault.Unavailable, "the note is being moved; ask again")
 			}
 			return
+		}
+		if try > 1 {
+			pause(ctx, try) // the rows of a transaction become visible one by one, within milliseconds
 		}
 		left = db.readNotes(ctx, db.readLocators(ctx, left))
 	}

@@ -21,18 +21,11 @@ func (db Notes) CreateNote(ctx context.Context, n note.Note, once idempotency.Ke
 
 // putNew puts a note where none is.
 func (db Notes) putNew(n note.Note) action {
-	return action{table: notesTable, item: noteRow(n), condition: "attribute_not_exists(PK)", failed: func(row attrs) error {
-		return unlessDone(row, n)
-	}}
+	return action{table: notesTable, item: noteRow(n), condition: "attribute_not_exists(PK)", failed: conflict}
 }
 
-// unlessDone returns errUnchanged when the row is what this request wrote, and a conflict otherwise.
-func unlessDone(row attrs, after note.Note) error {
-	if sameWrite(row, after.Version, keys.Instant(after.UpdatedAt)) {
-		return errUnchanged
-	}
-	return &note.VersionConflict{}
-}
+// conflict is what a failed condition on the version of a note means.
+func conflict(attrs) error { return &note.VersionConflict{} }
 
 // tagChanges returns the actions that turn one set of tags into another.
 func tagChanges(n note.Note, from, to []tag.Tag) []action {
@@ -63,33 +56,34 @@ func tagChanges(n note.Note, from, to []tag.Tag) []action {
 // NOTE#<id>/LOCATOR if it moves; NOTE_HISTORY#<id>/VER#<version> if a version is kept; USER#<owner>/TAG#<tag>#NOTE#<id>
 // per tag that differs; USER#<editor>/SHARED#<id> as a condition. Cost: 1 TransactWriteItems of 1 to 86 rows.
 func (db Notes) UpdateNote(ctx context.Context, editor note.UserID, before, after note.Note, keepVersion *note.Version, once idempotency.Key) error {
+	var actions []action
+	if editor != before.Owner {
+		actions = append(actions, mayEdit(editor, before.ID))
+	}
 	if before.Version == after.Version { // nothing to change, but perhaps a key to record
-		return db.transact(ctx, nil, once)
+		if !once.Given() {
+			return nil
+		}
+		return db.transact(ctx, actions, once)
 	}
 	from, to := noteKey(before), noteKey(after)
-	isCurrent := action{table: notesTable, key: from, condition: "version = :version", values: attrs{":version": number(int64(before.Version))},
-		failed: func(row attrs) error { return unlessDone(row, after) }}
-	var actions []action
+	isCurrent := action{table: notesTable, key: from, condition: "#version = :version", names: reserved("version"), values: attrs{":version": number(int64(before.Version))}, failed: conflict}
 	if from == to {
 		isCurrent.item = noteRow(after)
 		actions = append(actions, isCurrent)
 	} else {
 		isCurrent.remove = true
-		// The new row comes first: it tells whether an attempt before this one, whose answer was lost, moved the note.
 		actions = append(actions, db.putNew(after), isCurrent, action{table: notesTable, item: locatorRow(after)})
 	}
 	if keepVersion != nil {
-		actions = append(actions, action{table: notesTable, item: versionRow(*keepVersion)})
-	}
-	if editor != before.Owner {
-		actions = append(actions, mayEdit(editor, before.ID))
+		actions = append(actions, action{table: notesTable, item: versionRow(before.Owner, *keepVersion)})
 	}
 	return db.transact(ctx, append(actions, tagChanges(after, before.Tags, after.Tags)...), once)
 }
 
 // mayEdit makes the share of the editor a condition: it may be revoked at this moment.
 func mayEdit(editor note.UserID, id note.ID) action {
-	return action{table: notesTable, key: shareKey(editor, id), condition: "permission = :edit", values: attrs{":edit": str(permissions[note.Edit])},
+	return action{table: notesTable, key: shareKey(editor, id), condition: "#permission = :edit", names: reserved("permission"), values: attrs{":edit": str(permissions[note.Edit])},
 		failed: func(row attrs) error {
 			if row == nil {
 				return fault.New(fault.NotFound, noSuchNote)
@@ -106,14 +100,8 @@ func mayEdit(editor note.UserID, id note.ID) action {
 // 44 rows.
 func (db Notes) DeleteNote(ctx context.Context, n note.Note, d note.Deleted, once idempotency.Key) error {
 	actions := []action{
-		{table: notesTable, item: tombstoneRow(n, d), condition: "attribute_not_exists(PK)", failed: func(row attrs) error {
-			if text(row["deleted_at"]) == keys.Instant(d.DeletedAt) {
-				return errUnchanged
-			}
-			return &note.VersionConflict{}
-		}},
-		{table: notesTable, key: noteKey(n), remove: true, condition: "version = :version", values: attrs{":version": number(int64(n.Version))},
-			failed: func(attrs) error { return &note.VersionConflict{} }},
+		{table: notesTable, item: tombstoneRow(n, d), condition: "attribute_not_exists(PK)", failed: conflict},
+		{table: notesTable, key: noteKey(n), remove: true, condition: "#version = :version", names: reserved("version"), values: attrs{":version": number(int64(n.Version))}, failed: conflict},
 		{table: notesTable, key: locatorKey(n.ID), remove: true},
 		{table: notesTable, item: cleanupRow(cleanupOf(n, d))},
 	}
@@ -126,12 +114,7 @@ func (db Notes) DeleteNote(ctx context.Context, n note.Note, d note.Deleted, onc
 // Cost: 1 TransactWriteItems of 4 to 44 rows.
 func (db Notes) UndeleteNote(ctx context.Context, n note.Note, d note.Deleted, once idempotency.Key) error {
 	put := db.putNew(n)
-	put.failed = func(row attrs) error {
-		if sameWrite(row, n.Version, keys.Instant(n.UpdatedAt)) {
-			return errUnchanged
-		}
-		return fault.New(fault.NotFound, noSuchNote)
-	}
+	put.failed = func(attrs) error { return fault.New(fault.NotFound, noSuchNote) }
 	actions := []action{
 		put,
 		{table: notesTable, key: tombstoneKey(n.Owner, n.ID), remove: true,
@@ -185,4 +168,3 @@ func decodeCleanup(item []byte, c *note.Cleanup) error {
 		return err
 	})
 }
-

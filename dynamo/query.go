@@ -44,8 +44,8 @@ func prefixed(prefix string) (low, high string) { return prefix, prefix + "\U001
 //
 // Cost: one Query per started megabyte of rows.
 func (db *DB) query(ctx context.Context, s span, decode func(item []byte) (more bool, err error)) (map[string]types.AttributeValue, error) {
-	if s.low > s.high {
-		return nil, nil // DynamoDB refuses an empty range
+	if s.low > s.high || !(rowKey{s.pk, s.low}).possible() || !(rowKey{s.pk, s.high}).possible() {
+		return nil, nil // DynamoDB refuses an empty range, and keys that no row can have
 	}
 	ctx, cancel := within(ctx)
 	defer cancel()
@@ -101,6 +101,9 @@ func (db *DB) queryPage(ctx context.Context, in *dynamodb.QueryInput, decode fun
 //
 // Index: primary. Key: PK and SK, strongly consistent. Cost: 1 GetItem.
 func (db *DB) get(ctx context.Context, table string, key rowKey, decode func(item []byte) error) (bool, error) {
+	if !key.possible() {
+		return false, nil
+	}
 	ctx, cancel := within(ctx)
 	defer cancel()
 	var a answer

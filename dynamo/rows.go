@@ -100,9 +100,9 @@ func tagRow(owner note.UserID, id note.ID, t tag.Tag) attrs {
 	}
 }
 
-func versionRow(v note.Version) attrs {
+func versionRow(owner note.UserID, v note.Version) attrs {
 	row := versionKey(v.VersionID).attributes()
-	row["note_id"], row["version"] = str(string(v.Note)), number(int64(v.Number))
+	row["note_id"], row["user_id"], row["version"] = str(string(v.Note)), str(string(owner)), number(int64(v.Number))
 	row["title"], row["content"], row["updated_at"] = str(v.Title), str(v.Content), str(keys.Instant(v.UpdatedAt))
 	optional(row, v.Tags, 0)
 	if !v.Deadline.IsZero() {
@@ -136,10 +136,10 @@ func parsePermission(s string) note.Permission {
 }
 
 // tagSet reads the tags of a note. DynamoDB keeps a set in no order, so the order of keys is restored.
-func tagSet(v value, author note.UserID) ([]tag.Tag, error) {
+func tagSet(v value) ([]tag.Tag, error) {
 	var tags []tag.Tag
 	err := v.set(func(s string) error {
-		tags = append(tags, tag.Tag{Author: author, Word: tag.Word{Value: s, Key: tag.Fold(s)}})
+		tags = append(tags, tag.Tag{Word: tag.Word{Value: s, Key: tag.Fold(s)}})
 		return nil
 	})
 	slices.SortFunc(tags, func(a, b tag.Tag) int { return strings.Compare(a.Key, b.Key) })
@@ -164,7 +164,7 @@ func decodeNote(item []byte, n *note.Note, d *note.Deleted) error {
 		case "deadline":
 			n.Deadline, err = v.instant()
 		case "tags":
-			n.Tags, err = tagSet(v, "")
+			n.Tags, err = tagSet(v)
 		case "version":
 			n.Version, err = v.int()
 		case "snapshot":
@@ -183,22 +183,31 @@ func decodeNote(item []byte, n *note.Note, d *note.Deleted) error {
 		}
 		return err
 	})
-	for i := range n.Tags {
-		n.Tags[i].Author = n.Owner // attributes come in any order
-	}
+	authored(n.Tags, n.Owner) // last, because attributes come in any order
 	if d != nil {
 		d.ID = n.ID
 	}
 	return err
 }
 
+// authored makes the owner of a note the author of its tags.
+func authored(tags []tag.Tag, owner note.UserID) {
+	for i := range tags {
+		tags[i].Author = owner
+	}
+}
+
 func decodeVersion(item []byte, v *note.Version) error {
-	return attributes(item, func(name []byte, a value) (err error) {
+	var owner note.UserID
+	err := attributes(item, func(name []byte, a value) (err error) {
 		var s string
 		switch string(name) {
 		case "note_id":
 			s, err = a.str()
 			v.Note = note.ID(s)
+		case "user_id":
+			s, err = a.str()
+			owner = note.UserID(s)
 		case "version":
 			v.Number, err = a.int()
 		case "title":
@@ -206,7 +215,7 @@ func decodeVersion(item []byte, v *note.Version) error {
 		case "content":
 			v.Content, err = a.str()
 		case "tags":
-			v.Tags, err = tagSet(a, "")
+			v.Tags, err = tagSet(a)
 		case "deadline":
 			v.Deadline, err = a.instant()
 		case "updated_at":
@@ -216,6 +225,8 @@ func decodeVersion(item []byte, v *note.Version) error {
 		}
 		return err
 	})
+	authored(v.Tags, owner)
+	return err
 }
 
 func decodeShare(item []byte, s *note.Share) error {

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -79,18 +80,18 @@ func (db Notes) AccessLists(ctx context.Context, requests []note.AccessRequest) 
 		byOwner[r.Owner] = append(byOwner[r.Owner], i)
 	}
 	// Owners and notes are two waves, so that the bound holds over all of them.
-	single := make([][]int, 0, len(byOwner))
+	single := make([][]int, len(byOwner))
 	owners := errgroup.Group{}
 	owners.SetLimit(db.concurrency)
-	for owner, indexes := range byOwner {
-		single = append(single, indexes)
+	for i, owner := range slices.Collect(maps.Keys(byOwner)) {
+		indexes := byOwner[owner]
 		if len(indexes) == 1 {
+			single[i] = indexes
 			continue
 		}
-		slot := len(single) - 1
 		owners.Go(func() (err error) {
 			defer recovered(&err)
-			single[slot] = db.ownerAccess(ctx, owner, requests, indexes, lists)
+			single[i] = db.ownerAccess(ctx, owner, requests, indexes, lists)
 			return nil
 		})
 	}

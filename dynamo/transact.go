@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -27,10 +28,12 @@ type action struct {
 	condition string // "" for none
 	names     map[string]string
 	values    attrs
-	// failed turns a failed condition into an error; nil as result when the row shows that this very write was carried out
-	// before. row is the row as it is, nil when there is none.
+	// failed turns a failed condition into an error. row is the row as it is, nil when there is none.
 	failed func(row attrs) error
 }
+
+// reserved lets an expression name an attribute whose name is, or may become, one of DynamoDB's more than 500 reserved words.
+func reserved(name string) map[string]string { return map[string]string{"#" + name: name} }
 
 func (db *DB) item(a action) types.TransactWriteItem {
 	var condition *string
@@ -54,9 +57,11 @@ func (db *DB) item(a action) types.TransactWriteItem {
 	}
 }
 
-// errUnchanged is what action.failed returns when the row is as this very transaction would leave it: an attempt whose
-// answer was lost had been carried out.
-var errUnchanged = errors.New("this write was carried out before")
+// writtenBy is the attribute in which a row that was put on a condition keeps the token of its transaction. DynamoDB
+// remembers a token for ten minutes, the row for as long as it stays: when the answer to an attempt was lost, the
+// condition of the next one fails at a row that says who wrote it. Versions and times cannot tell: two servers may write the
+// same ones at the same millisecond.
+const writtenBy = "written_by"
 
 // transact carries out all actions or none, and records the idempotency key with them. A conflict with another transaction
 // and throttling are tried again, with the same token, until the deadline. What a failed condition means is asked of the
@@ -73,10 +78,14 @@ func (db *DB) transact(ctx context.Context, actions []action, once idempotency.K
 	if len(actions) > maxActions {
 		return fault.New(fault.Exhausted, "this change touches more than %d rows at once", maxActions)
 	}
-	in := dynamodb.TransactWriteItemsInput{
-		ClientRequestToken: aws.String(uuid.NewString()), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
-	}
+	ctx, cancel := within(ctx)
+	defer cancel()
+	token := uuid.NewString()
+	in := dynamodb.TransactWriteItemsInput{ClientRequestToken: &token, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
 	for _, a := range actions {
+		if a.item != nil && a.condition != "" {
+			a.item[writtenBy] = str(token)
+		}
 		in.TransactItems = append(in.TransactItems, db.item(a))
 	}
 	for idle := 0; ; idle++ {
@@ -86,9 +95,12 @@ func (db *DB) transact(ctx context.Context, actions []action, once idempotency.K
 		}
 		again := repeatable(err)
 		if canceled, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
+			if carriedOut(canceled, token) {
+				return nil
+			}
 			var meaning error
 			if again, meaning = cancelled(actions, canceled); meaning != nil {
-				return carriedOut(meaning)
+				return meaning
 			}
 		} else if _, ok := errors.AsType[*types.TransactionInProgressException](err); ok {
 			again = true
@@ -102,12 +114,9 @@ func (db *DB) transact(ctx context.Context, actions []action, once idempotency.K
 	}
 }
 
-// carriedOut drops the error that says that nothing is left to do.
-func carriedOut(err error) error {
-	if errors.Is(err, errUnchanged) {
-		return nil
-	}
-	return err
+// carriedOut reports whether a condition failed because an earlier attempt of the same transaction had succeeded.
+func carriedOut(canceled *types.TransactionCanceledException, token string) bool {
+	return slices.ContainsFunc(canceled.CancellationReasons, func(r types.CancellationReason) bool { return text(r.Item[writtenBy]) == token })
 }
 
 // cancelled returns what the reasons of a cancelled transaction mean, or whether it is worth another try.
@@ -123,6 +132,8 @@ func cancelled(actions []action, canceled *types.TransactionCanceledException) (
 			again = true
 		case "ItemCollectionSizeLimitExceeded":
 			return false, fault.Wrap(fault.Exhausted, canceled, "the rows of one user may take up 10 GB")
+		case "ValidationError":
+			return false, refused(errors.New(aws.ToString(reason.Message)))
 		}
 	}
 	return again, nil

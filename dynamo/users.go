@@ -86,12 +86,7 @@ func (db Users) CreateUser(ctx context.Context, u user.User, issuer, subject str
 	subjectRow := rowKey{keys.SubjectPK(issuer, subject), keys.SubjectSK}.attributes()
 	subjectRow["user_id"] = str(string(u.ID))
 	return db.transact(ctx, []action{
-		{table: notesTable, item: subjectRow, condition: "attribute_not_exists(PK)", failed: func(row attrs) error {
-			if text(row["user_id"]) == string(u.ID) {
-				return errUnchanged
-			}
-			return user.ErrAlreadySignedUp
-		}},
+		{table: notesTable, item: subjectRow, condition: "attribute_not_exists(PK)", failed: func(attrs) error { return user.ErrAlreadySignedUp }},
 		lockEmail(u),
 		{table: notesTable, item: profileRow(u), condition: "attribute_not_exists(PK)"},
 	}, once)
@@ -109,13 +104,8 @@ func lockEmail(u user.User) action {
 // Index: primary. Key: USER#<id>/PROFILE on condition of its version, EMAIL#<old>/… and EMAIL#<new>/UNIQUE_EMAILS.
 // Cost: 1 TransactWriteItems of 1 or 3 rows.
 func (db Users) UpdateUser(ctx context.Context, before, after user.User, once idempotency.Key) error {
-	profile := action{table: notesTable, item: profileRow(after), condition: "version = :version", values: attrs{":version": number(int64(before.Version))},
-		failed: func(row attrs) error {
-			if sameWrite(row, after.Version, keys.Instant(after.UpdatedAt)) {
-				return errUnchanged
-			}
-			return &user.VersionConflict{Current: userOf(row)}
-		}}
+	profile := action{table: notesTable, item: profileRow(after), condition: "#version = :version", names: reserved("version"), values: attrs{":version": number(int64(before.Version))},
+		failed: func(row attrs) error { return &user.VersionConflict{Current: userOf(row)} }}
 	if before == after { // nothing to change, but a key to record
 		return db.transact(ctx, nil, once)
 	}
@@ -166,11 +156,6 @@ func userOf(row attrs) user.User {
 	u.CreatedAt, _ = keys.ParseInstant(text(row["created_at"]))
 	u.UpdatedAt, _ = keys.ParseInstant(text(row["updated_at"]))
 	return u
-}
-
-// sameWrite reports whether a row is what this very request wrote: the same version, made at the same instant.
-func sameWrite(row attrs, version int, updatedAt string) bool {
-	return row != nil && count(row["version"]) == version && text(row["updated_at"]) == updatedAt
 }
 
 func text(v types.AttributeValue) string {

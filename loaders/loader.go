@@ -31,28 +31,38 @@ type pending[V any] struct {
 func newLoader[K comparable, V any](ctx context.Context, name string, observe func(loader string, keys int), fetch func(context.Context, []K) ([]V, []error)) *Loader[K, V] {
 	l := &Loader[K, V]{}
 	l.fetch = func(keys []K) (values []V, errs []error) {
-		observe(name, len(keys))
 		defer func() {
 			// The batch runs in a goroutine of its own, where a panic would end the process.
 			if p := recover(); p != nil {
-				values, errs = make([]V, len(keys)), make([]error, len(keys))
-				for i := range errs {
-					errs[i] = fault.Wrap(fault.Internal, fmt.Errorf("panic: %v\n%s", p, debug.Stack()), "the server made a mistake")
-				}
+				values, errs = mistake[V](len(keys), fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 			}
 		}()
+		observe(name, len(keys))
 		// The context of the response, not that of the first caller, whose end would fail everybody's batch.
-		return fetch(ctx, keys)
+		values, errs = fetch(ctx, keys)
+		if len(values) != len(keys) || errs != nil && len(errs) != len(keys) {
+			return mistake[V](len(keys), fmt.Errorf("%s: %d values and %d errors for %d keys", name, len(values), len(errs), len(keys)))
+		}
+		return values, errs
 	}
 	l.batch = dataloadgen.NewLoader(func(_ context.Context, keys []K) ([]*pending[V], []error) {
 		loads := make([]*pending[V], len(keys))
 		for i := range loads {
 			loads[i] = newPending[V]()
 		}
-		l.settle(keys, loads)
+		go l.settle(keys, loads) // so that Load waits for its own key or context, not for the batch
 		return loads, nil
 	}, dataloadgen.WithWait(wait))
 	return l
+}
+
+// mistake is what a fetch returns that broke its promise: an error for each of n keys.
+func mistake[V any](n int, cause error) ([]V, []error) {
+	errs := make([]error, n)
+	for i := range errs {
+		errs[i] = fault.Wrap(fault.Internal, cause, "the server made a mistake")
+	}
+	return make([]V, n), errs
 }
 
 func newPending[V any]() *pending[V] { return &pending[V]{done: make(chan struct{})} }

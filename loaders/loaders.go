@@ -20,6 +20,8 @@ type Loaders struct {
 	Notes       *Loader[note.ID, note.Note]
 	Versions    *Loader[note.VersionID, note.Version]
 	AccessLists *Loader[note.AccessRequest, page.Slice[note.Share]]
+	VersionsOf  *Loader[note.VersionsRequest, page.Slice[note.Version]]
+	NotesByTag  *Loader[note.TagRequest, page.Slice[note.Found]]
 }
 
 // Sources are where loaders read.
@@ -40,6 +42,8 @@ func New(ctx context.Context, from Sources) *Loaders {
 		Notes:       newLoader(ctx, "notes", observe, from.Notes.ListByID),
 		Versions:    newLoader(ctx, "versions", observe, from.Notes.VersionsByID),
 		AccessLists: newLoader(ctx, "accessLists", observe, from.Notes.AccessLists),
+		VersionsOf:  newLoader(ctx, "versionsOf", observe, from.Notes.ListVersions),
+		NotesByTag:  newLoader(ctx, "notesByTag", observe, from.Notes.ListByTags),
 	}
 }
 
@@ -50,6 +54,8 @@ func (l *Loaders) Clear() {
 	l.Notes.batch.ClearAll()
 	l.Versions.batch.ClearAll()
 	l.AccessLists.batch.ClearAll()
+	l.VersionsOf.batch.ClearAll()
+	l.NotesByTag.batch.ClearAll()
 }
 
 type key struct{}

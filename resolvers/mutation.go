@@ -249,4 +249,3 @@ func (m mutation) UnshareNote(ctx context.Context, in model.UnshareNoteInput) (m
 	u, err := found(load.Users.Load(ctx, with))
 	return model.UnshareNotePayload{Note: n, User: u}, err
 }
-

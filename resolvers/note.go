@@ -76,11 +76,11 @@ func (r *Resolver) version(ctx context.Context, n note.Note, number int) (*note.
 }
 
 func (r notes) Versions(ctx context.Context, n *note.Note, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[note.Version], error) {
-	o, err := r.open(ctx, selected(ctx, "VersionConnection"), page.Args{First: first, After: after, Last: last, Before: before}, "Note.versions", string(n.ID))
+	o, err := r.openVersions(ctx, selected(ctx, "VersionConnection"), *n, page.Args{First: first, After: after, Last: last, Before: before})
 	if err != nil {
 		return nil, err
 	}
-	slice, err := r.Resolver.Notes.ListVersions(ctx, *n, o.Window)
+	slice, err := loaders.From(ctx).VersionsOf.Load(ctx, note.VersionsRequest{Note: n.ID, Owner: n.Owner, Window: o.Window})
 	if err != nil {
 		return nil, err
 	}
@@ -101,24 +101,29 @@ func (tags) Author(ctx context.Context, t *tag.Tag) (*user.User, error) {
 
 func (r tags) Notes(ctx context.Context, t *tag.Tag, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.TaggedNoteConnection, error) {
 	sel := selected(ctx, "TaggedNoteConnection")
-	o, err := r.open(ctx, sel, page.Args{First: first, After: after, Last: last, Before: before}, "Tag.notes", string(t.Author), t.Key)
+	o, err := r.openTagged(ctx, sel, t.ID(), page.Args{First: first, After: after, Last: last, Before: before})
 	if err != nil {
 		return nil, err
 	}
-	slice, err := r.Resolver.Notes.ListByTag(ctx, t.ID(), o.Window)
+	slice, err := loaders.From(ctx).NotesByTag.Load(ctx, note.TagRequest{Tag: t.ID(), Window: o.Window})
 	if err != nil {
 		return nil, err
 	}
+	r.ahead(ctx, read(slice), sel.items("TaggedNoteEdge", "Note", "Node"))
+	return &model.TaggedNoteConnection{Connection: page.Connect(o, slice, func(p page.Position, f note.Found) model.TaggedNoteEdge {
+		return model.TaggedNoteEdge{Position: p, Found: f}
+	})}, nil
+}
+
+// read returns the notes of a list that could be read.
+func read(slice page.Slice[note.Found]) []note.Note {
 	var known []note.Note
 	for _, f := range slice.Items {
 		if f.Err == nil {
 			known = append(known, f.Note)
 		}
 	}
-	r.ahead(ctx, known, sel.items("TaggedNoteEdge", "Note", "Node"))
-	return &model.TaggedNoteConnection{Connection: page.Connect(o, slice, func(p page.Position, f note.Found) model.TaggedNoteEdge {
-		return model.TaggedNoteEdge{Position: p, Found: f}
-	})}, nil
+	return known
 }
 
 type taggedConnection struct{ *Resolver }

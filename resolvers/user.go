@@ -55,7 +55,8 @@ func (r users) Tags(ctx context.Context, u *user.User, prefix *string, first *in
 	if prefix != nil {
 		begin = *prefix
 	}
-	o, err := r.open(ctx, selected(ctx, "TagConnection"), page.Args{First: first, After: after, Last: last, Before: before}, "User.tags", string(u.ID), begin)
+	sel := selected(ctx, "TagConnection")
+	o, err := r.open(ctx, sel, page.Args{First: first, After: after, Last: last, Before: before}, "User.tags", string(u.ID), begin)
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +64,7 @@ func (r users) Tags(ctx context.Context, u *user.User, prefix *string, first *in
 	if err != nil {
 		return nil, err
 	}
+	r.tagsAhead(ctx, slice.Items, sel.items("TagEdge", "Tag", "Node"))
 	return page.Plain(o, slice), nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/taggie/taggie/internal/fault"
 )
@@ -39,7 +40,7 @@ func Parse(s string) (ID, error) {
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	parts := strings.Split(string(raw), "\x00")
-	if err != nil || len(parts) < 2 || parts[0] == "" || strings.ContainsAny(s, "\r\n") {
+	if err != nil || len(parts) < 2 || parts[0] == "" || !utf8.Valid(raw) || strings.ContainsAny(s, "\r\n") {
 		return ID{}, fault.New(fault.Invalid, "this is not an id that Taggie made")
 	}
 	return ID{Type: parts[0], Key: parts[1:]}, nil

@@ -86,12 +86,21 @@ func (s *Service) ListByDeadline(ctx context.Context, owner UserID, due Due, w p
 	return s.store.ListNotes(ctx, owner, due, w)
 }
 
-// ListByTag lists the author's notes that carry the tag. Forbidden for everybody else.
-func (s *Service) ListByTag(ctx context.Context, id tag.ID, w page.Window) (page.Slice[Found], error) {
-	if err := private(ctx, id.Author); err != nil {
-		return page.Slice[Found]{}, err
+// ListByTags lists the author's notes that carry each tag. Forbidden for everybody else.
+func (s *Service) ListByTags(ctx context.Context, requests []TagRequest) ([]page.Slice[Found], []error) {
+	lists, errs := make([]page.Slice[Found], len(requests)), make([]error, len(requests))
+	var mine []TagRequest
+	var at []int
+	for i, r := range requests {
+		if errs[i] = private(ctx, r.Tag.Author); errs[i] == nil {
+			mine, at = append(mine, r), append(at, i)
+		}
 	}
-	return s.store.ListNotesByTag(ctx, id, w)
+	found, failed := s.store.ListNotesByTags(ctx, mine)
+	for n, i := range at {
+		lists[i], errs[i] = found[n], failed[n]
+	}
+	return lists, errs
 }
 
 // ListTags lists the user's tags that begin with the prefix. Forbidden for everybody else.
@@ -110,13 +119,15 @@ func (s *Service) FindTag(ctx context.Context, id tag.ID) (tag.Tag, error) {
 	return s.store.FindTag(ctx, id)
 }
 
-// ListVersions lists the versions of a note that the viewer was shown.
-func (s *Service) ListVersions(ctx context.Context, n Note, w page.Window) (page.Slice[Version], error) {
-	slice, err := s.store.ListVersions(ctx, n.ID, w)
-	for i, v := range slice.Items {
-		slice.Items[i].Tags = Authored(v.Tags, n.Owner)
+// ListVersions lists the versions of notes that the viewer was shown.
+func (s *Service) ListVersions(ctx context.Context, requests []VersionsRequest) ([]page.Slice[Version], []error) {
+	lists, errs := s.store.ListVersionsOf(ctx, requests)
+	for i, r := range requests {
+		for n, v := range lists[i].Items {
+			lists[i].Items[n].Tags = Authored(v.Tags, r.Owner)
+		}
 	}
-	return slice, err
+	return lists, errs
 }
 
 // VersionsByID returns versions of notes that the viewer was shown.

@@ -34,14 +34,15 @@ type Reader interface {
 type Lists interface {
 	// ListNotes lists notes by deadline. A note that moves meanwhile may be missed or repeated.
 	ListNotes(ctx context.Context, owner UserID, due Due, w page.Window) (page.Slice[Note], error)
-	// ListNotesByTag lists the notes that carry the tag, by id. A note that could not be read has an error.
-	ListNotesByTag(ctx context.Context, id tag.ID, w page.Window) (page.Slice[Found], error)
+	// ListNotesByTags lists the notes that carry each tag, by id, in the order of the requests. A note that could not be
+	// read has an error.
+	ListNotesByTags(ctx context.Context, requests []TagRequest) ([]page.Slice[Found], []error)
 	// ListTags lists the tags of the owner's notes whose key begins with prefix, by key.
 	ListTags(ctx context.Context, owner UserID, prefix string, w page.Window) (page.Slice[tag.Tag], error)
 	// FindTag returns the tag as it was typed on one of the notes that carry it, or NotFound.
 	FindTag(ctx context.Context, id tag.ID) (tag.Tag, error)
-	// ListVersions lists the versions of a note, the newest first.
-	ListVersions(ctx context.Context, id ID, w page.Window) (page.Slice[Version], error)
+	// ListVersionsOf lists the versions of each note, the newest first, in the order of the requests.
+	ListVersionsOf(ctx context.Context, requests []VersionsRequest) ([]page.Slice[Version], []error)
 	// ListChanges lists what changed at or after since, by time.
 	ListChanges(ctx context.Context, owner UserID, since time.Time, w page.Window) (page.Slice[Change], error)
 }
@@ -50,6 +51,19 @@ type Lists interface {
 type Change struct {
 	Note    *Note
 	Deleted *Deleted
+}
+
+// TagRequest asks for one page of the notes that carry a tag.
+type TagRequest struct {
+	Tag    tag.ID
+	Window page.Window
+}
+
+// VersionsRequest asks for one page of the versions of a note.
+type VersionsRequest struct {
+	Note   ID
+	Owner  UserID
+	Window page.Window
 }
 
 // Found is a note that a list names, or why it could not be read.

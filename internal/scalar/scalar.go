@@ -37,8 +37,9 @@ func UnmarshalDateTime(v any) (time.Time, error) {
 	if !ok {
 		return time.Time{}, fmt.Errorf("a DateTime is a string such as 2026-11-20T08:00:00Z")
 	}
-	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil {
+	var t time.Time
+	// Unlike time.Parse, this takes RFC 3339 and nothing else: no "T8:00", no comma.
+	if err := t.UnmarshalText([]byte(s)); err != nil {
 		return time.Time{}, fmt.Errorf("%.40q is not an RFC 3339 date and time such as 2026-11-20T08:00:00Z", s)
 	}
 	t = t.UTC().Truncate(time.Millisecond)

@@ -41,9 +41,10 @@ type Tag struct {
 // ID returns what identifies the tag.
 func (t Tag) ID() ID { return ID{Author: t.Author, Key: t.Key} }
 
-// Fold returns the form by which tags are compared: NFKC, case folded, NFKC again, since folding can denormalise.
+// Fold returns the form by which tags are compared: NFKC, case folded, NFKC again, since folding can denormalise, and
+// trimmed last, since normalising can make spaces.
 func Fold(value string) string {
-	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(strings.TrimSpace(value))))
+	return strings.TrimSpace(norm.NFKC.String(cases.Fold().String(norm.NFKC.String(value))))
 }
 
 // Parse checks a tag as typed. It returns an Invalid fault that names field when the value is empty, not UTF-8, holds
@@ -52,8 +53,8 @@ func Parse(field, value string) (Word, error) {
 	switch {
 	case !utf8.ValidString(value):
 		return Word{}, fault.Invalidf(field, "a tag must be valid UTF-8")
-	case strings.ContainsFunc(value, unicode.IsControl):
-		return Word{}, fault.Invalidf(field, "a tag may not contain control characters")
+	case strings.ContainsFunc(value, func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Noncharacter_Code_Point) }):
+		return Word{}, fault.Invalidf(field, "a tag may not contain control characters or code points that are no characters")
 	}
 	word := Word{Value: strings.TrimSpace(value), Key: Fold(value)}
 	if word.Key == "" {

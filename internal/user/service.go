@@ -12,21 +12,27 @@ import (
 	"github.com/taggie/taggie/internal/viewer"
 )
 
+// Limiter bounds how often somebody may do something. An error means that it cannot tell.
+type Limiter interface {
+	Allow(ctx context.Context, who string) (bool, error)
+}
+
 // Service carries out what may be asked about users.
 type Service struct {
 	store    Store
+	probes   Limiter // of what tells whether an address is in use
 	now      func() time.Time
 	newID    func() string
 	subjects *lru.Cache[[2]string, ID] // issuer and subject to user: written once, never changed, so never stale
 }
 
-// NewService returns a service over the store. newID makes UUIDs.
-func NewService(store Store, now func() time.Time, newID func() string) *Service {
+// NewService returns a service over the store. Probes bounds what tells whether an address is in use; newID makes UUIDs.
+func NewService(store Store, probes Limiter, now func() time.Time, newID func() string) *Service {
 	subjects, err := lru.New[[2]string, ID](10_000)
 	if err != nil {
 		panic(err) // only a size that is not positive is refused
 	}
-	return &Service{store: store, now: now, newID: newID, subjects: subjects}
+	return &Service{store: store, probes: probes, now: now, newID: newID, subjects: subjects}
 }
 
 // SignIn completes an identity with the user that signed up with it, if there is one.
@@ -83,7 +89,11 @@ func MaySeeEmail(ctx context.Context, id ID) bool {
 // FindByEmail returns the id of the user with this address when the viewer may know it: the viewer's own, or any to an
 // administrator. Otherwise, and when there is none, it returns NotFound.
 func (s *Service) FindByEmail(ctx context.Context, email string) (ID, error) {
-	id, err := s.Lookup(ctx, email)
+	v := viewer.From(ctx)
+	if v.UserID == "" && !v.Admin() {
+		return "", fault.New(fault.NotFound, "there is no such user")
+	}
+	id, err := s.lookup(ctx, email)
 	if err != nil {
 		return "", err
 	}
@@ -93,13 +103,33 @@ func (s *Service) FindByEmail(ctx context.Context, email string) (ID, error) {
 	return id, nil
 }
 
-// Lookup returns the holder of an exact address, or NotFound. It tells that the address is in use: sharing and signing
-// up may use it, nothing else.
+// Lookup returns the holder of an exact address, or NotFound. It tells that the address is in use, which is why it is
+// for sharing only, and bounded: Exhausted for who asks too often.
 func (s *Service) Lookup(ctx context.Context, email string) (ID, error) {
+	if viewer.From(ctx).UserID == "" {
+		return "", fault.New(fault.Unauthenticated, "sign up first: createUser")
+	}
+	if err := s.mayProbe(ctx); err != nil {
+		return "", err
+	}
+	return s.lookup(ctx, email)
+}
+
+func (s *Service) lookup(ctx context.Context, email string) (ID, error) {
 	if len(email) > MaxEmail {
 		return "", fault.New(fault.NotFound, "there is no such user")
 	}
 	return s.store.UserIDByEmail(ctx, FoldEmail(email))
+}
+
+// mayProbe bounds how often an identity may learn whether addresses are in use. Redis keeps the count, and what Redis
+// keeps may be missing: then asking is allowed.
+func (s *Service) mayProbe(ctx context.Context) error {
+	identity := viewer.From(ctx).Identity
+	if allowed, err := s.probes.Allow(ctx, identity.Issuer+" "+identity.Subject); err == nil && !allowed {
+		return fault.New(fault.Exhausted, "too many e-mail addresses were tried; wait a minute")
+	}
+	return nil
 }
 
 // Create is the input of [Service.Create].
@@ -123,14 +153,21 @@ func (s *Service) Create(ctx context.Context, in Create) (User, error) {
 	if err != nil {
 		return User{}, err
 	}
+	if err := s.mayProbe(ctx); err != nil {
+		return User{}, err
+	}
 	// The key belongs to the identity, not to the user, which does not exist before and does after.
 	request := idempotency.Request{Viewer: v.Identity.Issuer + " " + v.Identity.Subject, Mutation: "createUser", Key: in.IdempotencyKey, Input: in}
-	return idempotency.Do(ctx, s.guard(), request, func(ctx context.Context, once idempotency.Key) (User, error) {
+	created, err := idempotency.Do(ctx, s.guard(), request, func(ctx context.Context, once idempotency.Key) (User, error) {
 		now := s.now().UTC().Truncate(time.Millisecond)
 		u := User{ID: ID(s.newID()), Name: name, Email: email, Version: 1, CreatedAt: now, UpdatedAt: now}
 		err := s.store.CreateUser(ctx, u, v.Identity.Issuer, v.Identity.Subject, once.With(string(u.ID)))
 		return u, err
 	}, s.reread)
+	if err == nil {
+		viewer.SignedUp(ctx, created.ID)
+	}
+	return created, err
 }
 
 // Update is the input of [Service.Update]; nil leaves a field as it is.
@@ -158,6 +195,9 @@ func (s *Service) Update(ctx context.Context, in Update) (User, error) {
 	}
 	if in.Email != nil {
 		if email, err = s.parseOwnEmail(v, *in.Email); err != nil {
+			return User{}, err
+		}
+		if err := s.mayProbe(ctx); err != nil {
 			return User{}, err
 		}
 	}

@@ -8,6 +8,7 @@ package viewer
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -50,10 +51,26 @@ func (v Viewer) Is(id UserID) bool { return v.UserID != "" && v.UserID == id }
 type key struct{}
 
 // With returns a context that carries the viewer.
-func With(ctx context.Context, v Viewer) context.Context { return context.WithValue(ctx, key{}, v) }
+func With(ctx context.Context, v Viewer) context.Context {
+	holder := new(atomic.Pointer[Viewer])
+	holder.Store(&v)
+	return context.WithValue(ctx, key{}, holder)
+}
 
 // From returns the viewer that ctx carries, the anonymous one when it carries none.
 func From(ctx context.Context) Viewer {
-	v, _ := ctx.Value(key{}).(Viewer)
-	return v
+	if holder, ok := ctx.Value(key{}).(*atomic.Pointer[Viewer]); ok {
+		return *holder.Load()
+	}
+	return Viewer{}
+}
+
+// SignedUp makes the viewer that ctx carries the user that was just created, for the rest of the request: its answer shows
+// the user's own fields, and mutations that follow are the user's.
+func SignedUp(ctx context.Context, id UserID) {
+	if holder, ok := ctx.Value(key{}).(*atomic.Pointer[Viewer]); ok {
+		v := *holder.Load()
+		v.UserID = id
+		holder.Store(&v)
+	}
 }

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// engine speaks as much of DynamoDB's protocol as the three questions need, from memory. A real engine on the same
+// machine would need more CPU than what is measured. Items are answered with the bytes with which they were put.
+type engine struct {
+	table       *table
+	tables      sync.Map     // name to the description of a table that was made
+	delay       atomic.Int64 // what a call takes, in nanoseconds
+	calls       atomic.Int64
+	connections atomic.Int64
+	server      *http.Server
+	url         string
+}
+
+func startEngine() (*engine, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	e := &engine{table: newTable(), url: "http://" + listener.Addr().String()}
+	e.server = &http.Server{Handler: e, ReadHeaderTimeout: 5 * time.Second, ConnState: func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			e.connections.Add(1)
+		}
+	}}
+	go func() { _ = e.server.Serve(listener) }() // ends with Close
+	return e, nil
+}
+
+// ServeHTTP answers one call.
+func (e *engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	e.calls.Add(1)
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	answer, err := e.answer(operation, body)
+	status := http.StatusOK
+	if err != nil {
+		status = http.StatusBadRequest
+		kind := "com.amazon.coral.validate#ValidationException"
+		if own, ok := errors.AsType[exception](err); ok {
+			kind = "com.amazonaws.dynamodb.v20120810#" + string(own)
+		}
+		answer, _ = json.Marshal(map[string]string{"__type": kind, "message": err.Error()})
+	}
+	if delay := time.Duration(e.delay.Load()); delay > 0 {
+		time.Sleep(delay) // the latency that is simulated
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/x-amz-json-1.0")
+	h.Set("X-Amzn-Requestid", "BENCH")
+	h.Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE(answer)), 10))
+	h.Set("Content-Length", strconv.Itoa(len(answer)))
+	w.WriteHeader(status)
+	_, _ = w.Write(answer)
+}
+
+func (e *engine) answer(operation string, body []byte) ([]byte, error) {
+	switch operation {
+	case "GetItem":
+		return e.getItem(body)
+	case "BatchGetItem":
+		return e.batchGetItem(body)
+	case "Query":
+		return e.query(body)
+	case "TransactWriteItems":
+		return e.transactWriteItems(body)
+	case "CreateTable":
+		return e.createTable(body)
+	case "DescribeTable":
+		return e.describeTable(body)
+	case "DescribeTimeToLive":
+		return []byte(`{"TimeToLiveDescription":{"AttributeName":"expires_at","TimeToLiveStatus":"ENABLED"}}`), nil
+	}
+	return nil, exception("UnknownOperationException")
+}
+
+// exception is an error by DynamoDB's name for it.
+type exception string
+
+// Error returns the name.
+func (e exception) Error() string { return string(e) }
+
+type key struct{ PK, SK text }
+
+func (e *engine) getItem(body []byte) ([]byte, error) {
+	var in struct {
+		TableName, ReturnConsumedCapacity string
+		Key                               key
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	out.WriteByte('{')
+	if item := e.table.get(in.Key.PK.S, in.Key.SK.S); item != nil {
+		out.WriteString(`"Item":`)
+		out.Write(item)
+	}
+	capacity(&out, in.ReturnConsumedCapacity, `"ConsumedCapacity":`+unit(in.TableName))
+	return finish(&out), nil
+}
+
+func (e *engine) batchGetItem(body []byte) ([]byte, error) {
+	var in struct {
+		ReturnConsumedCapacity string
+		RequestItems           map[string]struct{ Keys []key }
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return nil, err
+	}
+	if len(in.RequestItems) != 1 {
+		return nil, errors.New("there is one table here")
+	}
+	var out bytes.Buffer
+	for name, asked := range in.RequestItems {
+		if len(asked.Keys) < 1 || len(asked.Keys) > 100 {
+			return nil, errors.New("a batch has 1 to 100 keys")
+		}
+		fmt.Fprintf(&out, `{"Responses":{%q:`, name)
+		var items []json.RawMessage
+		for _, k := range asked.Keys {
+			if item := e.table.get(k.PK.S, k.SK.S); item != nil {
+				items = append(items, item)
+			}
+		}
+		array(&out, items)
+		out.WriteString(`},"UnprocessedKeys":{}`)
+		capacity(&out, in.ReturnConsumedCapacity, `"ConsumedCapacity":[`+unit(name)+`]`)
+	}
+	return finish(&out), nil
+}
+
+func (e *engine) query(body []byte) ([]byte, error) {
+	var in struct {
+		TableName, IndexName, KeyConditionExpression, ReturnConsumedCapacity string
+		ExpressionAttributeNames                                             map[string]string
+		ExpressionAttributeValues                                            map[string]text
+		ScanIndexForward                                                     *bool
+		Limit                                                                int
+		ExclusiveStartKey, FilterExpression                                  json.RawMessage
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return nil, err
+	}
+	if in.KeyConditionExpression != "#pk = :pk AND #sk BETWEEN :low AND :high" || in.ExclusiveStartKey != nil ||
+		in.FilterExpression != nil || in.ScanIndexForward != nil && !*in.ScanIndexForward {
+		return nil, errors.New("only one kind of Query is implemented here")
+	}
+	names, values := in.ExpressionAttributeNames, in.ExpressionAttributeValues
+	items := e.table.between(names["#pk"], names["#sk"], values[":pk"].S, values[":low"].S, values[":high"].S)
+	if in.Limit > 0 && len(items) > in.Limit {
+		return nil, errors.New("pages are not implemented here")
+	}
+	var out bytes.Buffer
+	out.WriteString(`{"Items":`)
+	array(&out, items)
+	fmt.Fprintf(&out, `,"Count":%d,"ScannedCount":%d`, len(items), len(items))
+	capacity(&out, in.ReturnConsumedCapacity, `"ConsumedCapacity":`+unit(in.TableName))
+	return finish(&out), nil
+}
+
+// transactWriteItems takes what loading writes: puts and checks. Conditions hold, because nothing is there before.
+func (e *engine) transactWriteItems(body []byte) ([]byte, error) {
+	var in struct {
+		TransactItems []struct {
+			Put            *struct{ Item json.RawMessage }
+			ConditionCheck json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return nil, err
+	}
+	for _, action := range in.TransactItems {
+		switch {
+		case action.Put != nil:
+			if err := e.table.put(action.Put.Item); err != nil {
+				return nil, err
+			}
+		case action.ConditionCheck == nil:
+			return nil, errors.New("only Put and ConditionCheck are implemented here")
+		}
+	}
+	return []byte("{}"), nil
+}
+
+// createTable remembers what the table is said to be; rows are kept by the indexes of [keyAttributes] in any case.
+func (e *engine) createTable(body []byte) ([]byte, error) {
+	var description map[string]any
+	if err := json.Unmarshal(body, &description); err != nil {
+		return nil, err
+	}
+	description["TableStatus"] = "ACTIVE"
+	e.tables.Store(description["TableName"], description)
+	return json.Marshal(map[string]any{"TableDescription": description})
+}
+
+func (e *engine) describeTable(body []byte) ([]byte, error) {
+	var in struct{ TableName string }
+	if err := json.Unmarshal(body, &in); err != nil {
+		return nil, err
+	}
+	description, ok := e.tables.Load(in.TableName)
+	if !ok {
+		return nil, exception("ResourceNotFoundException")
+	}
+	return json.Marshal(map[string]any{"Table": description})
+}
+
+func array(out *bytes.Buffer, items []json.RawMessage) {
+	out.WriteByte('[')
+	for i, item := range items {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.Write(item)
+	}
+	out.WriteByte(']')
+}
+
+func unit(table string) string {
+	return fmt.Sprintf(`{"TableName":%q,"CapacityUnits":1.0}`, table)
+}
+
+// capacity adds what was consumed, when it was asked for.
+func capacity(out *bytes.Buffer, asked, member string) {
+	if asked != "TOTAL" {
+		return
+	}
+	if out.Len() > 1 {
+		out.WriteByte(',')
+	}
+	out.WriteString(member)
+}
+
+func finish(out *bytes.Buffer) []byte {
+	out.WriteByte('}')
+	return out.Bytes()
+}

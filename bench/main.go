@@ -1,0 +1,67 @@
+// Command bench compares Taggie with a handler that somebody wrote by hand for the same three questions.
+//
+// It knows the questions, a DynamoDB that costs next to nothing (table.go, engine.go), the hand-written handler
+// (handwritten.go, rows.go), and how to measure a process from outside. It must not know how Taggie answers: the server
+// under test is the program that users run, in a process of its own with one core, and so is the handler. Start
+// reading at [compare]; docs/performance.md says what the numbers mean.
+//
+// A benchmark is never a test: it fails when the two answers differ, not when one is slow.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// handwrittenCommand makes this program the hand-written handler instead of the benchmark.
+const handwrittenCommand = "handwritten"
+
+type options struct {
+	runs        int
+	measure     time.Duration // of each question at each server, in one run
+	warmUp      time.Duration
+	connections int
+	delay       time.Duration
+	server      string // the program of Taggie
+	profiles    string // directory for CPU and allocation profiles; "" for none
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) > 0 && args[0] == handwrittenCommand {
+		return serveHandwritten(ctx)
+	}
+	var o options
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.IntVar(&o.runs, "runs", 3, "how often everything is measured")
+	flags.DurationVar(&o.measure, "measure", 10*time.Second, "how long each query is measured at each server")
+	flags.DurationVar(&o.warmUp, "warm-up", time.Second, "how long before that the load runs already")
+	flags.IntVar(&o.connections, "connections", 32, "connections of the load, each with one request at a time")
+	flags.DurationVar(&o.delay, "delay", 2*time.Millisecond, "what DynamoDB takes for each call")
+	flags.StringVar(&o.server, "server", "bin/taggie", "the server's program, as make build makes it")
+	flags.StringVar(&o.profiles, "profiles", "", "directory for CPU and allocation profiles of Taggie; they cost a little")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if runtime.GOOS != "linux" {
+		return errors.New("only Linux is supported: CPU time and memory are read from /proc")
+	}
+	// Load and engine share one core, the server under test has another.
+	runtime.GOMAXPROCS(1)
+	return compare(ctx, o)
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/taggie/taggie/internal/config"
+	"github.com/taggie/taggie/internal/demo"
+)
+
+type versionCommand struct{}
+
+func (versionCommand) Run(t *terminal) error {
+	_, err := fmt.Fprintln(t.stdout, buildVersion())
+	return err
+}
+
+func buildVersion() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Version
+	}
+	return "unknown"
+}
+
+type tokenCommand struct {
+	Email   string        `required:"" help:"Address of the bearer."`
+	Name    string        `help:"Name of the bearer."`
+	Subject string        `help:"Identity of the bearer; derived from the address when left out."`
+	Admin   bool          `help:"Give the bearer the admin role."`
+	TTL     time.Duration `default:"24h" help:"How long the token is valid."`
+}
+
+func (c tokenCommand) Run(t *terminal) error {
+	cfg, err := config.Load(t.environ)
+	if err != nil {
+		return err
+	}
+	if !cfg.LocalIssuer() {
+		return errors.New("there is no embedded issuer: TAGGIE_OIDC_ISSUER or TAGGIE_JWT_KEY is set, so tokens come from there")
+	}
+	local, err := localIssuer(cfg)
+	if err != nil {
+		return err
+	}
+	token, err := local.Mint(person(c.Email, c.Name, c.Subject, c.Admin), c.TTL)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(t.stdout, token)
+	return err
+}
+
+type tablesCommand struct {
+	Apply tablesApply `cmd:"" help:"Make what is missing; safe to run again."`
+	Check tablesCheck `cmd:"" help:"Say what is missing or different, and change nothing."`
+}
+
+type tablesApply struct{}
+
+func (tablesApply) Run(ctx context.Context, t *terminal) error {
+	return withStores(ctx, t, func(s *stores) error { return s.apply(ctx, printer(t.stdout)) })
+}
+
+type tablesCheck struct{}
+
+func (tablesCheck) Run(ctx context.Context, t *terminal) error {
+	wrong := 0
+	err := withStores(ctx, t, func(s *stores) error {
+		return s.check(ctx, func(what, text string, ok bool) {
+			if !ok {
+				wrong++
+			}
+			printer(t.stdout)(what, text, ok)
+		})
+	})
+	if err == nil && wrong > 0 {
+		err = fmt.Errorf("%d of the above are not right; `taggie tables apply` makes what is missing", wrong)
+	}
+	return err
+}
+
+func printer(w io.Writer) report {
+	return func(what, text string, ok bool) {
+		mark := "ok     "
+		if !ok {
+			mark = "PROBLEM"
+		}
+		_, _ = fmt.Fprintf(w, "%s  %s: %s\n", mark, what, text)
+	}
+}
+
+// withStores opens the stores for a command that is not the server.
+func withStores(ctx context.Context, t *terminal, do func(*stores) error) error {
+	cfg, err := config.LoadStores(t.environ)
+	if err != nil {
+		return err
+	}
+	cfg.Redis = config.Redis{Mode: config.RedisNone} // tables need none
+	s, err := openStores(ctx, cfg, storesFor{tables: true, stderr: t.stderr})
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	return do(s)
+}
+
+type demoCommand struct {
+	URL string `help:"Where the server listens; from TAGGIE_ADDR when left out."`
+}
+
+// Run loads the full demo set into the running server.
+func (c demoCommand) Run(ctx context.Context, t *terminal) error {
+	cfg, err := config.Load(t.environ)
+	if err != nil {
+		return err
+	}
+	if !cfg.LocalIssuer() {
+		return errors.New("the demo data needs the embedded issuer: TAGGIE_OIDC_ISSUER or TAGGIE_JWT_KEY is set")
+	}
+	local, err := localIssuer(cfg)
+	if err != nil {
+		return err
+	}
+	url := c.URL
+	if url == "" {
+		url = "http://" + cfg.Addr
+	}
+	options := demoOptions(strings.TrimSuffix(url, "/"), local)
+	options.Progress = t.stderr
+	return demo.Full(ctx, options)
+}

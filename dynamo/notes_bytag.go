@@ -1,0 +1,133 @@
+package dynamo
+
+import (
+	"context"
+
+	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/note"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/tag"
+)
+
+// byTag is one list of notes by tag on its way.
+type byTag struct {
+	request note.TagRequest
+	list    listing[tagged]
+	span    span
+	rows    []tagged
+	kept    []note.Found
+	done    bool
+	err     error
+}
+
+// ListNotesByTags lists the notes of each author that carry each tag, by id. The tag's separator is part of the prefix, so
+// that "work" does not find "workout". Notes that lose the tag at this moment are left out, and pages stay full. The rows
+// of all lists are read concurrently within the bound, their notes together.
+//
+// Index: primary. Key: PK = USER#<author> AND begins_with(SK, TAG#<tag>#NOTE#), per list; then the notes as in NotesByID.
+// Cost: 1 Query per list, and 2 × ⌈n/100⌉ BatchGetItem for the notes of all lists together.
+func (db Notes) ListNotesByTags(ctx context.Context, requests []note.TagRequest) ([]page.Slice[note.Found], []error) {
+	lists := make([]*byTag, len(requests))
+	for i, r := range requests {
+		low, high := prefixed(keys.TagNotesPrefix(r.Tag.Key))
+		l := listing[tagged]{
+			span:    span{table: notesTable, index: primary, pk: keys.UserPK(string(r.Tag.Author)), low: low, high: high},
+			decode:  decodeTagged,
+			sortKey: func(p string) string { return keys.TagSK(r.Tag.Key, p) },
+		}
+		lists[i] = &byTag{request: r, list: l, span: l.in(r.Window)}
+	}
+	slices, errs := make([]page.Slice[note.Found], len(requests)), make([]error, len(requests))
+	for left := lists; len(left) > 0; left = unfinished(left) {
+		failed := db.each(len(left), func(i int) { left[i].read(ctx, db.DB) })
+		db.resolve(ctx, left)
+		for _, l := range left {
+			if failed != nil && l.err == nil {
+				l.err = failed
+			}
+		}
+	}
+	failed := db.each(len(lists), func(i int) {
+		l := lists[i]
+		if errs[i] = l.err; l.err == nil {
+			slices[i] = page.Fill(l.request.Window, l.kept, func(f note.Found) string { return string(f.ID) })
+			slices[i].Other, errs[i] = l.list.other(ctx, db.DB, l.request.Window)
+		}
+	})
+	for i := range errs {
+		if failed != nil && errs[i] == nil {
+			errs[i] = failed
+		}
+	}
+	return slices, errs
+}
+
+// ListNotesByTag lists the notes of one tag; see [Notes.ListNotesByTags].
+//
+// Index: primary. Key: PK = USER#<author> AND begins_with(SK, TAG#<tag>#NOTE#); then the notes as in NotesByID.
+// Cost: 1 Query and 2 × ⌈n/100⌉ BatchGetItem.
+func (db Notes) ListNotesByTag(ctx context.Context, id tag.ID, w page.Window) (page.Slice[note.Found], error) {
+	slices, errs := db.ListNotesByTags(ctx, []note.TagRequest{{Tag: id, Window: w}})
+	return slices[0], errs[0]
+}
+
+func unfinished(lists []*byTag) []*byTag {
+	var left []*byTag
+	for _, l := range lists {
+		if !l.done && l.err == nil {
+			left = append(left, l)
+		}
+	}
+	return left
+}
+
+// read reads the next rows of the list.
+func (l *byTag) read(ctx context.Context, db *DB) {
+	l.rows = nil
+	next, err := db.query(ctx, l.span, func(item []byte) (bool, error) {
+		var row tagged
+		err := decodeTagged(item, &row)
+		l.rows = append(l.rows, row)
+		return true, err
+	})
+	l.err, l.done = err, next == nil
+	l.span.start, l.span.limit = next, maxBatchGet
+}
+
+// resolve reads the notes of all rows that the lists have just read, and keeps those that carry the tag.
+func (db Notes) resolve(ctx context.Context, lists []*byTag) {
+	var found []located
+	for _, l := range lists {
+		for _, row := range l.rows {
+			found = append(found, located{reader: l.request.Tag.Author, note: note.Note{ID: row.note}})
+		}
+	}
+	db.locate(ctx, found)
+	for _, l := range lists {
+		for _, row := range l.rows {
+			f := found[0].found(row.note)
+			found = found[1:]
+			if f.Err == nil && carries(f.Note, l.request.Tag.Key) || f.Err != nil && !fault.Is(f.Err, fault.NotFound) {
+				l.kept = append(l.kept, f)
+			}
+		}
+		l.done = l.done || len(l.kept) > l.request.Window.Limit
+	}
+}
+
+// ListVersionsOf lists the versions of each note, the newest first, concurrently within the bound.
+//
+// Index: primary. Key: PK = NOTE_HISTORY#<note_id> AND begins_with(SK, VER#), descending, per note. Cost: 1 Query per note.
+func (db Notes) ListVersionsOf(ctx context.Context, requests []note.VersionsRequest) ([]page.Slice[note.Version], []error) {
+	slices, errs := make([]page.Slice[note.Version], len(requests)), make([]error, len(requests))
+	failed := db.each(len(requests), func(i int) {
+		slices[i], errs[i] = db.ListVersions(ctx, requests[i].Note, requests[i].Window)
+	})
+	for i := range errs {
+		if failed != nil && errs[i] == nil {
+			errs[i] = failed
+		}
+	}
+	return slices, errs
+}

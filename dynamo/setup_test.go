@@ -1,0 +1,54 @@
+package dynamo
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/awsclient"
+	"github.com/taggie/taggie/internal/embedded/embeddedtest"
+	"github.com/taggie/taggie/internal/faultinject"
+	"github.com/taggie/taggie/internal/storetest"
+)
+
+var prefixes atomic.Int64 // tests share one engine, each with tables of its own
+
+// openDB returns a DB with empty tables on the embedded engine, behind an injector that has recorded nothing yet.
+func openDB(t testing.TB, now func() time.Time) (*DB, *faultinject.Injector) {
+	t.Helper()
+	e := embeddedtest.DynamoDB(t)
+	inj := faultinject.New()
+	client, err := awsclient.DynamoDB(t.Context(), awsclient.Options{
+		Endpoint: e.URL, Region: e.Region, Wrap: inj.Wrap,
+		Credentials: awsclient.Credentials{AccessKeyID: e.AccessKey, SecretAccessKey: e.SecretKey},
+	})
+	require.NoError(t, err)
+	db := New(Options{Client: client, TablePrefix: fmt.Sprintf("test%d-", prefixes.Add(1)), Now: now})
+	require.NoError(t, db.ApplyTables(t.Context(), func(Step) {}))
+	inj.Recorder().Reset()
+	return db, inj
+}
+
+func stores(db *DB) storetest.Stores {
+	return storetest.Stores{Users: Users{db}, Notes: Notes{db}.Store()}
+}
+
+// openWorld returns a world on a DB of its own.
+func openWorld(t testing.TB) (*storetest.World, *DB, *faultinject.Injector) {
+	t.Helper()
+	clock := storetest.NewClock()
+	db, inj := openDB(t, clock.Now)
+	return storetest.NewWorld(t, stores(db), clock), db, inj
+}
+
+// soon bounds what a test waits for.
+func soon(t testing.TB, within time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	t.Cleanup(cancel)
+	return ctx
+}

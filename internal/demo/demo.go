@@ -1,0 +1,75 @@
+// Package demo loads a believable data set into a running server.
+//
+// It knows the contract as any client does, and speaks it over HTTP. It must
+// not know the domain, the stores or how the server is put together: what it
+// loads has passed every rule that a user's own input passes. Start reading at
+// [Small] and [Full]; what is loaded is decided in plan.go, from the
+// vocabularies in words.go.
+//
+// Loading can be interrupted and repeated. Each mutation carries an idempotency
+// key made from its input, and what the server has already is looked up by
+// title, so that a second run adds what is missing and nothing twice, also
+// after the 24 hours for which keys are remembered.
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Name and Email are those of the user who owns most of the data, and as whom GraphiQL is signed in.
+const (
+	Name  = "Ada Example"
+	Email = "ada@example.com"
+)
+
+// defaultConcurrency is how many requests are under way at a time when the options do not say.
+const defaultConcurrency = 8
+
+// Options say where to load the data, and as whom.
+type Options struct {
+	URL         string                                   // the server, such as http://127.0.0.1:8080
+	Token       func(email, name string) (string, error) // mints a token of the embedded issuer
+	Client      *http.Client                             // nil for one of its own
+	Progress    io.Writer                                // where to tell how it goes; nil for nowhere
+	Concurrency int                                      // requests under way at a time; 8 when 0
+	Now         time.Time                                // the day around which deadlines lie; today when zero
+}
+
+// Small loads 40 notes of three users, for the first start of a server.
+func Small(ctx context.Context, o Options) error { return load(ctx, o, small) }
+
+// Full loads 2,000 notes of the demo user, 300 notes that others share with that user, and what belongs to them. It
+// completes what [Small] loaded.
+func Full(ctx context.Context, o Options) error { return load(ctx, o, full) }
+
+func load(ctx context.Context, o Options, s size) error {
+	if o.Now.IsZero() {
+		o.Now = time.Now()
+	}
+	if o.Concurrency < 1 {
+		o.Concurrency = defaultConcurrency
+	}
+	if o.Progress == nil {
+		o.Progress = io.Discard
+	}
+	if o.Client == nil {
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.MaxIdleConnsPerHost = o.Concurrency
+		defer transport.CloseIdleConnections()
+		o.Client = &http.Client{Transport: transport, Timeout: time.Minute}
+	}
+	l := &loader{options: o, size: s, url: strings.TrimSuffix(o.URL, "/") + "/graphql"}
+	if err := l.run(ctx); err != nil {
+		if errors.Is(err, context.Canceled) {
+			return fmt.Errorf("load demo data: stopped; run it again and it goes on from here: %w", err)
+		}
+		return fmt.Errorf("load demo data: %w", err)
+	}
+	return nil
+}

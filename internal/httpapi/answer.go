@@ -1,0 +1,126 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/taggie/taggie/graph/model"
+)
+
+const (
+	mediaJSON     = "application/json"
+	mediaResponse = "application/graphql-response+json"
+)
+
+// accepted returns the media type of the answer: the one the client prefers, the first of those it likes equally, and
+// application/json for a client that does not care. It is "" when the client takes neither.
+func accepted(r *http.Request) string {
+	header := strings.Join(r.Header.Values("Accept"), ",")
+	if strings.TrimSpace(header) == "" {
+		return mediaJSON
+	}
+	best, chosen := 0.0, ""
+	for part := range strings.SplitSeq(header, ",") {
+		media, params, err := mime.ParseMediaType(part)
+		if err != nil {
+			continue
+		}
+		quality := 1.0
+		if q, ok := params["q"]; ok {
+			if quality, err = strconv.ParseFloat(q, 64); err != nil {
+				continue
+			}
+		}
+		switch media {
+		case "*/*", "application/*":
+			media = mediaJSON
+		case mediaJSON, mediaResponse:
+		default:
+			continue
+		}
+		if quality > best {
+			best, chosen = quality, media
+		}
+	}
+	return chosen
+}
+
+// write sends an answer. Its data is JSON already, which json.Marshal would read through once more.
+func write(w http.ResponseWriter, media string, status int, resp *graphql.Response) {
+	head, tail := []byte{'{'}, []byte(nil)
+	if len(resp.Errors) > 0 {
+		head = append(append(head, `"errors":`...), encode(resp.Errors)...)
+	}
+	data := []byte(resp.Data)
+	if len(data) > 0 {
+		if len(resp.Errors) > 0 {
+			head = append(head, ',')
+		}
+		head = append(head, `"data":`...)
+	}
+	if len(resp.Extensions) > 0 {
+		tail = append([]byte(`,"extensions":`), encode(resp.Extensions)...)
+	}
+	tail = append(tail, '}')
+	if media == "" {
+		media = mediaJSON
+	}
+	h := w.Header()
+	h.Set("Content-Type", media+"; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(len(head)+len(data)+len(tail)))
+	w.WriteHeader(status)
+	for _, part := range [][]byte{head, data, tail} {
+		if _, err := w.Write(part); err != nil {
+			return // the client has gone
+		}
+	}
+}
+
+// encode writes errors and extensions, which hold nothing that JSON cannot express.
+func encode(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Errorf("encode a part of an answer: %w", err))
+	}
+	return text
+}
+
+// writeError answers a request that does not reach an operation, in the form of GraphQL. Status 0 stands for the one that
+// fits the error.
+func writeError(w http.ResponseWriter, r *http.Request, status int, err error) {
+	shown := present(r.Context(), err)
+	code := coded(shown)
+	if rec, ok := w.(*recorder); ok {
+		rec.code = string(code)
+	}
+	if status == 0 {
+		status = statusOf(code)
+	}
+	write(w, accepted(r), status, &graphql.Response{Errors: gqlerror.List{shown}})
+}
+
+// statusOf is the status of an error outside of operations.
+func statusOf(code model.ErrorCode) int {
+	switch code {
+	case model.ErrorCodeUnauthenticated:
+		return http.StatusUnauthorized
+	case model.ErrorCodeUnavailable:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}
+
+// writeJSON answers with a value that is no GraphQL response.
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", mediaJSON+"; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, string(encode(v))+"\n")
+}

@@ -1,0 +1,75 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/fault"
+)
+
+// endpoint carries one query or mutation over POST or GET. gqlgen's own transports echo the body in errors, ignore what
+// follows the first JSON value, and have other status codes.
+type endpoint struct {
+	exec    graphql.GraphExecutor
+	timeout time.Duration
+}
+
+// ServeHTTP answers one request.
+func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	media := accepted(r)
+	if media == "" {
+		writeError(w, r, http.StatusNotAcceptable, refuse(model.ErrorCodeBadRequest, "the answer is %s or %s", mediaJSON, mediaResponse))
+		return
+	}
+	params, status, refused := read(w, r)
+	if refused != nil {
+		if status == http.StatusRequestEntityTooLarge {
+			w.Header().Set("Connection", "close") // rather than read the rest
+		}
+		writeError(w, r, status, refused)
+		return
+	}
+	ctx, cancel := context.WithTimeout(graphql.StartOperationTrace(r.Context()), e.timeout)
+	defer cancel()
+
+	op, errs := e.exec.CreateOperationContext(ctx, params)
+	if errs == nil && r.Method == http.MethodGet && op.Operation.Operation != ast.Query {
+		w.Header().Set("Allow", http.MethodPost)
+		writeError(w, r, http.StatusMethodNotAllowed, refuse(model.ErrorCodeBadRequest, "over GET only queries are carried out: use POST"))
+		return
+	}
+	if errs != nil {
+		if op.Doc != nil && op.Operation == nil {
+			errs = gqlerror.List{refuse(model.ErrorCodeBadRequest, "the document has no operation of that name, or several and no operationName")}
+		}
+		resp := e.exec.DispatchError(graphql.WithOperationContext(ctx, op), errs)
+		describe(w, op, resp)
+		status := http.StatusOK
+		if true {
+			status = http.StatusBadRequest
+		}
+		write(w, media, status, resp)
+		return
+	}
+	next, ctx := e.exec.DispatchOperation(ctx, op)
+	resp := next(ctx)
+	if resp == nil { // the time was up before anything was read
+		late := fault.New(fault.Unavailable, messageLate)
+		resp = e.exec.DispatchError(graphql.WithOperationContext(ctx, op), gqlerror.List{gqlerror.Wrap(late)})
+	}
+	describe(w, op, resp)
+	write(w, media, http.StatusOK, resp)
+}
+
+// describe tells the access log what the request was.
+func describe(w http.ResponseWriter, op *graphql.OperationContext, resp *graphql.Response) {
+	if rec, ok := w.(*recorder); ok {
+		rec.operation, rec.code = typeOf(op), outcome(resp)
+	}
+}

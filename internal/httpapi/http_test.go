@@ -1,0 +1,273 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestRefusedBodies(t *testing.T) {
+	s := newServer(t)
+	const viewer = `{"query":"{ viewer { name } }"}`
+	for _, test := range []struct {
+		reason, body string
+		headers      []string
+		status       int
+		says         string
+	}{
+		{"not JSON", `hunter2`, nil, 400, "not JSON"},
+		{"empty", ``, nil, 400, "not JSON"},
+		{"text after the object", viewer + ` hunter2`, nil, 400, "goes on"},
+		{"two objects", viewer + viewer, nil, 400, "goes on"},
+		{"a batch", ` [` + viewer + `]`, nil, 400, "not batched"},
+		{"no object", `"hunter2"`, nil, 400, "wrong type"},
+		{"no query", `{"operationName":"hunter2"}`, nil, 400, "query is missing"},
+		{"a query that is no text", `{"query":{"hunter2":1}}`, nil, 400, "query is of the wrong type"},
+		{"variables that are no object", `{"query":"{ viewer { name } }","variables":["hunter2"]}`, nil, 400, "variables is of the wrong type"},
+		{"broken UTF-8", "{\"query\":\"{ viewer { name } }\",\"variables\":{\"a\":\"hunter2\xff\"}}", nil, 400, "UTF-8"},
+		{"half a character", `{"query":"{ viewer { name } }","variables":{"a":"hunter2\ud83d"}}`, nil, 400, "UTF-8"},
+		{"text, which a page may send anywhere", viewer, []string{"Content-Type", "text/plain"}, 415, "application/json"},
+		{"a form, which a page may send anywhere", `query=hunter2`, []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, "application/json"},
+		{"no content type", viewer, []string{"Content-Type", ""}, 415, "application/json"},
+		{"another charset", viewer, []string{"Content-Type", "application/json; charset=latin1"}, 415, "UTF-8"},
+		{"compressed", viewer, []string{"Content-Encoding", "gzip"}, 415, "compressed"},
+		{"too large", `{"query":"` + strings.Repeat(" ", maxBody) + `"}`, nil, 413, "larger than 3145728 bytes"},
+		{"an answer nobody can give", viewer, []string{"Accept", "text/html"}, 406, "application/json"},
+		{"an operation that is not there", `{"query":"query A { viewer { name } }","operationName":"hunter2"}`, []string{"Accept", mediaResponse}, 400, "no operation of that name"},
+		{"several operations and none named", `{"query":"query A { viewer { name } } query B { viewer { name } }"}`, []string{"Accept", mediaResponse}, 400, "several"},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			a := s.post(test.body, test.headers...)
+			assert.Contains(t, a.only(t, test.status, "BAD_REQUEST").Message, test.says)
+			assert.NotContains(t, a.Body.String(), "hunter2", "what was sent may be a secret")
+		})
+	}
+	assert.NotContains(t, s.log.String(), "hunter2")
+}
+
+func TestAcceptedBodies(t *testing.T) {
+	s := newServer(t)
+	for reason, body := range map[string]string{
+		"nulls":                `{"query":"{ __typename }","operationName":null,"variables":null,"extensions":null}`,
+		"whitespace around":    "\n {\"query\":\"{ __typename }\"} \r\n",
+		"a whole pair":         `{"query":"{ __typename }","variables":{"a":"\ud83d\ude00"}}`,
+		"an escaped backslash": `{"query":"{ __typename }","variables":{"a":"\\ud83d"}}`,
+	} {
+		a := s.post(body, "Content-Type", "application/json; charset=UTF-8", "Content-Encoding", "identity")
+		assert.Equal(t, http.StatusOK, a.Code, reason)
+		assert.Equal(t, map[string]any{"__typename": "Query"}, a.Data, reason)
+	}
+	// The largest content that is allowed, in its longest spelling.
+	a := s.post(`{"query":"{ __typename }","variables":{"a":"` + strings.Repeat(`\u0041`, 350_000) + `"}}`)
+	assert.Equal(t, http.StatusOK, a.Code)
+}
+
+func TestGET(t *testing.T) {
+	s := newServer(t)
+	get := func(query string, headers ...string) answer {
+		return s.get("/graphql?"+query, append([]string{"Authorization", "Bearer ada"}, headers...)...)
+	}
+	a := get("query=" + url.QueryEscape(`query A($id: ID!) { node(id: $id) { __typename } }`) + "&operationName=A&variables=" + url.QueryEscape(`{"id":"`+adaGID+`"}`))
+	assert.Equal(t, map[string]any{"node": map[string]any{"__typename": "User"}}, a.Data, a.Body.String())
+
+	a = get("query=" + url.QueryEscape(`mutation { createNote(input: {title: "a", content: "b"}) { note { id } } }`))
+	a.only(t, http.StatusMethodNotAllowed, "BAD_REQUEST")
+	assert.Equal(t, "POST", a.Header().Get("Allow"))
+
+	for _, query := range []string{"", "query=%7B&variables=[1]", "query=%7B&extensions=hunter2", "query=%ff", "query=%zz"} {
+		a = get(query)
+		a.only(t, http.StatusBadRequest, "BAD_REQUEST")
+		assert.NotContains(t, a.Body.String(), "hunter2")
+	}
+
+	a = s.do(httptest.NewRequest(http.MethodPut, "/graphql", nil))
+	a.only(t, http.StatusMethodNotAllowed, "BAD_REQUEST")
+	assert.Equal(t, "GET, POST, OPTIONS", a.Header().Get("Allow"))
+}
+
+func TestAccept(t *testing.T) {
+	for accept, want := range map[string]string{
+		"":                      mediaJSON,
+		"*/*":                   mediaJSON,
+		"application/*;q=0.8":   mediaJSON,
+		"application/json":      mediaJSON,
+		mediaResponse:           mediaResponse,
+		mediaResponse + ", */*": mediaResponse,
+		"text/html, */*;q=0.1":  mediaJSON,
+		"application/json;q=0, */*;q=0.1, text/html":            mediaJSON,
+		"application/json;q=0.5, " + mediaResponse + ";q=0.9":   mediaResponse,
+		mediaResponse + "; charset=utf-8, application/json;q=1": mediaResponse,
+		"text/html":               "",
+		"application/json;q=none": "",
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/graphql", nil)
+		r.Header.Set("Accept", accept)
+		assert.Equal(t, want, accepted(r), accept)
+	}
+}
+
+func TestRequestID(t *testing.T) {
+	s := newServer(t)
+	assert.Equal(t, "a.B_9-", s.get("/healthz", "X-Request-Id", "a.B_9-").Header().Get("X-Request-Id"))
+	made := map[string]bool{}
+	for _, unfit := range []string{"", "a b", "a\nb", "é", strings.Repeat("a", 65)} {
+		id := s.get("/healthz", "X-Request-Id", unfit).Header().Get("X-Request-Id")
+		assert.Regexp(t, `^[A-Z2-7]{26}$`, id)
+		made[id] = true
+	}
+	assert.Len(t, made, 5)
+	assert.Len(t, s.logged("request"), 6)
+}
+
+func TestLogTellsNothingPersonal(t *testing.T) {
+	s := newServer(t)
+	s.post(`{"query":"query Secret { viewer { hunter2: name } }","operationName":"Secret"}`, "Authorization", "Bearer ada")
+	s.get("/hunter2?hunter2=hunter2")
+	entries := s.logged("request")
+	require.Len(t, entries, 2)
+	assert.Equal(t, "query", entries[0]["operation"])
+	assert.Equal(t, "ok", entries[0]["outcome"])
+	assert.Equal(t, "/graphql", entries[0]["route"])
+	for _, secret := range []string{"hunter2", "Secret", "Bearer", "Ada"} {
+		assert.NotContains(t, s.log.String(), secret)
+	}
+}
+
+func TestPanicOfAHandler(t *testing.T) {
+	s := newServer(t, func(o *Options) {
+		o.Console = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("secret") })
+	})
+	a := s.get("/")
+	a.only(t, http.StatusInternalServerError, "INTERNAL")
+	assert.NotContains(t, a.Body.String(), "secret")
+	entries := s.logged("panic")
+	require.Len(t, entries, 1)
+	assert.Contains(t, entries[0]["stack"], "http_test.go")
+}
+
+func TestCrossOrigin(t *testing.T) {
+	preflight := func(s *server, origin string) answer {
+		r := httptest.NewRequest(http.MethodOptions, "/graphql", nil)
+		return s.do(with(r, "Origin", origin, "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization,content-type"))
+	}
+	const allow = "Access-Control-Allow-Origin"
+
+	closed := newServer(t)
+	a := preflight(closed, "https://app.example.com")
+	assert.Equal(t, http.StatusNoContent, a.Code)
+	assert.Empty(t, a.Header().Get(allow), "no list means nobody")
+
+	open := newServer(t, func(o *Options) { o.AllowedOrigins = []string{"https://app.example.com", "https://*.example.org"} })
+	a = preflight(open, "https://app.example.com")
+	assert.Equal(t, "https://app.example.com", a.Header().Get(allow))
+	assert.Equal(t, "authorization,content-type", a.Header().Get("Access-Control-Allow-Headers"))
+	for _, origin := range []string{"https://evil.example.com", "https://app.example.com.evil.net", "http://app.example.com", "https://a.example.org", "null"} {
+		assert.Empty(t, preflight(open, origin).Header().Get(allow), origin)
+	}
+	a = open.post(`{"query":"{ __typename }"}`, "Origin", "https://app.example.com")
+	assert.Equal(t, "https://app.example.com", a.Header().Get(allow))
+	assert.Equal(t, "X-Request-Id", a.Header().Get("Access-Control-Expose-Headers"))
+	assert.Empty(t, a.Header().Get("Access-Control-Allow-Credentials"))
+}
+
+func TestSession(t *testing.T) {
+	expires := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	s := newServer(t, func(o *Options) {
+		o.AllowedOrigins = []string{"https://app.example.com"}
+		o.Session = func(context.Context) (Session, error) {
+			return Session{Token: "t", User: SessionUser{Email: "demo@example.com", Name: "Demo"}, ExpiresAt: expires}, nil
+		}
+	})
+	for _, headers := range [][]string{
+		{"Host", "localhost:8080"},
+		{"Host", "127.0.0.1:8080", "Sec-Fetch-Site", "same-origin", "Origin", "http://127.0.0.1:8080"},
+		{"Host", "[::1]:8080", "Sec-Fetch-Site", "none"},
+	} {
+		a := s.get("/session", headers...)
+		require.Equal(t, http.StatusOK, a.Code, headers)
+		assert.JSONEq(t, `{"token":"t","user":{"email":"demo@example.com","name":"Demo"},"expiresAt":"2026-11-20T09:00:00Z"}`, a.Body.String())
+		assert.Equal(t, "no-store", a.Header().Get("Cache-Control"))
+	}
+	for reason, headers := range map[string][]string{
+		"DNS rebinding":                  {"Host", "evil.example.com:8080"},
+		"a name that looks alike":        {"Host", "localhost.evil.com"},
+		"another site":                   {"Host", "localhost:8080", "Sec-Fetch-Site", "cross-site"},
+		"another port":                   {"Host", "localhost:8080", "Sec-Fetch-Site", "same-site"},
+		"another origin":                 {"Host", "localhost:8080", "Origin", "http://localhost:3000"},
+		"an origin that may use the API": {"Host", "localhost:8080", "Origin", "https://app.example.com"},
+	} {
+		a := s.get("/session", headers...)
+		a.only(t, http.StatusForbidden, "FORBIDDEN")
+		assert.Empty(t, a.Header().Get("Access-Control-Allow-Origin"), reason)
+	}
+	s.do(httptest.NewRequest(http.MethodPost, "/session", nil)).only(t, http.StatusMethodNotAllowed, "BAD_REQUEST")
+	newServer(t).get("/session", "Host", "localhost").only(t, http.StatusNotFound, "NOT_FOUND")
+}
+
+func TestLocalOnly(t *testing.T) {
+	s := newServer(t, func(o *Options) { o.LocalOnly = true })
+	for _, target := range []string{"/", "/graphql", "/healthz", "/metrics"} {
+		s.get(target, "Host", "evil.example.com").only(t, http.StatusForbidden, "FORBIDDEN")
+	}
+	assert.Equal(t, "console", s.get("/", "Host", "app.localhost:8080").Body.String())
+	assert.Equal(t, "console", newServer(t).get("/", "Host", "taggie.example.com").Body.String())
+}
+
+func TestReadyNamesTheStoreAtFault(t *testing.T) {
+	ok := func(context.Context) error { return nil }
+	all := newServer(t, func(o *Options) { o.Ready = []Check{{"dynamodb", ok}, {"s3", ok}} }).get("/readyz")
+	assert.Equal(t, http.StatusOK, all.Code)
+	assert.JSONEq(t, `{"status":"ready","checks":{"dynamodb":"ok","s3":"ok"}}`, all.Body.String())
+
+	started := make(chan struct{})
+	s := newServer(t, func(o *Options) {
+		o.Ready = []Check{
+			{"dynamodb", func(context.Context) error { <-started; return nil }}, // waits for the last: they run at once
+			{"s3", func(context.Context) error { return errors.New("dial s3.internal: refused") }},
+			{"redis", func(context.Context) error { panic("secret") }},
+			{"queue", func(context.Context) error { close(started); return context.DeadlineExceeded }},
+		}
+	})
+	a := s.get("/readyz")
+	assert.Equal(t, http.StatusServiceUnavailable, a.Code)
+	assert.JSONEq(t, `{"status":"not ready","checks":{"dynamodb":"ok","s3":"failed","redis":"failed","queue":"not answered in time"}}`, a.Body.String())
+	assert.Len(t, s.logged("not ready"), 3)
+	assert.Contains(t, s.log.String(), "s3.internal")
+
+	assert.JSONEq(t, `{"status":"ok"}`, s.get("/healthz").Body.String())
+}
+
+func TestReadyDoesNotWaitForACheckForEver(t *testing.T) {
+	gate := make(chan struct{})
+	t.Cleanup(func() { close(gate) })
+	s := newServer(t, func(o *Options) {
+		o.Ready = []Check{{"dynamodb", func(context.Context) error { <-gate; return nil }}} // deaf to its context
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	a := s.do(httptest.NewRequest(http.MethodGet, "/readyz", nil).WithContext(ctx))
+	assert.Equal(t, http.StatusServiceUnavailable, a.Code)
+}
+
+func TestNewNamesAllThatIsMissing(t *testing.T) {
+	_, err := New(Options{})
+	for _, name := range []string{"Schema", "Loaders", "Auth", "SignIn", "Metrics", "Log", "OperationTimeout"} {
+		assert.ErrorContains(t, err, name)
+	}
+}
+
+func TestServerHasTimeouts(t *testing.T) {
+	s := Server(http.NotFoundHandler(), "127.0.0.1:0")
+	for name, d := range map[string]time.Duration{"header": s.ReadHeaderTimeout, "body": s.ReadTimeout, "write": s.WriteTimeout, "idle": s.IdleTimeout} {
+		assert.Positive(t, d, name)
+	}
+	assert.Positive(t, s.MaxHeaderBytes)
+}

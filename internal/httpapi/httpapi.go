@@ -1,0 +1,119 @@
+// Package httpapi speaks HTTP: it reads requests, bounds the work they can cause, and presents answers and errors.
+//
+// It knows gqlgen, media types, status codes, limits and which kind of fault becomes which `extensions.code`. It must not
+// know engines, settings or rules of the domain. Start reading at [New]: it lists the routes; then endpoint, which is
+// the way of one operation, and present, through which every error goes.
+//
+// The status codes of /graphql: what is no well-formed request has one of its own in every media type (400 not JSON or not
+// UTF-8, 401 a bad token, 405, 406, 413, 415, 503 the token's issuer or the user store is away). A document or variables
+// that do not fit the schema are 400 for application/graphql-response+json and 200 for application/json, as old clients
+// expect; whatever was executed is 200 in both.
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/executor"
+	"github.com/99designs/gqlgen/graphql/handler/extension"
+
+	"github.com/taggie/taggie/internal/telemetry"
+	"github.com/taggie/taggie/internal/viewer"
+	"github.com/taggie/taggie/loaders"
+)
+
+// Authenticator turns the values of the Authorization header into an identity, the zero one when there are none.
+// Faults: Unauthenticated for what is no valid token, Unavailable when that cannot be found out.
+type Authenticator interface {
+	Authenticate(ctx context.Context, authorization []string) (viewer.Identity, error)
+}
+
+// Options are what an API is made of. Console, Session, Ready and AllowedOrigins may be left out.
+type Options struct {
+	Schema  graphql.ExecutableSchema
+	Loaders loaders.Sources
+	Auth    Authenticator
+	// SignIn completes an identity with its user. Fault: Unavailable.
+	SignIn  func(context.Context, viewer.Identity) (viewer.Viewer, error)
+	Metrics *telemetry.Metrics
+	Log     *slog.Logger
+	Console http.Handler // serves everything that is no route of ours
+	// Session makes the session of the demo user that GET /session hands to pages of this machine; nil without a local
+	// issuer.
+	Session func(context.Context) (Session, error)
+	Ready   []Check
+	// AllowedOrigins lists, letter by letter, the origins whose pages may read answers besides our own.
+	AllowedOrigins   []string
+	OperationTimeout time.Duration // bounds each operation, and before it the sign-in
+	LocalOnly        bool          // answer only requests that name this machine in their Host header
+}
+
+// New returns the handler of all routes.
+func New(o Options) (http.Handler, error) {
+	var problems []error
+	need := func(there bool, what string) {
+		if !there {
+			problems = append(problems, errors.New("httpapi: Options."+what+" is missing"))
+		}
+	}
+	need(o.Schema != nil, "Schema")
+	need(o.Loaders.Users != nil && o.Loaders.Notes != nil, "Loaders")
+	need(o.Auth != nil, "Auth")
+	need(o.SignIn != nil, "SignIn")
+	need(o.Metrics != nil, "Metrics")
+	need(o.Log != nil, "Log")
+	need(o.OperationTimeout > 0, "OperationTimeout")
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	console := o.Console
+	if console == nil {
+		console = http.NotFoundHandler()
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/graphql", plain(crossOrigin(o.AllowedOrigins, signIn(o, graphQL(o)))))
+	mux.Handle("/session", plain(only(session(o), http.MethodGet)))
+	mux.Handle("/healthz", plain(only(http.HandlerFunc(healthy), http.MethodGet, http.MethodHead)))
+	mux.Handle("/readyz", plain(only(ready(o.Ready, o.Log), http.MethodGet, http.MethodHead)))
+	mux.Handle("/metrics", plain(only(o.Metrics.Handler(), http.MethodGet, http.MethodHead)))
+	mux.Handle("/", console)
+
+	var h http.Handler = mux
+	if o.LocalOnly {
+		h = thisMachine(h)
+	}
+	return observe(o.Metrics, o.Log, h), nil
+}
+
+// graphQL returns the handler of operations whose viewer is known.
+func graphQL(o Options) http.Handler {
+	cache := newDocuments()
+	ops := operations{sources: o.Loaders, metrics: o.Metrics, log: o.Log}
+	exec := executor.New(o.Schema)
+	exec.SetQueryCache(cache)
+	exec.SetParserTokenLimit(maxTokens)
+	exec.SetErrorPresenter(present)
+	exec.SetRecoverFunc(ops.recovered)
+	exec.Use(bounds{cache})
+	exec.Use(extension.Introspection{})
+	exec.AroundResponses(ops.respond)
+	return endpoint{exec: exec, timeout: o.OperationTimeout}
+}
+
+// Server returns a server whose clients cannot hold a connection by being slow. Streams lift the write timeout for
+// themselves.
+func Server(h http.Handler, addr string) *http.Server {
+	return &http.Server{
+		Addr:              addr,
+		Handler:           h,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       15 * time.Second,
+		WriteTimeout:      60 * time.Second,
+		IdleTimeout:       60 * time.Second,
+		MaxHeaderBytes:    64 << 10,
+	}
+}

@@ -1,0 +1,118 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2/ast"
+)
+
+// nested returns a query with fields on this many levels.
+func nested(levels int) string {
+	query := "id"
+	for i := range levels - 2 {
+		if i%2 == 0 {
+			query = "owner { " + query + " }"
+		} else {
+			query = "note { " + query + " }"
+		}
+	}
+	return "{ viewer { " + query + " } }"
+}
+
+// multiplying returns a short query whose fields are many times more at each of four levels of fragments.
+func multiplying(times int) string {
+	var query strings.Builder
+	query.WriteString("{ viewer { ...f0 } }")
+	for i := range 4 {
+		fmt.Fprintf(&query, " fragment f%d on User {", i)
+		for alias := range times {
+			fmt.Fprintf(&query, " a%d: notes { nodes { owner { ...f%d } } }", alias, i+1)
+		}
+		query.WriteString(" }")
+	}
+	return query.String() + " fragment f4 on User { id }"
+}
+
+func TestBounds(t *testing.T) {
+	s := newServer(t)
+	var fragments strings.Builder
+	fragments.WriteString("{ viewer { ...f0 } }")
+	for i := range 20 {
+		fmt.Fprintf(&fragments, " fragment f%d on User { notes { ...f%d } }", i, i+1)
+	}
+	for _, test := range []struct{ reason, query, code, says string }{
+		{"tokens", "{ viewer {" + strings.Repeat(" id", maxTokens) + " } }", "GRAPHQL_PARSE_FAILED", "token limit of 1000"},
+		{"depth", nested(maxDepth + 1), "BAD_REQUEST", "deeper than 15"},
+		{"depth through fragments", fragments.String(), "BAD_REQUEST", "deeper than 15"},
+		{"depth through inline fragments", strings.Replace(nested(maxDepth+1), "viewer { ", "viewer { ... { ... on Node { ", 1) + " } }", "BAD_REQUEST", "deeper than 15"},
+		{"aliases of root fields", "{" + strings.Repeat(" a: __typename", maxRootFields+1) + " }", "BAD_REQUEST", "50 root fields"},
+		{"root fields through fragments", "{ ...f ...f ...f } fragment f on Query {" + strings.Repeat(" a: __typename", 20) + " }", "BAD_REQUEST", "50 root fields"},
+		{"aliases that multiply", multiplying(4), "BAD_REQUEST", "1000 fields"},
+		{"spreads that multiply", "{ viewer { ...a ...a ...a ...a ...a } } fragment a on User { ...b ...b ...b ...b ...b } fragment b on User { ...c ...c ...c ...c ...c }" +
+			" fragment c on User {" + strings.Repeat(" id", 10) + " }", "BAD_REQUEST", "1000 fields"},
+		{"@defer", "{ viewer { ... @defer { name } } }", "BAD_REQUEST", "@defer"},
+		{"@defer on a spread", "{ viewer { ...f @defer } } fragment f on User { name }", "BAD_REQUEST", "@defer"},
+		{"fragments that spread themselves", "{ viewer { ...a } } fragment a on User { name ...b } fragment b on User { name ...a }", "GRAPHQL_VALIDATION_FAILED", "itself"},
+		{"the operation that is not chosen counts, too: it is validated", "query A { __typename } query B " + nested(maxDepth+1), "BAD_REQUEST", "deeper than 15"},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			a := s.ask(test.query, nil, "Accept", mediaResponse)
+			require.Equal(t, http.StatusBadRequest, a.Code)
+			require.NotEmpty(t, a.Errors)
+			assert.Equal(t, test.code, a.Errors[0].Extensions["code"], a.Body.String())
+			assert.Contains(t, a.Errors[0].Message, test.says)
+		})
+	}
+}
+
+func TestMeasuringIsCheapWhateverFragmentsMultiplyTo(t *testing.T) {
+	s := newServer(t)
+	var query strings.Builder
+	query.WriteString("{ viewer { ...f0 } }")
+	for i := range 90 { // 2^90 spreads
+		fmt.Fprintf(&query, " fragment f%d on User { ...f%d ...f%d }", i, i+1, i+1)
+	}
+	query.WriteString(" fragment f90 on User { id }")
+	a := s.ask(query.String(), nil, "Accept", mediaResponse)
+	assert.Contains(t, a.only(t, http.StatusBadRequest, "BAD_REQUEST").Message, "1000 fields")
+}
+
+func TestWhatIsJustWithinTheBoundsPasses(t *testing.T) {
+	s := newServer(t)
+	for reason, query := range map[string]string{
+		"depth":       strings.Replace(nested(maxDepth), "viewer {", "viewer @skip(if: true) {", 1),
+		"root fields": "{" + strings.Repeat(" a: __typename", maxRootFields) + " }",
+		"fields":      multiplying(3),
+	} {
+		a := s.ask(query, nil, "Accept", mediaResponse)
+		assert.NotContains(t, a.Body.String(), "BAD_REQUEST", reason)
+	}
+}
+
+func TestIntrospection(t *testing.T) {
+	s := newServer(t)
+	ofType := "name"
+	for range 9 {
+		ofType = "kind name ofType { " + ofType + " }"
+	}
+	a := s.post(`{"query":"{ __schema { types { fields { args { type { `+ofType+` } } } } } }"}`, "Accept", mediaResponse)
+	assert.Equal(t, http.StatusOK, a.Code, "tools ask this without a token")
+	assert.Empty(t, a.Errors)
+}
+
+func TestCacheTakesNoLargeDocuments(t *testing.T) {
+	cache, ctx := newDocuments(), context.Background()
+	small, large := "{ a }", "{ a }"+strings.Repeat(" ", maxCachedDocSize)
+	cache.Add(ctx, small, &ast.QueryDocument{})
+	cache.Add(ctx, large, &ast.QueryDocument{})
+	_, ok := cache.Get(ctx, small)
+	assert.True(t, ok)
+	_, ok = cache.Get(ctx, large)
+	assert.False(t, ok)
+}

@@ -1,0 +1,141 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/telemetry"
+	"github.com/taggie/taggie/loaders"
+)
+
+// operations surrounds each response with what it needs, and with what is told of it.
+type operations struct {
+	sources loaders.Sources
+	metrics *telemetry.Metrics
+	log     *slog.Logger
+}
+
+// respond gives a response loaders of its own, counts it, logs its internal errors and adds the extensions asked for.
+func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
+	start := time.Now()
+	op := graphql.GetOperationContext(ctx)
+	var tally *telemetry.Tally
+	if asksFor(op, "dynamo") {
+		ctx, tally = telemetry.WithTally(ctx)
+	}
+	ctx = loaders.With(ctx, loaders.New(ctx, o.sources))
+	resp := next(ctx)
+	if resp == nil {
+		return nil
+	}
+	o.metrics.Operation(typeOf(op), outcome(resp), time.Since(start))
+	if tally != nil {
+		extend(resp, "dynamo", spent(tally.Snapshot()))
+	}
+	if len(resp.Errors) > maxErrors {
+		extend(resp, "omittedErrors", len(resp.Errors)-maxErrors)
+		resp.Errors = resp.Errors[:maxErrors]
+	}
+	o.report(ctx, resp.Errors)
+	return resp
+}
+
+// report logs, once, what the client is not told.
+func (o operations) report(ctx context.Context, errs gqlerror.List) {
+	for _, err := range errs {
+		cause, ok := errors.AsType[*cause](err.Err)
+		if !ok {
+			continue
+		}
+		if _, done := errors.AsType[*panicked](cause.err); done || errors.Is(cause.err, context.Canceled) {
+			continue // in the log already, or of a client that has gone
+		}
+		switch coded(err) {
+		case model.ErrorCodeInternal:
+			o.log.ErrorContext(ctx, "internal error", "field", cause.at, "error", cause.err)
+		case model.ErrorCodeUnavailable:
+			o.log.WarnContext(ctx, "unavailable", "field", cause.at, "error", cause.err)
+		}
+	}
+}
+
+// panicked is the error of a panic, which is in the log already.
+type panicked struct{ value any }
+
+// Error says what the panic was about.
+func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+
+// recovered logs a panic with its stack and turns it into an error.
+func (o operations) recovered(ctx context.Context, value any) error {
+	o.log.ErrorContext(ctx, "panic", "field", coordinate(ctx), "error", value, "stack", string(debug.Stack()))
+	return fault.Wrap(fault.Internal, &panicked{value}, messageInternal)
+}
+
+// asksFor reports whether the request wants a response extension: by the header Taggie-Extensions or by its extensions.
+func asksFor(op *graphql.OperationContext, name string) bool {
+	if op.Extensions[name] == true {
+		return true
+	}
+	for _, line := range op.Headers.Values(headerExtensions) {
+		for word := range strings.SplitSeq(line, ",") {
+			if strings.EqualFold(strings.TrimSpace(word), name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func extend(resp *graphql.Response, name string, value any) {
+	if resp.Extensions == nil {
+		resp.Extensions = make(map[string]any, 1)
+	}
+	resp.Extensions[name] = value
+}
+
+// dynamo is the response extension of that name.
+type dynamo struct {
+	Calls            int            `json:"calls"`
+	Keys             int            `json:"keys"`
+	ConsumedCapacity float64        `json:"consumedCapacity"`
+	Retries          int            `json:"retries"`
+	Throttled        int            `json:"throttled,omitempty"`
+	Unprocessed      int            `json:"unprocessed,omitempty"`
+	Operations       map[string]int `json:"operations"`
+}
+
+func spent(s telemetry.Spent) dynamo {
+	if s.Operations == nil {
+		s.Operations = map[string]int{}
+	}
+	return dynamo{
+		Calls: s.Calls, Keys: s.Keys, ConsumedCapacity: s.Capacity, Retries: s.Retries,
+		Throttled: s.Throttled, Unprocessed: s.Unprocessed, Operations: s.Operations,
+	}
+}
+
+// typeOf is "query", "mutation", "subscription", or "unknown" for a document that has no such operation.
+func typeOf(op *graphql.OperationContext) string {
+	if op == nil || op.Operation == nil {
+		return "unknown"
+	}
+	return string(op.Operation.Operation)
+}
+
+// outcome is "ok" or the code of the first error.
+func outcome(resp *graphql.Response) string {
+	if len(resp.Errors) == 0 {
+		return "ok"
+	}
+	return string(coded(resp.Errors[0]))
+}

@@ -1,0 +1,176 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/taggie/taggie/graph/model"
+)
+
+// params are the parameters of a request; each may be left out or null.
+type params struct {
+	Query         *string        `json:"query"`
+	OperationName *string        `json:"operationName"`
+	Variables     map[string]any `json:"variables"`
+	Extensions    map[string]any `json:"extensions"`
+}
+
+// read takes a request apart, or says with which status it is refused and why.
+func read(w http.ResponseWriter, r *http.Request) (*graphql.RawParams, int, *gqlerror.Error) {
+	var p params
+	var status int
+	var refused *gqlerror.Error
+	start := graphql.Now()
+	switch r.Method {
+	case http.MethodPost:
+		status, refused = readPOST(w, r, &p)
+	case http.MethodGet:
+		status, refused = readGET(r, &p)
+	default:
+		w.Header().Set("Allow", "GET, POST, OPTIONS")
+		return nil, http.StatusMethodNotAllowed, refuse(model.ErrorCodeBadRequest, "send operations by POST, or queries by GET")
+	}
+	if refused != nil {
+		return nil, status, refused
+	}
+	if p.Query == nil || strings.TrimSpace(*p.Query) == "" {
+		return nil, http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "the parameter query is missing")
+	}
+	raw := &graphql.RawParams{Query: *p.Query, Variables: p.Variables, Extensions: p.Extensions, Headers: r.Header}
+	if p.OperationName != nil {
+		raw.OperationName = *p.OperationName
+	}
+	raw.ReadTime = graphql.TraceTiming{Start: start, End: graphql.Now()}
+	return raw, 0, nil
+}
+
+func readPOST(w http.ResponseWriter, r *http.Request, p *params) (int, *gqlerror.Error) {
+	// Only JSON: a form or text could be sent by any page without asking first.
+	media, options, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	charset := options["charset"]
+	if err != nil || media != mediaJSON || charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return http.StatusUnsupportedMediaType, refuse(model.ErrorCodeBadRequest, "send the operation as %s in UTF-8", mediaJSON)
+	}
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return http.StatusUnsupportedMediaType, refuse(model.ErrorCodeBadRequest, "a compressed body is not read")
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return http.StatusRequestEntityTooLarge, refuse(model.ErrorCodeBadRequest, "the body is larger than %d bytes", maxBody)
+	}
+	if err != nil {
+		return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "the body could not be read to its end")
+	}
+	return http.StatusBadRequest, decode("the body", body, p)
+}
+
+func readGET(r *http.Request, p *params) (int, *gqlerror.Error) {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "the query string is not well-formed")
+	}
+	for _, name := range []string{"query", "operationName"} {
+		if !utf8.ValidString(query.Get(name)) {
+			return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "the parameter %s is not UTF-8", name)
+		}
+	}
+	if query.Has("query") {
+		p.Query = new(query.Get("query"))
+	}
+	if query.Has("operationName") {
+		p.OperationName = new(query.Get("operationName"))
+	}
+	for name, into := range map[string]*map[string]any{"variables": &p.Variables, "extensions": &p.Extensions} {
+		if text := query.Get(name); text != "" {
+			if refused := decode("the parameter "+name, []byte(text), into); refused != nil {
+				return http.StatusBadRequest, refused
+			}
+		}
+	}
+	return 0, nil
+}
+
+// decode reads one JSON object and nothing after it. What it refuses is never quoted: it may be a secret.
+func decode(what string, text []byte, into any) *gqlerror.Error {
+	if !utf8.Valid(text) || loneSurrogate(text) {
+		return refuse(model.ErrorCodeBadRequest, "%s is not valid UTF-8", what)
+	}
+	if bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("[")) {
+		return refuse(model.ErrorCodeBadRequest, "%s is a list: send one JSON object; operations are not batched", what)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	err := decoder.Decode(into)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		if wrong.Field != "" {
+			what += ": " + strings.SplitN(wrong.Field, ".", 2)[0]
+		}
+		return refuse(model.ErrorCodeBadRequest, "%s is of the wrong type", what)
+	}
+	if err != nil {
+		return refuse(model.ErrorCodeBadRequest, "%s is not JSON", what)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return refuse(model.ErrorCodeBadRequest, "%s goes on after its JSON object", what)
+	}
+	return nil
+}
+
+// loneSurrogate reports whether JSON text escapes half of a character (\ud800), which would silently be replaced by U+FFFD.
+func loneSurrogate(text []byte) bool {
+	for i := bytes.IndexByte(text, '\\'); i >= 0 && i < len(text); {
+		unit, ok := escapedUnit(text[i:])
+		switch {
+		case ok && 0xDC00 <= unit && unit <= 0xDFFF:
+			return true
+		case ok && 0xD800 <= unit && unit <= 0xDBFF:
+			low, ok := escapedUnit(text[i+6:])
+			if !ok || low < 0xDC00 || low > 0xDFFF {
+				return true
+			}
+			i += 12
+		default:
+			i += 2 // past the escaped character, which may be a backslash
+		}
+		if i >= len(text) {
+			return false
+		}
+		next := bytes.IndexByte(text[i:], '\\')
+		if next < 0 {
+			return false
+		}
+		i += next
+	}
+	return false
+}
+
+// escapedUnit reads an escape of the form \uXXXX at the beginning of text.
+func escapedUnit(text []byte) (unit uint32, ok bool) {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return 0, false
+	}
+	for _, c := range text[2:6] {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, false
+		}
+		unit = unit<<4 | uint32(c)
+	}
+	return unit, true
+}

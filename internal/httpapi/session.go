@@ -1,0 +1,50 @@
+package httpapi
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/taggie/taggie/graph/model"
+)
+
+// Session is what a page of this machine needs to sign in as the demo user.
+type Session struct {
+	Token     string      `json:"token"`
+	User      SessionUser `json:"user"`
+	ExpiresAt time.Time   `json:"expiresAt"`
+}
+
+// SessionUser is for whom a session is.
+type SessionUser struct {
+	Email string `json:"email"`
+	Name  string `json:"name"`
+}
+
+// session hands out sessions, if there is a local issuer, to pages that this server itself has sent to this machine.
+func session(o Options) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case o.Session == nil:
+			writeError(w, r, http.StatusNotFound, refuse(model.ErrorCodeNotFound, "there is no local issuer: bring a token"))
+			return
+		case !loopback(r.Host) || !sameOrigin(r):
+			writeError(w, r, http.StatusForbidden, refuse(model.ErrorCodeForbidden, "sessions are for pages of this server on this machine"))
+			return
+		}
+		s, err := o.Session(r.Context())
+		if err != nil {
+			o.Log.ErrorContext(r.Context(), "make a session", "error", err)
+			writeError(w, r, 0, err)
+			return
+		}
+		writeJSON(w, http.StatusOK, s)
+	})
+}
+
+// sameOrigin reports whether a request comes from a page of this server, or from no page at all. Without a word about its
+// origin it is no page: browsers add Sec-Fetch-Site to every request to a loopback address.
+func sameOrigin(r *http.Request) bool {
+	site, origin := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Origin")
+	return (site == "" || site == "same-origin" || site == "none") &&
+		(origin == "" || origin == "http://"+r.Host || origin == "https://"+r.Host)
+}

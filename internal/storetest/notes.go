@@ -1,0 +1,51 @@
+package storetest
+
+import "testing"
+
+// Notes tests the contract of note.Store, and the rules of note.Service that depend on it.
+func Notes(t *testing.T, open Open) {
+	run(t, open, map[string]func(*testing.T, *World){
+		"DueAfterReturnsNotesOnly":               testDueAfterReturnsNotesOnly,
+		"DueBoundsAreExclusive":                  testDueBoundsAreExclusive,
+		"NotesWithoutADeadlineComeLast":          testNotesWithoutADeadlineComeLast,
+		"PagingBothDirections":                   testPagingBothDirections,
+		"WindowsStayInTheirPartition":            testWindowsStayInTheirPartition,
+		"TagWorkDoesNotReturnWorkout":            testTagWorkDoesNotReturnWorkout,
+		"TagsMayHoldAnyCharacter":                testTagsMayHoldAnyCharacter,
+		"TagsAreComparedFoldedAndShownAsTyped":   testTagsAreComparedFolded,
+		"TagsByPrefix":                           testTagsByPrefix,
+		"LosingATagLeavesTheList":                testLosingATagLeavesTheList,
+		"VersionsSortNumerically":                testVersionsSortNumerically,
+		"RestoreKeepsDeadlineAndShares":          testRestoreKeepsDeadlineAndShares,
+		"VersionsNameTheAuthorOfTheirTags":       testVersionsNameTheAuthor,
+		"ConflictReturnsTheCurrentNote":          testConflictReturnsTheCurrentNote,
+		"ConcurrentUpdatesLoseNothing":           testConcurrentUpdatesLoseNothing,
+		"OnlyOneOfTheSameMillisecondWins":        testOnlyOneOfTheSameMillisecondWins,
+		"ChangingTheDeadlineMovesOneNote":        testChangingTheDeadline,
+		"SharedNotesBeyond100":                   testSharedNotesBeyond100,
+		"SharingIsIdempotent":                    testSharingIsIdempotent,
+		"SharingChecksNoteAndUser":               testSharingChecksNoteAndUser,
+		"PermissionIsTheShareRow":                testPermissionIsTheShareRow,
+		"AccessListsPageLikeOneAnother":          testAccessListsPageLikeOneAnother,
+		"DeleteLeavesNoDanglingRowInLists":       testDeleteLeavesNoDanglingRow,
+		"UndeleteRestoresTagsVersionsShares":     testUndeleteRestores,
+		"UndoEndsAfter30Days":                    testUndoEndsAfter30Days,
+		"CleanUpRunsAgain":                       testCleanUpRunsAgain,
+		"CleanUpLeavesUndeletedNotesAlone":       testCleanUpLeavesUndeletedNotesAlone,
+		"ChangedSinceReturnsDeletions":           testChangedSinceReturnsDeletions,
+		"ChangedSincePagesInOrder":               testChangedSincePagesInOrder,
+		"ChangedSinceMissesNothing":              testChangedSinceMissesNothing,
+		"IdempotencyKeyRecordedWithEffect":       testIdempotencyKeyRecordedWithEffect,
+		"IdempotencyKeyOfAnotherInputIsRefused":  testIdempotencyKeyOfAnotherInput,
+		"IdempotencyExpires":                     testIdempotencyExpires,
+		"IdempotencyKeyOfAFailureIsNotRecorded":  testIdempotencyKeyOfAFailure,
+		"IdempotencyKeyOfANoOpIsRecorded":        testIdempotencyKeyOfANoOp,
+		"IdempotencyOfOneViewerIsNotAnothers":    testIdempotencyOfOneViewer,
+		"EveryMutationHappensOncePerKey":         testEveryMutationHappensOncePerKey,
+		"MissingNoteIsNotFoundAlone":             testMissingNoteIsNotFoundAlone,
+		"IDsThatNoRowCanHaveAreNotFoundAlone":    testImpossibleIDs,
+		"TooLargeForAnItemIsTold":                testTooLargeForAnItem,
+		"FortyTagsReplacedByFortyInOneRestore":   testFortyTagsReplaced,
+		"RevokedEditorCannotWriteNorLearnAThing": testRevokedEditor,
+	})
+}

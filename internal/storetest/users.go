@@ -1,0 +1,217 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/user"
+)
+
+// Users tests the contract of user.Store.
+func Users(t *testing.T, open Open) {
+	run(t, open, map[string]func(*testing.T, *World){
+		"UserIsFoundByIDEmailAndSubject":    testUserIsFound,
+		"MissingUserIsNotFoundAlone":        testMissingUserIsNotFoundAlone,
+		"EmailUniqueWhateverItsCase":        testEmailUniqueWhateverItsCase,
+		"OneUserPerSubject":                 testOneUserPerSubject,
+		"ChangingTheAddressMovesTheLock":    testChangingTheAddressMovesTheLock,
+		"ChangingToATakenAddressIsRefused":  testChangingToATakenAddress,
+		"ConflictReturnsTheCurrentUser":     testConflictReturnsTheCurrentUser,
+		"ConcurrentUserUpdatesLoseNothing":  testConcurrentUserUpdates,
+		"SignUpIsRecordedWithItsKey":        testSignUpIsRecordedWithItsKey,
+		"CaseOfTheOwnAddressMayBeChanged":   testCaseOfTheOwnAddress,
+		"NeitherHalfOfAFailedSignUpIsThere": testFailedSignUpLeavesNothing,
+	})
+}
+
+func (w *World) person(email string) user.User {
+	now := w.Clock.Now()
+	return user.User{ID: user.ID(uuid.NewString()), Name: "Ada", Email: email, Version: 1, CreatedAt: now, UpdatedAt: now}
+}
+
+func (w *World) user(t require.TestingT, id user.ID) user.User {
+	users, errs := w.Users.UsersByID(w.t.Context(), []user.ID{id})
+	require.Nil(t, errs)
+	return users[0]
+}
+
+func testUserIsFound(t *testing.T, w *World) {
+	u := w.person("Ada.Lovelace@Example.com")
+	require.NoError(t, w.Users.CreateUser(t.Context(), u, "issuer#1", "subject:1", idempotency.Key{}))
+	assert.Equal(t, u, w.user(t, u.ID))
+	id, err := w.Users.UserIDByEmail(t.Context(), user.FoldEmail(u.Email))
+	require.NoError(t, err)
+	assert.Equal(t, u.ID, id)
+	id, err = w.Users.UserIDBySubject(t.Context(), "issuer#1", "subject:1")
+	require.NoError(t, err)
+	assert.Equal(t, u.ID, id)
+	_, err = w.Users.UserIDBySubject(t.Context(), "issuer", "1#subject:1")
+	isFault(t, err, fault.NotFound)
+}
+
+func testMissingUserIsNotFoundAlone(t *testing.T, w *World) {
+	id, _ := w.SignUp("ada")
+	users, errs := w.Users.UsersByID(t.Context(), []user.ID{"nobody", id, "nobody", id})
+	require.Len(t, errs, 4)
+	isFault(t, errs[0], fault.NotFound)
+	isFault(t, errs[2], fault.NotFound)
+	assert.NoError(t, errs[1])
+	assert.NoError(t, errs[3])
+	assert.Equal(t, "ada", users[1].Name)
+	assert.Equal(t, users[1], users[3])
+	_, err := w.Users.UserIDByEmail(t.Context(), "nobody@example.com")
+	isFault(t, err, fault.NotFound)
+}
+
+func testEmailUniqueWhateverItsCase(t *testing.T, w *World) {
+	spellings := []string{"ada@example.com", "ADA@example.com", "Ada@Example.COM", "aDa@example.com", "ada@EXAMPLE.com"}
+	var created, taken atomic.Int32
+	var group sync.WaitGroup
+	for i := range 50 {
+		group.Go(func() {
+			err := w.Users.CreateUser(t.Context(), w.person(spellings[i%len(spellings)]), "issuer", fmt.Sprint("subject ", i), idempotency.Key{})
+			switch {
+			case err == nil:
+				created.Add(1)
+			case errors.Is(err, user.ErrEmailTaken):
+				taken.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	assert.EqualValues(t, 1, created.Load(), "one of fifty gets the address")
+	assert.EqualValues(t, 49, taken.Load())
+}
+
+func testOneUserPerSubject(t *testing.T, w *World) {
+	var created, signedUp atomic.Int32
+	var group sync.WaitGroup
+	for i := range 20 {
+		group.Go(func() {
+			switch err := w.Users.CreateUser(t.Context(), w.person(fmt.Sprintf("ada%d@example.com", i)), "issuer", "ada", idempotency.Key{}); {
+			case err == nil:
+				created.Add(1)
+			case errors.Is(err, user.ErrAlreadySignedUp):
+				signedUp.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	assert.EqualValues(t, 1, created.Load())
+	assert.EqualValues(t, 19, signedUp.Load())
+}
+
+func testFailedSignUpLeavesNothing(t *testing.T, w *World) {
+	w.SignUp("ada")
+	late := w.person("ADA@example.com")
+	require.ErrorIs(t, w.Users.CreateUser(t.Context(), late, "issuer", "late", idempotency.Key{}), user.ErrEmailTaken)
+	_, errs := w.Users.UsersByID(t.Context(), []user.ID{late.ID})
+	require.Len(t, errs, 1)
+	isFault(t, errs[0], fault.NotFound)
+	_, err := w.Users.UserIDBySubject(t.Context(), "issuer", "late")
+	isFault(t, err, fault.NotFound)
+}
+
+func testChangingTheAddressMovesTheLock(t *testing.T, w *World) {
+	id, _ := w.SignUp("ada")
+	before := w.user(t, id)
+	after := before
+	after.Email, after.Version = "Countess@example.com", 2
+	require.NoError(t, w.Users.UpdateUser(t.Context(), before, after, idempotency.Key{}))
+	assert.Equal(t, after, w.user(t, id))
+	found, err := w.Users.UserIDByEmail(t.Context(), "countess@example.com")
+	require.NoError(t, err)
+	assert.Equal(t, id, found)
+	_, err = w.Users.UserIDByEmail(t.Context(), "ada@example.com")
+	isFault(t, err, fault.NotFound)
+	require.NoError(t, w.Users.CreateUser(t.Context(), w.person("ada@example.com"), "issuer", "other", idempotency.Key{}), "the old address is free")
+}
+
+func testChangingToATakenAddress(t *testing.T, w *World) {
+	id, _ := w.SignUp("ada")
+	other, _ := w.SignUp("grace")
+	before := w.user(t, id)
+	after := before
+	after.Email, after.Version = "GRACE@example.com", 2
+	require.ErrorIs(t, w.Users.UpdateUser(t.Context(), before, after, idempotency.Key{}), user.ErrEmailTaken)
+	assert.Equal(t, before, w.user(t, id))
+	for email, holder := range map[string]user.ID{"ada@example.com": id, "grace@example.com": other} {
+		found, err := w.Users.UserIDByEmail(t.Context(), email)
+		require.NoError(t, err)
+		assert.Equal(t, holder, found)
+	}
+}
+
+func testCaseOfTheOwnAddress(t *testing.T, w *World) {
+	id, _ := w.SignUp("ada")
+	before := w.user(t, id)
+	after := before
+	after.Email, after.Version = "Ada@Example.com", 2
+	require.NoError(t, w.Users.UpdateUser(t.Context(), before, after, idempotency.Key{}))
+	assert.Equal(t, "Ada@Example.com", w.user(t, id).Email)
+	found, err := w.Users.UserIDByEmail(t.Context(), "ada@example.com")
+	require.NoError(t, err)
+	assert.Equal(t, id, found)
+}
+
+func testConflictReturnsTheCurrentUser(t *testing.T, w *World) {
+	id, _ := w.SignUp("ada")
+	before := w.user(t, id)
+	first, second := before, before
+	first.Name, first.Version = "first", 2
+	second.Name, second.Version = "second", 2
+	require.NoError(t, w.Users.UpdateUser(t.Context(), before, first, idempotency.Key{}))
+	err := w.Users.UpdateUser(t.Context(), before, second, idempotency.Key{})
+	conflict, ok := errors.AsType[*user.VersionConflict](err)
+	require.True(t, ok, "got %v", err)
+	assert.Equal(t, first, conflict.Current)
+}
+
+// The clock stands still: all writers write the same version at the same millisecond.
+func testConcurrentUserUpdates(t *testing.T, w *World) {
+	id, _ := w.SignUp("ada")
+	before := w.user(t, id)
+	var won atomic.Int32
+	var group sync.WaitGroup
+	for i := range 10 {
+		group.Go(func() {
+			after := before
+			after.Name, after.Version = fmt.Sprint("name ", i), 2
+			if err := w.Users.UpdateUser(t.Context(), before, after, idempotency.Key{}); err == nil {
+				won.Add(1)
+			} else if _, conflict := errors.AsType[*user.VersionConflict](err); !conflict {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	assert.EqualValues(t, 1, won.Load(), "only one of the writers may be told that it wrote")
+}
+
+func testSignUpIsRecordedWithItsKey(t *testing.T, w *World) {
+	u := w.person("ada@example.com")
+	key := idempotency.Key{Viewer: "issuer ada", Key: "k#1", Hash: []byte{1}, ExpiresAt: w.Clock.Now().Add(idempotency.TTL)}
+	require.NoError(t, w.Users.FindIdempotencyKey(t.Context(), key))
+	require.NoError(t, w.Users.CreateUser(t.Context(), u, "issuer", "ada", key.With(string(u.ID))))
+	for _, err := range []error{
+		w.Users.FindIdempotencyKey(t.Context(), key),
+		w.Users.CreateUser(t.Context(), w.person("ada@example.com"), "issuer", "ada", key.With("another")),
+	} {
+		replayed, ok := errors.AsType[*idempotency.Replayed](err)
+		require.True(t, ok, "got %v", err)
+		assert.Equal(t, []string{string(u.ID)}, replayed.Result)
+	}
+}

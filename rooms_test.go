@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/taggie/taggie"
+
+// rooms says what each room may import of the others. Data flows one way: server → httpapi → resolvers → loaders and
+// domain services → interfaces ← dynamo, blob, edge. An edge that is not here fails the test; adding one is a decision.
+var rooms = map[string][]string{
+	"": {"*"}, // server.go wires all rooms
+
+	"console":   {},
+	"graph":     {"graph/model", "internal/gid", "internal/note", "internal/page", "internal/scalar", "internal/tag", "internal/user", "internal/viewer"},
+	"loaders":   {"internal/fault", "internal/note", "internal/page", "internal/user"},
+	"resolvers": {"graph", "graph/model", "internal/fault", "internal/gid", "internal/note", "internal/page", "internal/scalar", "internal/tag", "internal/user", "internal/viewer", "loaders"},
+
+	"graph/model": {"internal/gid", "internal/note", "internal/page", "internal/tag", "internal/user"},
+
+	"dynamo":      {"dynamo/keys", "internal/fault", "internal/idempotency", "internal/note", "internal/page", "internal/tag", "internal/user"},
+	"dynamo/keys": {},
+
+	// The domain. A note carries tags, so it knows what a word is; otherwise domains share ids only.
+	"internal/note":        {"internal/fault", "internal/idempotency", "internal/page", "internal/tag", "internal/viewer"},
+	"internal/tag":         {"internal/fault", "internal/viewer"},
+	"internal/user":        {"internal/fault", "internal/idempotency", "internal/viewer"},
+	"internal/idempotency": {"internal/fault"},
+
+	// Shared words.
+	"internal/fault":     {},
+	"internal/gid":       {"internal/fault"},
+	"internal/page":      {"internal/fault"},
+	"internal/scalar":    {},
+	"internal/viewer":    {},
+	"internal/config":    {},
+	"internal/telemetry": {},
+
+	"internal/auth":      {"internal/fault", "internal/viewer"},
+	"internal/awsclient": {},
+	"internal/blob":      {},
+	"internal/edge":      {},
+	"internal/jobs":      {},
+	"internal/httpapi":   {"console", "graph", "graph/model", "internal/auth", "internal/fault", "internal/telemetry", "internal/viewer", "loaders", "resolvers"},
+
+	"internal/embedded":              {"internal/embedded/child"},
+	"internal/embedded/child":        {},
+	"internal/embedded/embeddedtest": {"internal/embedded", "internal/embedded/child"},
+
+	// Tools of tests and demonstrations.
+	"bench":                {"*"},
+	"internal/demo":        {},
+	"internal/faultinject": {},
+	"internal/storetest":   {"*"},
+}
+
+// strangers are libraries that only the named rooms may import: what they are the adapters of.
+var strangers = map[string][]string{
+	"github.com/aws/":            {"", "dynamo", "internal/awsclient", "internal/blob", "internal/faultinject", "internal/storetest", "internal/telemetry", "bench"},
+	"github.com/redis/go-redis":  {"", "internal/edge"},
+	"github.com/99designs":       {"graph", "graph/model", "resolvers", "internal/httpapi", "internal/scalar"},
+	"github.com/vektah":          {"graph", "internal/httpapi"},
+	"github.com/vikstrous":       {"loaders"},
+	"github.com/golang-jwt":      {"internal/auth", "internal/config"},
+	"github.com/prometheus":      {"internal/telemetry"},
+	"github.com/alecthomas/kong": {""},
+	"net/http":                   {"", "console", "internal/auth", "internal/awsclient", "internal/demo", "internal/embedded", "internal/faultinject", "internal/httpapi", "internal/telemetry", "bench"},
+}
+
+type listed struct {
+	ImportPath string
+	Doc        string
+	Name       string
+	Imports    []string
+}
+
+func packages(t *testing.T) []listed {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Doc,Name,Imports", "./...").Output()
+	require.NoError(t, err)
+	var all []listed
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		err := d.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		require.NoError(t, err)
+		all = append(all, p)
+	}
+}
+
+func room(importPath string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(importPath, module), "/")
+}
+
+func TestRoomsImportOnlyWhatTheyMay(t *testing.T) {
+	for _, p := range packages(t) {
+		name := room(p.ImportPath)
+		may, known := rooms[name]
+		if !assert.True(t, known, "room %q is not in the table", name) {
+			continue
+		}
+		for _, path := range p.Imports {
+			if !strings.HasPrefix(path, module) {
+				continue
+			}
+			assert.True(t, slices.Contains(may, "*") || slices.Contains(may, room(path)), "%s may not import %s", name, room(path))
+		}
+	}
+}
+
+func TestLibrariesStayInTheirRooms(t *testing.T) {
+	for _, p := range packages(t) {
+		if slices.Contains(rooms[room(p.ImportPath)], "*") && room(p.ImportPath) != "" {
+			continue // benchmarks and conformance suites compare engines and libraries
+		}
+		for _, path := range p.Imports {
+			for library, may := range strangers {
+				if path == library || strings.HasPrefix(path, strings.TrimSuffix(library, "/")+"/") {
+					assert.Contains(t, may, room(p.ImportPath), "%s may not import %s", room(p.ImportPath), path)
+				}
+			}
+		}
+	}
+}
+
+func TestEveryPackageSaysWhatItKnows(t *testing.T) {
+	for _, p := range packages(t) {
+		name := room(p.ImportPath)
+		if name == "graph" {
+			continue // written by gqlgen
+		}
+		assert.NotEmpty(t, p.Doc, "package %q has no comment", name)
+	}
+}

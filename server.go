@@ -1,0 +1,308 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taggie/taggie/console"
+	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/graph"
+	"github.com/taggie/taggie/internal/auth"
+	"github.com/taggie/taggie/internal/blob"
+	"github.com/taggie/taggie/internal/config"
+	"github.com/taggie/taggie/internal/demo"
+	"github.com/taggie/taggie/internal/edge"
+	"github.com/taggie/taggie/internal/httpapi"
+	"github.com/taggie/taggie/internal/jobs"
+	"github.com/taggie/taggie/internal/note"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/telemetry"
+	"github.com/taggie/taggie/internal/user"
+	"github.com/taggie/taggie/loaders"
+	"github.com/taggie/taggie/resolvers"
+)
+
+type serveCommand struct {
+	Demo bool `default:"true" negatable:"" help:"Load a small demo set at the first start with the embedded DynamoDB and issuer."`
+}
+
+// drain is how long requests under way have to end after SIGTERM.
+const drain = 15 * time.Second
+
+// Run starts the server and ends with it.
+func (c serveCommand) Run(ctx context.Context, t *terminal) error {
+	cfg, err := config.Load(t.environ)
+	if err != nil {
+		return err
+	}
+	log, err := telemetry.NewLogger(t.stderr, cfg.LogFormat, cfg.LogLevel.String())
+	if err != nil {
+		return err
+	}
+	// The port comes first: a second server on the same one must not touch the data of the first.
+	listener, err := net.Listen("tcp", cfg.Addr)
+	if err != nil {
+		return fmt.Errorf("cannot listen on %s: %w; stop what uses the port, or set TAGGIE_ADDR to another", cfg.Addr, err)
+	}
+	defer func() { _ = listener.Close() }()
+
+	metrics := telemetry.NewMetrics()
+	s, err := openStores(ctx, cfg, storesFor{log: log, metrics: metrics, stderr: t.stderr})
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if err := s.prepare(ctx, cfg, log); err != nil {
+		return err
+	}
+	a, err := assemble(cfg, s, metrics, log)
+	if err != nil {
+		return err
+	}
+	return a.serve(ctx, listener, func(ctx context.Context) {
+		if c.Demo {
+			a.firstDemo(ctx, "http://"+listener.Addr().String())
+		}
+	})
+}
+
+// prepare makes embedded tables and buckets, and checks that remote ones are there.
+func (s *stores) prepare(ctx context.Context, cfg config.Config, log *slog.Logger) error {
+	say := func(what, text string, ok bool) {
+		level := slog.LevelDebug
+		if !ok {
+			level = slog.LevelWarn
+		}
+		log.Log(ctx, level, "store", "store", what, "state", text)
+	}
+	if cfg.EmbeddedDynamoDB() {
+		if err := s.db.ApplyTables(ctx, func(step dynamo.Step) { say("table "+step.Table, step.Text, step.OK) }); err != nil {
+			return err
+		}
+	}
+	if cfg.EmbeddedS3() {
+		if err := s.bucket.Apply(ctx, func(blob.Step) {}); err != nil {
+			return err
+		}
+	}
+	if cfg.EmbeddedDynamoDB() && cfg.EmbeddedS3() {
+		return nil
+	}
+	if err := s.check(ctx, say); err != nil {
+		return fmt.Errorf("the stores are not ready: %w", err)
+	}
+	return errors.Join(s.db.Ready(ctx), s.bucket.Ready(ctx))
+}
+
+// application is the server with everything wired.
+type application struct {
+	cfg      config.Config
+	log      *slog.Logger
+	handler  http.Handler
+	local    *auth.Local // nil with a configured issuer or key
+	stores   *stores
+	cleaning *note.Cleaning
+	draining atomic.Bool
+}
+
+// assemble wires the rooms: stores under domain services under loaders and resolvers under HTTP.
+func assemble(cfg config.Config, s *stores, metrics *telemetry.Metrics, log *slog.Logger) (*application, error) {
+	a := &application{cfg: cfg, log: log, stores: s}
+	secrets, err := cursorSecrets(cfg)
+	if err != nil {
+		return nil, err
+	}
+	newID := uuid.NewString
+	notesStore := dynamo.Notes{DB: s.db}
+	users := user.NewService(dynamo.Users{DB: s.db}, edge.NewLimiter(s.redis, "email", 60, time.Second), time.Now, newID)
+	notes := note.NewService(notesStore.Store(), time.Now, newID)
+	a.cleaning = note.NewCleaning(notesStore, time.Now)
+
+	options := httpapi.Options{
+		Schema: graph.NewExecutableSchema(graph.Config{Resolvers: &resolvers.Resolver{
+			Users: users, Notes: notes, Cursors: page.NewCodec(secrets...),
+		}}),
+		Loaders:          loaders.Sources{Users: users, Notes: notes, Observe: metrics.Batch},
+		SignIn:           users.SignIn,
+		Metrics:          metrics,
+		Log:              log,
+		Console:          console.Handler(),
+		AllowedOrigins:   cfg.AllowedOrigins,
+		OperationTimeout: cfg.OperationTimeout,
+		LocalOnly:        cfg.LocalIssuer(),
+		Ready: []httpapi.Check{
+			{Name: "server", Check: a.accepting},
+			{Name: "dynamodb", Check: s.db.Ready},
+			{Name: "s3", Check: s.bucket.Ready},
+			{Name: "redis", Check: func(ctx context.Context) error { return s.redis.Ping(ctx).Err() }},
+		},
+	}
+	if err := a.identify(&options); err != nil {
+		return nil, err
+	}
+	a.handler, err = httpapi.New(options)
+	return a, err
+}
+
+// identify chooses who vouches for identities.
+func (a *application) identify(o *httpapi.Options) error {
+	switch cfg := a.cfg; {
+	case cfg.LocalIssuer():
+		local, err := localIssuer(cfg)
+		if err != nil {
+			return err
+		}
+		a.local, o.Auth, o.Session = local, local, a.session
+	case cfg.JWTKey.Algorithm != "":
+		static, err := auth.NewStatic(auth.StaticKey{Algorithm: cfg.JWTKey.Algorithm, Key: cfg.JWTKey.Key, Issuer: cfg.OIDCIssuer, Audiences: cfg.OIDCAudience}, time.Now)
+		if err != nil {
+			return err
+		}
+		o.Auth = static
+	default:
+		oidc := auth.NewOIDC(auth.Issuer{URL: cfg.OIDCIssuer, Audiences: cfg.OIDCAudience, Log: a.log}, time.Now)
+		o.Auth = oidc
+		o.Ready = append(o.Ready, httpapi.Check{Name: "issuer", Check: oidc.Ready})
+	}
+	return nil
+}
+
+// accepting fails while the server is on its way out, so that a load balancer sends nothing more.
+func (a *application) accepting(context.Context) error {
+	if a.draining.Load() {
+		return errors.New("the server is shutting down")
+	}
+	return nil
+}
+
+// session is what pages of the embedded server are signed in with.
+func (a *application) session(context.Context) (httpapi.Session, error) {
+	const ttl = 12 * time.Hour
+	token, err := a.local.Mint(person(demo.Email, demo.Name, "", false), ttl)
+	return httpapi.Session{Token: token, User: httpapi.SessionUser{Email: demo.Email, Name: demo.Name}, ExpiresAt: time.Now().Add(ttl)}, err
+}
+
+func person(email, name, subject string, admin bool) auth.Person {
+	return auth.Person{Email: email, Name: name, Subject: subject, Admin: admin}
+}
+
+func localIssuer(cfg config.Config) (*auth.Local, error) {
+	secret, err := localSecret(cfg.Data)
+	if err != nil {
+		return nil, err
+	}
+	return auth.NewLocal(secret, time.Now)
+}
+
+func cursorSecrets(cfg config.Config) ([][]byte, error) {
+	var secrets [][]byte
+	for _, secret := range cfg.Secrets {
+		secrets = append(secrets, []byte(secret))
+	}
+	if len(secrets) > 0 {
+		return secrets, nil
+	}
+	secret, err := localSecret(cfg.Data)
+	return [][]byte{secret}, err
+}
+
+// serve answers requests until the context ends or an engine is given up, then lets those under way end.
+func (a *application) serve(ctx context.Context, listener net.Listener, started func(context.Context)) error {
+	server := httpapi.Server(a.handler, a.cfg.Addr)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	a.log.InfoContext(ctx, "listening", "url", "http://"+listener.Addr().String(), "version", buildVersion())
+
+	background, stop := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() {
+		jobs.Run(background, a.log, jobs.Job{Name: "clean up deleted notes", Every: time.Hour, Do: a.cleaning.Run})
+	})
+	running.Go(func() { started(background) })
+	running.Go(func() { profiles(background, a.cfg.Pprof, a.log) })
+	defer running.Wait()
+	defer stop()
+
+	var engineFailed <-chan error
+	if a.stores.engines != nil {
+		engineFailed = a.stores.engines.Failed()
+	}
+	var failed error
+	select {
+	case <-ctx.Done():
+	case err := <-served:
+		return fmt.Errorf("serve: %w", err)
+	case failed = <-engineFailed:
+	}
+	a.draining.Store(true)
+	a.log.InfoContext(ctx, "shutting down", "drain", drain.String())
+	// ctx has ended; requests under way have their own.
+	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	defer cancel()
+	if err := server.Shutdown(draining); err != nil {
+		failed = errors.Join(failed, fmt.Errorf("some requests did not end in time: %w", err))
+	}
+	return failed
+}
+
+// profiles serves pprof on an address of its own until the context ends; none when addr is empty.
+func profiles(ctx context.Context, addr string, log *slog.Logger) {
+	if addr == "" {
+		return
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	server := &http.Server{Addr: addr, Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	end := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer end()
+	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+		log.ErrorContext(ctx, "no profiles", "error", err)
+	}
+}
+
+// demoFile says that the small demo set is complete.
+const demoFile = "demo-loaded"
+
+// firstDemo loads the small demo set into a server that keeps its data embedded, once.
+func (a *application) firstDemo(ctx context.Context, url string) {
+	if a.local == nil || !a.cfg.EmbeddedDynamoDB() {
+		return
+	}
+	marker := filepath.Join(a.cfg.Data, demoFile)
+	if _, err := os.Stat(marker); !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	a.log.InfoContext(ctx, "loading a small demo set; `make demo` loads the full one")
+	if err := demo.Small(ctx, demoOptions(url, a.local)); err != nil {
+		if ctx.Err() == nil {
+			a.log.ErrorContext(ctx, "the demo set is not complete; the next start goes on with it", "error", err)
+		}
+		return
+	}
+	if err := os.WriteFile(marker, nil, 0o600); err != nil {
+		a.log.ErrorContext(ctx, "cannot remember that the demo set was loaded", "error", err)
+		return
+	}
+	a.log.InfoContext(ctx, "ready: open the page in a browser", "url", url)
+}
+
+func demoOptions(url string, local *auth.Local) demo.Options {
+	return demo.Options{URL: url, Token: func(email, name string) (string, error) {
+		return local.Mint(person(email, name, "", false), time.Hour)
+	}}
+}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/aws/smithy-go/middleware"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/internal/awsclient"
+	"github.com/taggie/taggie/internal/blob"
+	"github.com/taggie/taggie/internal/config"
+	"github.com/taggie/taggie/internal/embedded"
+	"github.com/taggie/taggie/internal/telemetry"
+)
+
+// stores are what the server keeps its data in: embedded engines or the cloud's, reached in the same way.
+type stores struct {
+	engines *embedded.Engines // nil when nothing is embedded
+	db      *dynamo.DB
+	bucket  *blob.Bucket
+	redis   redis.UniversalClient // nil for commands that need none
+}
+
+// storesFor says who opens the stores.
+type storesFor struct {
+	tables  bool // a command that only makes or checks tables: no Redis
+	log     *slog.Logger
+	metrics *telemetry.Metrics // nil for commands
+	stderr  io.Writer
+}
+
+// embeddedBucket is the name of the bucket in the embedded S3.
+const embeddedBucket = "taggie"
+
+// openStores starts the engines that are embedded and sets up the clients.
+func openStores(ctx context.Context, cfg config.Config, use storesFor) (*stores, error) {
+	if use.log == nil {
+		use.log = slog.New(slog.NewTextHandler(use.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	}
+	s := &stores{}
+	engines := embedded.Options{
+		Dir: cfg.Data, DynamoDB: cfg.EmbeddedDynamoDB(), S3: cfg.EmbeddedS3(), Redis: cfg.EmbeddedRedis() && !use.tables,
+		Binaries: embedded.Binaries{DynamoDB: cfg.EngineDynamoDB, S3: cfg.EngineS3, Redis: cfg.EngineRedis},
+		Log:      use.log,
+	}
+	var err error
+	if engines.DynamoDB || engines.S3 || engines.Redis {
+		if s.engines, err = embedded.Start(ctx, engines); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.connect(ctx, cfg, use); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *stores) connect(ctx context.Context, cfg config.Config, use storesFor) error {
+	dynamoOptions := awsclient.Options{Endpoint: cfg.AWSEndpointDynamoDB, Region: cfg.AWSRegion}
+	s3Options := awsclient.Options{Endpoint: cfg.AWSEndpointS3, Region: cfg.AWSRegion}
+	bucket := cfg.S3Bucket
+	if cfg.EmbeddedDynamoDB() {
+		dynamoOptions = embeddedClient(s.engines.DynamoDB)
+	}
+	if cfg.EmbeddedS3() {
+		s3Options, bucket = embeddedClient(s.engines.S3), embeddedBucket
+	}
+	if use.metrics != nil {
+		dynamoOptions.Middleware = []func(*middleware.Stack) error{use.metrics.DynamoDB()}
+		dynamoOptions.OnDial = func() { use.metrics.Dialled("dynamodb") }
+		s3Options.OnDial = func() { use.metrics.Dialled("s3") }
+	}
+	dynamoClient, err := awsclient.DynamoDB(ctx, dynamoOptions)
+	if err != nil {
+		return err
+	}
+	s3Client, err := awsclient.S3(ctx, s3Options)
+	if err != nil {
+		return err
+	}
+	s.db = dynamo.New(dynamo.Options{Client: dynamoClient, TablePrefix: cfg.TablePrefix, Concurrency: cfg.DynamoConcurrency})
+	s.bucket = blob.NewBucket(s3Client, bucket, s3Options.Region, cfg.AllowedOrigins)
+	if !use.tables {
+		s.redis, err = redisClient(cfg, s.engines)
+	}
+	return err
+}
+
+func embeddedClient(e embedded.Endpoint) awsclient.Options {
+	return awsclient.Options{Endpoint: e.URL, Region: e.Region, Credentials: awsclient.Credentials{AccessKeyID: e.AccessKey, SecretAccessKey: e.SecretKey}}
+}
+
+func redisClient(cfg config.Config, engines *embedded.Engines) (redis.UniversalClient, error) {
+	if cfg.EmbeddedRedis() {
+		options, err := redis.ParseURL(engines.Redis.URL)
+		if err != nil {
+			return nil, fmt.Errorf("address of the embedded Redis: %w", err)
+		}
+		options.ContextTimeoutEnabled = true
+		return redis.NewClient(options), nil
+	}
+	r := cfg.Redis
+	options := &redis.UniversalOptions{
+		Addrs: r.Addrs, MasterName: r.Master, DB: r.Database, Username: r.Username, Password: string(r.Password),
+		SentinelUsername: r.SentinelUsername, SentinelPassword: string(r.SentinelPassword),
+		IsClusterMode:         r.Mode == config.RedisCluster, // also with one seed address
+		ContextTimeoutEnabled: true,                          // a deadline ends a command that is under way
+	}
+	if r.TLS {
+		options.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	return redis.NewUniversalClient(options), nil
+}
+
+// close ends what openStores began.
+func (s *stores) close() {
+	if s.redis != nil {
+		_ = s.redis.Close() // nothing is left to be written
+	}
+	if s.engines != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		_ = s.engines.Stop(ctx) // it has logged what went wrong
+	}
+}
+
+// report tells one step of making or checking.
+type report func(what, text string, ok bool)
+
+func (s *stores) apply(ctx context.Context, say report) error {
+	err := s.db.ApplyTables(ctx, func(step dynamo.Step) { say("table "+step.Table, step.Text, step.OK) })
+	if err != nil {
+		return err
+	}
+	return s.bucket.Apply(ctx, func(step blob.Step) { say("bucket "+s.bucket.Name(), step.Text, step.OK) })
+}
+
+func (s *stores) check(ctx context.Context, say report) error {
+	return errors.Join(
+		s.db.CheckTables(ctx, func(step dynamo.Step) { say("table "+step.Table, step.Text, step.OK) }),
+		s.bucket.Check(ctx, func(step blob.Step) { say("bucket "+s.bucket.Name(), step.Text, step.OK) }),
+	)
+}
+
+// secretFile keeps the generated secret of a server on one machine.
+const secretFile = "secret"
+
+// localSecret returns the generated secret, and makes it at the first use.
+func localSecret(dir string) ([]byte, error) {
+	path := filepath.Join(dir, secretFile)
+	for {
+		text, err := os.ReadFile(path)
+		if err == nil {
+			secret, err := hex.DecodeString(string(text))
+			if err != nil || len(secret) < 32 {
+				return nil, fmt.Errorf("%s does not hold a secret; remove it and start again (cursors and tokens in use become invalid)", path)
+			}
+			return secret, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("read the secret: %w", err)
+		}
+		if err := createSecret(dir, path); err != nil {
+			return nil, fmt.Errorf("make a secret: %w", err)
+		}
+	}
+}
+
+// createSecret writes a new secret under another name first: two processes may do so at once, and must end with one.
+func createSecret(dir, path string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret) // never fails
+	temporary, err := os.CreateTemp(dir, secretFile+".*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(temporary.Name()) }()
+	if _, err := temporary.WriteString(hex.EncodeToString(secret)); err != nil {
+		return errors.Join(err, temporary.Close())
+	}
+	if err := errors.Join(temporary.Sync(), temporary.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(temporary.Name(), path); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
