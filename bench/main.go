@@ -50,11 +50,11 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.IntVar(&o.runs, "runs", 3, "how often everything is measured")
 	flags.DurationVar(&o.measure, "measure", 10*time.Second, "how long each query is measured at each server")
-	flags.DurationVar(&o.warmUp, "warm-up", time.Second, "how long before that the load runs already")
+	flags.DurationVar(&o.warmUp, "warm-up", 300*time.Millisecond, "how long the load runs before each of the five turns in which that is measured")
 	flags.IntVar(&o.connections, "connections", 32, "connections of the load, each with one request at a time")
 	flags.DurationVar(&o.delay, "delay", 2*time.Millisecond, "what DynamoDB takes for each call")
 	flags.StringVar(&o.server, "server", "bin/taggie", "the server's program, as make build makes it")
-	flags.StringVar(&o.profiles, "profiles", "", "directory for CPU and allocation profiles of Taggie; they cost a little")
+	flags.StringVar(&o.profiles, "profiles", "", "directory for CPU and allocation profiles of Taggie, taken after what is measured")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

@@ -16,18 +16,34 @@ import (
 type result struct {
 	requests      int
 	took, cpu     time.Duration
-	p50, p99      time.Duration
-	calls         int64 // of DynamoDB
-	connections   int64 // new ones to DynamoDB
+	latencies     []time.Duration // sorted
+	calls         int64           // of DynamoDB, by one request
+	connections   int64           // new ones to DynamoDB
 	allocated     heap
 	residentUnder int64 // the most that was seen
 }
 
+// merge takes in another turn.
+func (r *result) merge(turn result) {
+	r.requests += turn.requests
+	r.took += turn.took
+	r.cpu += turn.cpu
+	r.latencies = slices.Concat(r.latencies, turn.latencies)
+	slices.Sort(r.latencies)
+	r.calls = turn.calls
+	r.connections += turn.connections
+	r.allocated.objects += turn.allocated.objects
+	r.allocated.bytes += turn.allocated.bytes
+	r.residentUnder = max(r.residentUnder, turn.residentUnder)
+}
+
+func (r result) percentile(n int) time.Duration { return r.latencies[len(r.latencies)*n/100] }
+
 func (r result) cpuPerRequest() time.Duration { return r.cpu / time.Duration(r.requests) }
 
 // measure sends the question on all connections, each request as soon as the one before is answered.
-func measure(ctx context.Context, o options, e *engine, p *process, q question, token string, length int) (result, error) {
-	g := generator{question: q, process: p, token: token, length: length, client: &http.Client{
+func measure(ctx context.Context, o options, e *engine, p *process, q question, token string, expect expected) (result, error) {
+	g := generator{question: q, process: p, token: token, length: expect.length, client: &http.Client{
 		Transport: &http.Transport{MaxIdleConnsPerHost: o.connections, DisableCompression: true},
 		Timeout:   30 * time.Second,
 	}}
@@ -54,12 +70,10 @@ func measure(ctx context.Context, o options, e *engine, p *process, q question, 
 	if err := errors.Join(errors.Join(errs...), err); err != nil {
 		return result{}, err
 	}
-	all := slices.Concat(latencies...)
-	slices.Sort(all)
-	if len(all) == 0 || r.requests == 0 {
+	r.latencies, r.calls = slices.Concat(latencies...), expect.calls
+	if len(r.latencies) == 0 || r.requests == 0 {
 		return result{}, fmt.Errorf("%s answered nothing to %s", p.name, q.name)
 	}
-	r.p50, r.p99 = all[len(all)/2], all[len(all)*99/100]
 	return r, nil
 }
 
@@ -84,7 +98,7 @@ type generator struct {
 	measuring atomic.Bool
 }
 
-// work sends requests until ctx ends and returns the latencies of those that began and ended in the window.
+// work sends requests until ctx ends and returns the latencies of those that ended in the window.
 func (g *generator) work(ctx context.Context) ([]time.Duration, error) {
 	var latencies []time.Duration
 	for ctx.Err() == nil {
@@ -92,7 +106,6 @@ func (g *generator) work(ctx context.Context) ([]time.Duration, error) {
 		if err != nil {
 			return nil, err
 		}
-		counts := g.measuring.Load()
 		sent := time.Now()
 		response, err := g.client.Do(r) // not bound to ctx, so that the last one is answered too
 		if err != nil {
@@ -108,7 +121,7 @@ func (g *generator) work(ctx context.Context) ([]time.Duration, error) {
 			return nil, err
 		}
 		g.done.Add(1)
-		if counts && g.measuring.Load() {
+		if g.measuring.Load() {
 			latencies = append(latencies, took)
 		}
 	}
@@ -125,10 +138,10 @@ func (g *generator) window(ctx context.Context, o options, e *engine) (result, e
 	if err != nil {
 		return result{}, err
 	}
-	began, done, calls, connections := time.Now(), g.done.Load(), e.calls.Load(), e.connections.Load()
+	began, done, connections := time.Now(), g.done.Load(), e.connections.Load()
 	g.measuring.Store(true)
 	var r result
-	for time.Since(began) < o.measure {
+	for time.Since(began) < o.measure/turns {
 		if err := wait(ctx, 100*time.Millisecond); err != nil {
 			return r, err
 		}
@@ -144,7 +157,7 @@ func (g *generator) window(ctx context.Context, o options, e *engine) (result, e
 		return r, err
 	}
 	r.took, r.cpu = time.Since(began), cpuAfter-cpuBefore
-	r.requests, r.calls, r.connections = int(g.done.Load()-done), e.calls.Load()-calls, e.connections.Load()-connections
+	r.requests, r.connections = int(g.done.Load()-done), e.connections.Load()-connections
 	heapAfter, err := g.process.heap()
 	r.allocated = heap{heapAfter.objects - heapBefore.objects, heapAfter.bytes - heapBefore.bytes}
 	return r, err

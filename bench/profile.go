@@ -11,27 +11,26 @@ import (
 	"time"
 )
 
-// profiled runs f, and takes a CPU profile and one of all allocations so far meanwhile when they are wanted.
-func profiled(ctx context.Context, o options, p *process, name string, f func() error) error {
+// takeProfile takes a CPU profile of one question, and one of all allocations since the start, when profiles are wanted.
+func takeProfile(ctx context.Context, o options, e *engine, p *process, q question, token string, expect expected, run int) error {
 	if p.pprof == "" {
-		return f()
+		return nil
 	}
 	if err := os.MkdirAll(o.profiles, 0o755); err != nil {
 		return err
 	}
+	const seconds = 5
+	name := filepath.Join(o.profiles, fmt.Sprintf("%s-%d", q.name, run))
 	taken := make(chan error, 1)
 	go func() {
-		if err := wait(ctx, o.warmUp); err != nil {
-			taken <- err
-			return
-		}
-		seconds := max(1, int(o.measure/time.Second))
 		taken <- errors.Join(
-			fetch(ctx, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", p.pprof, seconds), filepath.Join(o.profiles, name+".cpu")),
-			fetch(ctx, fmt.Sprintf("http://%s/debug/pprof/allocs", p.pprof), filepath.Join(o.profiles, name+".allocs")),
+			fetch(ctx, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", p.pprof, seconds), name+".cpu"),
+			fetch(ctx, fmt.Sprintf("http://%s/debug/pprof/allocs", p.pprof), name+".allocs"),
 		)
 	}()
-	return errors.Join(f(), <-taken)
+	o.measure = turns * seconds * time.Second // of which measure takes one part
+	_, err := measure(ctx, o, e, p, q, token, expect)
+	return errors.Join(err, <-taken)
 }
 
 func fetch(ctx context.Context, url, path string) error {

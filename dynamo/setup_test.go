@@ -2,7 +2,9 @@ package dynamo
 
 import (
 	"context"
+	"flag"
 	"fmt"
+	"os"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -51,4 +53,15 @@ func soon(t testing.TB, within time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// The property tests of this room call an engine: a hundred checks each, as rapid would make, take half a minute.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "15"); err != nil {
+		panic(err)
+	}
+	if err := flag.Set("test.parallel", "8"); err != nil { // they wait for the engine, not for a processor
+		panic(err)
+	}
+	os.Exit(m.Run()) // parses the flags, so the command line has the last word
 }

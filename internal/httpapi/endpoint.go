@@ -50,21 +50,22 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		resp := e.exec.DispatchError(graphql.WithOperationContext(ctx, op), errs)
 		describe(w, op, resp)
-		status := http.StatusOK
-		if true {
+		status = http.StatusOK
+		if media == mediaResponse {
 			status = http.StatusBadRequest
 		}
 		write(w, media, status, resp)
 		return
 	}
 	next, ctx := e.exec.DispatchOperation(ctx, op)
-	resp := next(ctx)
+	resp, status := next(ctx), http.StatusOK
 	if resp == nil { // the time was up before anything was read
+		status = http.StatusServiceUnavailable
 		late := fault.New(fault.Unavailable, messageLate)
 		resp = e.exec.DispatchError(graphql.WithOperationContext(ctx, op), gqlerror.List{gqlerror.Wrap(late)})
 	}
 	describe(w, op, resp)
-	write(w, media, http.StatusOK, resp)
+	write(w, media, status, resp)
 }
 
 // describe tells the access log what the request was.

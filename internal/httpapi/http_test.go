@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 )
 
 func TestRefusedBodies(t *testing.T) {
@@ -51,6 +53,16 @@ func TestRefusedBodies(t *testing.T) {
 		})
 	}
 	assert.NotContains(t, s.log.String(), "hunter2")
+}
+
+func TestBodyOfUnknownLengthIsBounded(t *testing.T) {
+	s := newServer(t)
+	body := io.MultiReader(strings.NewReader(`{"query":"`), strings.NewReader(strings.Repeat(" ", maxBody)), strings.NewReader(`"}`))
+	r := httptest.NewRequest(http.MethodPost, "/graphql", body)
+	require.Negative(t, r.ContentLength)
+	a := s.do(with(r, "Content-Type", mediaJSON))
+	a.only(t, http.StatusRequestEntityTooLarge, "BAD_REQUEST")
+	assert.Equal(t, "close", a.Header().Get("Connection"), "the rest is not read")
 }
 
 func TestAcceptedBodies(t *testing.T) {
@@ -246,8 +258,8 @@ func TestReadyNamesTheStoreAtFault(t *testing.T) {
 }
 
 func TestReadyDoesNotWaitForACheckForEver(t *testing.T) {
+	before := goleak.IgnoreCurrent()
 	gate := make(chan struct{})
-	t.Cleanup(func() { close(gate) })
 	s := newServer(t, func(o *Options) {
 		o.Ready = []Check{{"dynamodb", func(context.Context) error { <-gate; return nil }}} // deaf to its context
 	})
@@ -255,6 +267,8 @@ func TestReadyDoesNotWaitForACheckForEver(t *testing.T) {
 	defer cancel()
 	a := s.do(httptest.NewRequest(http.MethodGet, "/readyz", nil).WithContext(ctx))
 	assert.Equal(t, http.StatusServiceUnavailable, a.Code)
+	close(gate)
+	goleak.VerifyNone(t, before) // the late check ended without a reader
 }
 
 func TestNewNamesAllThatIsMissing(t *testing.T) {

@@ -5,9 +5,9 @@
 // the way of one operation, and present, through which every error goes.
 //
 // The status codes of /graphql: what is no well-formed request has one of its own in every media type (400 not JSON or not
-// UTF-8, 401 a bad token, 405, 406, 413, 415, 503 the token's issuer or the user store is away). A document or variables
-// that do not fit the schema are 400 for application/graphql-response+json and 200 for application/json, as old clients
-// expect; whatever was executed is 200 in both.
+// UTF-8, 401 a bad token, 405, 406, 413, 415; 503 the token's issuer or the user store is away, or the time was up before
+// anything was read). A document or variables that do not fit the schema, or exceed a bound, are 400 for
+// application/graphql-response+json and 200 for application/json, as old clients expect; whatever was executed is 200.
 package httpapi
 
 import (

@@ -98,7 +98,7 @@ func TestWhatIsJustWithinTheBoundsPasses(t *testing.T) {
 func TestIntrospection(t *testing.T) {
 	s := newServer(t)
 	ofType := "name"
-	for range 9 {
+	for range 12 { // deeper than other fields may nest
 		ofType = "kind name ofType { " + ofType + " }"
 	}
 	a := s.post(`{"query":"{ __schema { types { fields { args { type { `+ofType+` } } } } } }"}`, "Accept", mediaResponse)

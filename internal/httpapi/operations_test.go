@@ -172,7 +172,7 @@ func TestTimeIsUpBeforeTheFirstRead(t *testing.T) {
 		o.OperationTimeout = time.Nanosecond
 	})
 	a := s.ask(`{ viewer { name } }`, nil)
-	assert.Equal(t, messageLate, a.only(t, http.StatusOK, "UNAVAILABLE").Message)
+	assert.Equal(t, messageLate, a.only(t, http.StatusServiceUnavailable, "UNAVAILABLE").Message)
 }
 
 func TestDynamoExtension(t *testing.T) {

@@ -64,9 +64,13 @@ func readPOST(w http.ResponseWriter, r *http.Request, p *params) (int, *gqlerror
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return http.StatusUnsupportedMediaType, refuse(model.ErrorCodeBadRequest, "a compressed body is not read")
 	}
+	tooLarge := refuse(model.ErrorCodeBadRequest, "the body is larger than %d bytes", maxBody)
+	if r.ContentLength > maxBody {
+		return http.StatusRequestEntityTooLarge, tooLarge
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return http.StatusRequestEntityTooLarge, refuse(model.ErrorCodeBadRequest, "the body is larger than %d bytes", maxBody)
+		return http.StatusRequestEntityTooLarge, tooLarge
 	}
 	if err != nil {
 		return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "the body could not be read to its end")
