@@ -11,6 +11,7 @@ import (
 	"net/http/pprof"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,6 +38,20 @@ import (
 
 type serveCommand struct {
 	Demo bool `default:"true" negatable:"" help:"Load a small demo set at the first start with the embedded DynamoDB and issuer."`
+}
+
+// Help lists the settings below the flags.
+func (serveCommand) Help() string {
+	var b strings.Builder
+	b.WriteString("Settings are environment variables; what is not set is embedded.\n")
+	for _, v := range config.Variables() {
+		fmt.Fprintf(&b, "\n%s", v.Name)
+		if v.Default != "" {
+			fmt.Fprintf(&b, " (default %s)", v.Default)
+		}
+		fmt.Fprintf(&b, "\n  %s\n", v.Description)
+	}
+	return b.String()
 }
 
 // drain is how long requests under way have to end after SIGTERM.

@@ -112,7 +112,7 @@ func (db *DB) readChunk(ctx context.Context, chunk []rowID, report func(id rowID
 		if err == nil && size >= sizeWasTheCause && idle == 0 {
 			continue
 		}
-		if !pause(ctx, idle) {
+		if !db.pause(ctx, idle) {
 			reportAll(left, unavailable(errors.Join(ctx.Err(), err), "some of the data could not be read in time"), report)
 			return
 		}

@@ -127,7 +127,7 @@ func (db *DB) batchDelete(ctx context.Context, table string, rows []rowKey) erro
 					idle = -1
 				}
 			}
-			if len(left) > 0 && !pause(ctx, max(idle, 0)) {
+			if len(left) > 0 && !db.pause(ctx, max(idle, 0)) {
 				return unavailable(errors.Join(err, ctx.Err()), "some rows could not be removed in time")
 			}
 		}

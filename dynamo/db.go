@@ -37,6 +37,7 @@ type DB struct {
 	prefix      string
 	concurrency int
 	now         func() time.Time
+	pause       func(ctx context.Context, idle int) bool // see [pause]
 }
 
 // Options sets up a [DB].
@@ -49,7 +50,7 @@ type Options struct {
 
 // New returns a DB.
 func New(o Options) *DB {
-	db := &DB{client: o.Client, prefix: o.TablePrefix, concurrency: o.Concurrency, now: o.Now}
+	db := &DB{client: o.Client, prefix: o.TablePrefix, concurrency: o.Concurrency, now: o.Now, pause: pause}
 	if db.concurrency == 0 {
 		db.concurrency = 16
 	}

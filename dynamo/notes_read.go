@@ -76,7 +76,7 @@ func (db Notes) locate(ctx context.Context, found []located) {
 			return
 		}
 		if try > 1 {
-			pause(ctx, try) // the rows of a transaction become visible one by one, within milliseconds
+			db.pause(ctx, try) // the rows of a transaction become visible one by one, within milliseconds
 		}
 		left = db.readNotes(ctx, db.readLocators(ctx, left))
 	}

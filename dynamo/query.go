@@ -85,7 +85,7 @@ func (db *DB) queryPage(ctx context.Context, in *dynamodb.QueryInput, decode fun
 		if _, err = db.client.Query(ctx, in, a.into); err == nil {
 			break
 		}
-		if !repeatable(err) || !pause(ctx, idle) {
+		if !repeatable(err) || !db.pause(ctx, idle) {
 			return 0, nil, false, unavailable(errors.Join(err, ctx.Err()), "the list could not be read")
 		}
 	}
@@ -119,7 +119,7 @@ func (db *DB) get(ctx context.Context, table string, key rowKey, decode func(ite
 			return false, nil
 		case err == nil:
 			return true, decode(a.items[0].json)
-		case !repeatable(err) || !pause(ctx, idle):
+		case !repeatable(err) || !db.pause(ctx, idle):
 			return false, unavailable(errors.Join(err, ctx.Err()), "the object could not be read")
 		}
 	}

@@ -108,7 +108,7 @@ func (db *DB) transact(ctx context.Context, actions []action, once idempotency.K
 		if !again {
 			return refused(err)
 		}
-		if !pause(ctx, idle) {
+		if !db.pause(ctx, idle) {
 			return unavailable(errors.Join(err, ctx.Err()), "the change could not be made in time; whether it was made is unknown")
 		}
 	}

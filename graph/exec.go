@@ -1478,19 +1478,27 @@ func newExecutionContext(
 }
 
 var sources = []*ast.Source{
-	{Name: "../schema.graphqls", Input: `# The contract of Taggie: everything a client may ask, in one file.
-#
-# Conventions
-# - Relay: ` + "`" + `Node` + "`" + `, ` + "`" + `node` + "`" + `, ` + "`" + `nodes` + "`" + `, connections with ` + "`" + `edges` + "`" + `, ` + "`" + `nodes` + "`" + ` and ` + "`" + `pageInfo` + "`" + `. ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + ` are 1 to 500
-#   and 20 when neither is given; only one of them may be given, ` + "`" + `after` + "`" + ` goes with ` + "`" + `first` + "`" + `, ` + "`" + `before` + "`" + ` with ` + "`" + `last` + "`" + `.
-# - A field whose value needs a fetch of its own is nullable: when that fetch fails, the field is null, an error names
-#   it, and the rest of the answer stands.
-# - Outcomes that a client must expect (a conflict, an address that is taken) are the ` + "`" + `problem` + "`" + ` of a payload. Faults are
-#   errors with an ` + "`" + `ErrorCode` + "`" + ` in ` + "`" + `extensions.code` + "`" + `, ` + "`" + `extensions.retryable` + "`" + `, and ` + "`" + `extensions.field` + "`" + ` where one is to blame.
-# - What the caller may not see does not exist for the caller.
-# - Every mutation takes an ` + "`" + `idempotencyKey` + "`" + `: sent again within 24 hours by the same user with the same input, it has
-#   no second effect and returns the result of the first; with another input it is refused.
-# - Reads see every write that was acknowledged before them, but for what is documented as eventually consistent.
+	{Name: "../schema.graphqls", Input: `# The contract of Taggie: everything a client may ask, in one file, section by section.
+
+"""
+Taggie is for people who collect, annotate and label things together.
+
+Conventions:
+- Relay: ` + "`" + `Node` + "`" + `, ` + "`" + `node` + "`" + `, ` + "`" + `nodes` + "`" + `, connections with ` + "`" + `edges` + "`" + `, ` + "`" + `nodes` + "`" + ` and ` + "`" + `pageInfo` + "`" + `. ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + ` are 1 to 500 and
+  20 when neither is given; only one of them may be given. ` + "`" + `after` + "`" + ` goes with ` + "`" + `first` + "`" + `, ` + "`" + `before` + "`" + ` with ` + "`" + `last` + "`" + `.
+- A field whose value needs a fetch of its own is nullable: when that fetch fails, the field is null, an error names it,
+  and the rest of the answer stands.
+- Outcomes that a client must expect (a conflict, an address that is taken) are the ` + "`" + `problem` + "`" + ` of a payload. Faults are
+  errors with an ` + "`" + `ErrorCode` + "`" + ` in ` + "`" + `extensions.code` + "`" + `, ` + "`" + `extensions.retryable` + "`" + `, and ` + "`" + `extensions.field` + "`" + ` where one is to blame.
+- What the caller may not see does not exist for the caller.
+- Every mutation takes an ` + "`" + `idempotencyKey` + "`" + `: sent again within 24 hours by the same user with the same input, it has no
+  second effect and returns the result of the first; with another input it is refused.
+- Reads see every write that was acknowledged before them, but for what is documented as eventually consistent.
+"""
+schema {
+  query: Query
+  mutation: Mutation
+}
 
 # ------------------------------------------------------------------------------------------------ scalars, conventions
 

@@ -89,23 +89,23 @@ func (l *loader) send(ctx context.Context, m member, body []byte, data any) erro
 	request.Header.Set("Authorization", "Bearer "+m.token)
 	response, err := l.options.Client.Do(request)
 	if err != nil {
-		return transportError(ctx, l.options.URL, err)
+		return transportError(ctx, err)
 	}
 	defer func() { _ = response.Body.Close() }() // it was read to its end, or is given up
 	raw, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
-		return transportError(ctx, l.options.URL, err)
+		return transportError(ctx, err)
 	}
 	return read(response, raw, data)
 }
 
 // transportError tells a server that is not there from a connection that broke.
-func transportError(ctx context.Context, url string, err error) error {
+func transportError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
-		return fmt.Errorf("%s: %w (%w)", url, ErrNoServer, err)
+		return fmt.Errorf("%w (%w)", ErrNoServer, err)
 	}
 	return later{error: err}
 }

@@ -59,8 +59,7 @@ func load(ctx context.Context, o Options, s size) error {
 		o.Progress = io.Discard
 	}
 	if o.Client == nil {
-		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.MaxIdleConnsPerHost = o.Concurrency
+		transport := &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: o.Concurrency}
 		defer transport.CloseIdleConnections()
 		o.Client = &http.Client{Transport: transport, Timeout: time.Minute}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/validator/rules"
 
 	"github.com/taggie/taggie/internal/config"
 	"github.com/taggie/taggie/internal/demo"
@@ -49,14 +50,14 @@ func queries(t *testing.T) []string {
 func TestReadmeQueriesFitTheSchema(t *testing.T) {
 	schema := schema(t)
 	for _, query := range queries(t) {
-		_, errs := gqlparser.LoadQuery(schema, query)
+		_, errs := gqlparser.LoadQueryWithRules(schema, query, rules.NewDefaultRules())
 		assert.Empty(t, errs, query)
 	}
 }
 
 // Whoever pastes the first query must see something at once.
 func TestReadmeFirstQuery(t *testing.T) {
-	doc, errs := gqlparser.LoadQuery(schema(t), queries(t)[0])
+	doc, errs := gqlparser.LoadQueryWithRules(schema(t), queries(t)[0], rules.NewDefaultRules())
 	require.Empty(t, errs)
 	viewer := field(t, doc.Operations[0].SelectionSet, "viewer")
 	field(t, viewer.SelectionSet, "name")

@@ -15,7 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/validator"
+	"github.com/vektah/gqlparser/v2/validator/rules"
 )
 
 func schema(t testing.TB) *ast.Schema {
@@ -34,6 +36,18 @@ type fakeNote struct {
 	tags                      []string
 	version                   int
 	shares                    map[string]string // user id to permission
+}
+
+func (n *fakeNote) addTags(input map[string]any) {
+	tags, _ := input["tags"].([]any)
+	for _, t := range tags {
+		n.tags = append(n.tags, asText(t))
+	}
+}
+
+func asText(v any) string {
+	s, _ := v.(string)
+	return s
 }
 
 // fakeServer is as much of the API as loading needs, in memory. It checks every operation against the schema, and keys
@@ -102,9 +116,9 @@ func (f *fakeServer) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	query := f.parsed[request.Query]
 	if query == nil {
-		var errs error
-		if query, errs = gqlparser.LoadQuery(f.schema, request.Query); query == nil {
-			f.problems = append(f.problems, fmt.Sprint(errs))
+		var errs gqlerror.List
+		if query, errs = gqlparser.LoadQueryWithRules(f.schema, request.Query, rules.NewDefaultRules()); errs != nil {
+			f.problems = append(f.problems, errs.Error())
 			return
 		}
 		f.parsed[request.Query] = query
@@ -181,7 +195,7 @@ func (f *fakeServer) operate(email, operation string, variables, input map[strin
 	if user == "" && operation != "CreateUser" {
 		return refusal("UNAUTHENTICATED", "sign up first")
 	}
-	text := func(field string) string { s, _ := input[field].(string); return s }
+	text := func(field string) string { return asText(input[field]) }
 	n := f.notes[text("noteId")]
 	if n != nil && n.owner != user {
 		return refusal("NOT_FOUND", "there is no such note")
@@ -197,7 +211,7 @@ func (f *fakeServer) operate(email, operation string, variables, input map[strin
 	case "FindMarker":
 		nodes := []any{}
 		for _, n := range f.notes {
-			if n.owner == user && slices.Contains(n.tags, variables["tag"].(string)) {
+			if n.owner == user && slices.Contains(n.tags, asText(variables["tag"])) {
 				nodes = append(nodes, f.noteJSON(n))
 			}
 		}
@@ -208,14 +222,11 @@ func (f *fakeServer) operate(email, operation string, variables, input map[strin
 		f.effects++
 		id := "n" + strconv.Itoa(len(f.notes)+f.deleted+1)
 		created := &fakeNote{id: id, owner: user, title: text("title"), content: text("content"), deadline: input["deadline"], version: 1, shares: map[string]string{}}
-		tags, _ := input["tags"].([]any)
-		for _, t := range tags {
-			created.tags = append(created.tags, t.(string))
-		}
+		created.addTags(input)
 		f.notes[id] = created
 		return f.noteData(id)
 	case "UpdateNote":
-		if int(input["expectedVersion"].(float64)) != n.version {
+		if fmt.Sprint(input["expectedVersion"]) != strconv.Itoa(n.version) {
 			return payload("updateNote", map[string]any{"problem": map[string]any{"__typename": "NoteConflict"}})
 		}
 		f.effects++
@@ -235,9 +246,7 @@ func (f *fakeServer) operate(email, operation string, variables, input map[strin
 		return payload("deleteNote", map[string]any{})
 	case "AddNoteTags":
 		f.effects++
-		for _, t := range input["tags"].([]any) {
-			n.tags = append(n.tags, t.(string))
-		}
+		n.addTags(input)
 		return payload("addNoteTags", map[string]any{})
 	}
 	return refusal("GRAPHQL_VALIDATION_FAILED", "unknown operation "+operation)

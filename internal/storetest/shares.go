@@ -19,11 +19,14 @@ func testSharedNotesBeyond100(t *testing.T, w *World) {
 	ada, asAda := w.SignUp("ada")
 	grace, asGrace := w.SignUp("grace")
 	const many = 300
+	var created [many]note.ID
+	together(many, func(i int) {
+		created[i] = w.Create(asAda, note.Create{Title: fmt.Sprint(i)}).ID
+		w.Share(asAda, created[i], grace, note.View)
+	})
 	ids := map[note.ID]bool{}
-	for i := range many {
-		n := w.Create(asAda, note.Create{Title: fmt.Sprint(i)})
-		w.Share(asAda, n.ID, grace, note.View)
-		ids[n.ID] = true
+	for _, id := range created {
+		ids[id] = true
 	}
 	s, err := w.Rules.ListShared(asGrace, grace, page.Window{Limit: many})
 	require.NoError(t, err)

@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
@@ -60,12 +62,17 @@ type World struct {
 	Stores
 	Clock *Clock
 	Rules *note.Service
-	t     testing.TB
+
+	cleaning *note.Cleaning
+	t        testing.TB
 }
 
 // NewWorld returns a world over empty stores that show the time of the clock.
 func NewWorld(t testing.TB, s Stores, clock *Clock) *World {
-	return &World{Stores: s, Clock: clock, Rules: note.NewService(s.Notes, clock.Now, uuid.NewString), t: t}
+	return &World{
+		Stores: s, Clock: clock, Rules: note.NewService(s.Notes, clock.Now, uuid.NewString),
+		cleaning: note.NewCleaning(s.Notes, clock.Now), t: t,
+	}
 }
 
 // run opens stores for each test of a suite and runs all of them in parallel.
@@ -86,8 +93,16 @@ func (w *World) SignUp(name string) (viewer.UserID, context.Context) {
 		ID: user.ID(uuid.NewString()), Name: name, Email: name + "@example.com", Version: 1,
 		CreatedAt: w.Clock.Now(), UpdatedAt: w.Clock.Now(),
 	}
-	require.NoError(w.t, w.Users.CreateUser(w.t.Context(), u, "issuer", name, idempotency.Key{}))
+	assert.NoError(w.t, w.Users.CreateUser(w.t.Context(), u, "issuer", name, idempotency.Key{}))
 	return u.ID, w.As(u.ID)
+}
+
+// SignUpMany creates n users and returns their ids.
+func (w *World) SignUpMany(name string, n int) []viewer.UserID {
+	w.t.Helper()
+	ids := make([]viewer.UserID, n)
+	together(n, func(i int) { ids[i], _ = w.SignUp(fmt.Sprint(name, " ", i)) })
+	return ids
 }
 
 // As returns a context in which the user asks.
@@ -102,7 +117,7 @@ func (w *World) Create(ctx context.Context, in note.Create) note.Note {
 		in.Content = in.Title
 	}
 	n, err := w.Rules.Create(ctx, in)
-	require.NoError(w.t, err)
+	assert.NoError(w.t, err)
 	return n
 }
 
@@ -110,7 +125,7 @@ func (w *World) Create(ctx context.Context, in note.Create) note.Note {
 func (w *World) Share(ctx context.Context, id note.ID, with viewer.UserID, p note.Permission) {
 	w.t.Helper()
 	_, err := w.Rules.Share(ctx, note.PutShare{Note: id, User: with, Permission: p})
-	require.NoError(w.t, err)
+	assert.NoError(w.t, err)
 }
 
 // Get returns the note as the asking user sees it.
@@ -235,6 +250,19 @@ func isFault(t require.TestingT, err error, kind fault.Kind) {
 }
 
 func ptr[T any](v T) *T { return &v }
+
+// together does n things, eight at a time.
+func together(n int, do func(i int)) {
+	var group errgroup.Group
+	group.SetLimit(8)
+	for i := range n {
+		group.Go(func() error {
+			do(i)
+			return nil
+		})
+	}
+	_ = group.Wait()
+}
 
 // numbered returns "prefix 0", "prefix 1" and so on.
 func numbered(prefix string, n int) []string {

@@ -1,0 +1,340 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/config"
+	"github.com/taggie/taggie/internal/faultinject"
+)
+
+// within sets the deadline of operations.
+func within(d time.Duration) func(*config.Config) {
+	return func(c *config.Config) { c.OperationTimeout = d }
+}
+
+// data returns the data of an answer, byte by byte.
+func (a *answer) data() string {
+	a.t.Helper()
+	var parts struct{ Data json.RawMessage }
+	require.NoError(a.t, json.Unmarshal([]byte(a.body), &parts))
+	return string(parts.Data)
+}
+
+// edgeOf returns which edge of a list has this note.
+func (a *answer) edgeOf(list, note string) int {
+	a.t.Helper()
+	for i, edge := range a.list(list) {
+		if edge.(map[string]any)["node"].(map[string]any)["id"] == note {
+			return i
+		}
+	}
+	require.Fail(a.t, "the list does not have the note", "%s", a.body)
+	return -1
+}
+
+var transactions = faultinject.Operation("TransactWriteItems")
+
+func TestThreeHundredSharedNotesArriveThroughThrottlesAndLeftovers(t *testing.T) {
+	s := newServer(t, within(time.Minute))
+	reader := shareThreeHundred(s)
+	undisturbed := reader.must(sharedNotes, nil).data()
+
+	left := s.faults.LeaveUnprocessed(1, faultinject.Always)
+	throttled := s.faults.Throttle(faultinject.Every(10))
+	s.faults.Recorder().Reset()
+	a := reader.must(sharedNotes, nil)
+	assert.Equal(t, undisturbed, a.data())
+	assert.Greater(t, left.Hits(), 600, "one key in each answer")
+	assert.Greater(t, throttled.Hits(), 60)
+	assert.Empty(t, s.faults.Recorder().Violations())
+	assert.Equal(t, throttled.Hits(), a.Extensions.Dynamo.Retries, "the extension tells of repeated attempts")
+}
+
+func TestAKeyThatIsNeverProcessedIsOneErrorAtTheDeadline(t *testing.T) {
+	s := newServer(t, within(4*time.Second))
+	reader := shareThreeHundred(s)
+	const query = `{ viewer { sharedNotes(first: 300) { edges { node { id title latestVersion { id number } owner { name } } } } } }`
+	whole := reader.must(query, nil)
+	note := ""
+	at := 0
+	for i, edge := range whole.list("viewer.sharedNotes.edges") {
+		if n := edge.(map[string]any)["node"].(map[string]any); n["latestVersion"] != nil {
+			note, at = n["id"].(string), i
+		}
+	}
+	raw := globalKey(t, note)[1]
+	path := []any{"viewer", "sharedNotes", "edges", float64(at), "node"}
+	for _, test := range []struct {
+		reason, key string
+		path        []any
+	}{
+		{"the locator", `{"PK":{"S":"NOTE#` + raw + `"},"SK":{"S":"LOCATOR"}}`, path},
+		{"the version", `{"PK":{"S":"NOTE_HISTORY#` + raw + `"}`, append(path[:5:5], "latestVersion")},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			rule := s.faults.NeverProcess(func(k faultinject.Key) bool { return strings.HasPrefix(k.Attributes, test.key) })
+			defer rule.Stop()
+			a := reader.do(query, nil)
+			require.Len(t, a.Errors, 1, "%s", a.body)
+			assert.Equal(t, "UNAVAILABLE", a.Errors[0].Extensions.Code)
+			assert.True(t, a.Errors[0].Extensions.Retryable)
+			assert.Equal(t, test.path, a.Errors[0].Path)
+
+			// Without what could not be read, the answer is what it was.
+			expected := (&answer{t: t, body: whole.body}).object()
+			unread := expected
+			for _, step := range test.path[:len(test.path)-1] {
+				if name, ok := step.(string); ok {
+					unread, _ = unread[name].(map[string]any)
+				} else {
+					edges := expected["viewer"].(map[string]any)["sharedNotes"].(map[string]any)["edges"].([]any)
+					unread = edges[int(step.(float64))].(map[string]any)
+				}
+			}
+			unread[test.path[len(test.path)-1].(string)] = nil
+			assert.Equal(t, expected, a.object())
+		})
+	}
+
+	t.Run("a user", func(t *testing.T) {
+		s.faults.NeverProcess(func(k faultinject.Key) bool { return strings.Contains(k.Attributes, globalKey(t, reader.id)[1]) })
+		defer s.faults.Clear()
+		other := s.user("other@example.com")
+		a := other.do(`query($ids: [ID!]!) { nodes(ids: $ids) { id } }`, vars{"ids": []string{other.id, reader.id, other.id}})
+		require.Len(t, a.Errors, 1, "%s", a.body)
+		assert.Equal(t, "UNAVAILABLE", a.Errors[0].Extensions.Code)
+		assert.Equal(t, []any{"nodes", float64(1)}, a.Errors[0].Path)
+		assert.Equal(t, []any{map[string]any{"id": other.id}, nil, map[string]any{"id": other.id}}, a.list("nodes"))
+	})
+}
+
+// object returns the data as a copy of its own.
+func (a *answer) object() map[string]any {
+	a.t.Helper()
+	var object map[string]any
+	require.NoError(a.t, json.Unmarshal([]byte(a.data()), &object))
+	return object
+}
+
+func TestAMutationHasItsEffectOnceWhateverHappens(t *testing.T) {
+	for reason, disturb := range map[string]func(*faultinject.Injector) *faultinject.Rule{
+		"a conflict with another transaction": func(f *faultinject.Injector) *faultinject.Rule {
+			return f.Conflict(faultinject.First(3), transactions)
+		},
+		"a connection that breaks before the write": func(f *faultinject.Injector) *faultinject.Rule {
+			return f.ResetBefore(faultinject.First(2), transactions)
+		},
+		"a connection that breaks after the write": func(f *faultinject.Injector) *faultinject.Rule {
+			return f.ResetAfter(faultinject.First(2), transactions)
+		},
+		"throttled writes": func(f *faultinject.Injector) *faultinject.Rule { return f.Throttle(faultinject.First(5), transactions) },
+		"an engine that fails": func(f *faultinject.Injector) *faultinject.Rule {
+			return f.Fail(http.StatusInternalServerError, "InternalServerError", faultinject.First(4), transactions)
+		},
+		"reads that fail": func(f *faultinject.Injector) *faultinject.Rule {
+			return f.Throttle(faultinject.First(4), faultinject.Reads)
+		},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			s := newServer(t, within(time.Minute))
+			ada := s.user("ada@example.com")
+			ada.must("{ viewer { id } }", nil)
+			const titles = `{ viewer { notes { nodes { id title version versions { nodes { number title } } } } } }`
+			expect := func(expected string) {
+				t.Helper()
+				s.faults.Clear()
+				var nodes []any
+				for _, n := range ada.must(titles, nil).list("viewer.notes.nodes") {
+					n := n.(map[string]any)
+					nodes = append(nodes, []any{n["title"], n["version"], len(n["versions"].(map[string]any)["nodes"].([]any))})
+				}
+				assert.Equal(t, expected, fmt.Sprint(nodes))
+			}
+			rule := disturb(s.faults)
+			created := ada.must(`mutation { createNote(input: {title: "one", content: "c", tags: ["a"]}) { note { id title owner { name } } } }`, nil)
+			id := created.str("createNote.note.id")
+			hits := rule.Hits()
+			expect("[[one 1 0]]")
+
+			rule = disturb(s.faults)
+			updated := ada.must(`mutation($id: ID!) { updateNote(input: {noteId: $id, title: "two", expectedVersion: 1}) { note { version } problem { __typename } } }`, vars{"id": id})
+			hits += rule.Hits()
+			assert.Nil(t, updated.at("updateNote.problem"))
+			expect("[[two 2 1]]")
+
+			rule = disturb(s.faults)
+			deleted := ada.must(`mutation($id: ID!) { deleteNote(input: {noteId: $id, expectedVersion: 2}) { deletedNote { id } problem { __typename } } }`, vars{"id": id})
+			hits += rule.Hits()
+			assert.Equal(t, id, deleted.at("deleteNote.deletedNote.id"))
+			expect("[]")
+			assert.GreaterOrEqual(t, hits, 6, "it did happen")
+		})
+	}
+}
+
+func TestAnUnknownOutcomeIsMadeSafeByTheIdempotencyKey(t *testing.T) {
+	s := newServer(t, within(1500*time.Millisecond))
+	ada := s.user("ada@example.com")
+	ada.must("{ viewer { id } }", nil)
+	rule := s.faults.ResetAfter(faultinject.Always, transactions)
+	const create = `mutation { createNote(input: {title: "once", content: "c", idempotencyKey: "k"}) { note { id title } } }`
+	a := ada.do(create, nil)
+	a.fails("UNAVAILABLE", "")
+	assert.True(t, a.Errors[0].Extensions.Retryable)
+	assert.Contains(t, a.Errors[0].Message, "unknown", "the client is told that it may have happened")
+	assert.Equal(t, []any{"createNote"}, a.Errors[0].Path)
+	require.Positive(t, rule.Hits())
+	rule.Stop()
+
+	first := ada.must(create, nil).str("createNote.note.id")
+	assert.Equal(t, first, ada.must(create, nil).str("createNote.note.id"))
+	assert.Len(t, ada.must(`{ viewer { notes { nodes { id } } } }`, nil).list("viewer.notes.nodes"), 1)
+}
+
+func TestAClientThatGoesAwayEndsItsCalls(t *testing.T) {
+	s := newServer(t, within(5*time.Minute))
+	ada := s.user("ada@example.com")
+	note := ada.notes(1)[0]
+	began, ended := make(chan struct{}), make(chan error, 1)
+	s.faults.Sleep = func(ctx context.Context, _ time.Duration) error {
+		close(began)
+		<-ctx.Done()
+		ended <- ctx.Err()
+		return ctx.Err()
+	}
+	s.faults.Delay(0, faultinject.First(1), faultinject.Operation("Query"))
+
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+"/graphql", strings.NewReader(`{"query": "{ viewer { notes { nodes { id } } } }"}`))
+	require.NoError(t, err)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+ada.token)
+	gone := make(chan error, 1)
+	go func() {
+		resp, err := http.DefaultClient.Do(r)
+		if err == nil {
+			err = errors.Join(errors.New("an answer came"), resp.Body.Close())
+		}
+		gone <- err
+	}()
+	<-began
+	leave()
+	require.ErrorIs(t, <-gone, context.Canceled)
+	select {
+	case err := <-ended:
+		require.ErrorIs(t, err, context.Canceled, "long before the deadline of the operation")
+	case <-time.After(30 * time.Second):
+		require.Fail(t, "the call went on although nobody waits for it")
+	}
+	assert.Equal(t, "note 000", ada.must(`query($id: ID!) { note(id: $id) { title } }`, vars{"id": note}).str("note.title"), "others are served")
+}
+
+// readers are the ways to a note by its id.
+var readers = map[string]string{
+	"node":         `query($id: ID!) { node(id: $id) { ... on Note { title } } }`,
+	"nodes":        `query($id: ID!) { nodes(ids: [$id]) { ... on Note { title } } }`,
+	"notes by tag": `{ viewer { tag(value: "moving") { notes { nodes { title } } } } }`,
+	"shared notes": `{ viewer { sharedNotes { nodes { title } } } }`,
+}
+
+func TestAMovedDeadlineNeverHidesTheNote(t *testing.T) {
+	s := newServer(t, within(30*time.Second))
+	ada, bob := s.user("ada@example.com"), s.user("bob@example.com")
+	note := ada.notes(1, func(_ int, input vars) { input["tags"] = []string{"moving"} })[0]
+	ada.share([]string{note}, bob)
+	who := map[string]*client{"node": ada, "nodes": bob, "notes by tag": ada, "shared notes": bob}
+	day := 0
+	move := func() {
+		day++
+		ada.must(`mutation($id: ID!, $deadline: DateTime) { changeNoteDeadline(input: {noteId: $id, deadline: $deadline}) { note { deadline } } }`,
+			vars{"id": note, "deadline": time.Date(2027, 1, day, 0, 0, 0, 0, time.UTC)})
+	}
+	locators := func(c *faultinject.Call) bool {
+		return c.Operation == "BatchGetItem" && strings.Contains(string(c.Body), "LOCATOR")
+	}
+	for name, query := range readers {
+		t.Run(name+" between the rows of the move", func(t *testing.T) {
+			defer s.faults.Clear()
+			answers := make(chan *answer, 1)
+			var gate *faultinject.Gate
+			s.faults.RowByRow(func(_ context.Context, shown, rows int) {
+				if shown != rows-1 {
+					return
+				}
+				// The old row is gone, the locator still points to it. The reader finds that out and comes back to the locator.
+				gate = s.faults.Hold(faultinject.Nth(2), locators)
+				go func() { answers <- who[name].do(query, vars{"id": note}) }()
+				ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+				defer cancel()
+				assert.NoError(t, gate.Wait(ctx, 1), "the reader has met the old locator")
+			}, transactions)
+			move()
+			require.NotNil(t, gate)
+			gate.Open()
+			a := <-answers
+			require.Empty(t, a.Errors, "%s", a.body)
+			assert.Contains(t, a.data(), `"note 000"`)
+		})
+	}
+
+	t.Run("in a loop", func(t *testing.T) {
+		defer s.faults.Clear()
+		s.faults.RowByRow(func(context.Context, int, int) {}, transactions)
+		ctx, stop := context.WithCancel(t.Context())
+		var group sync.WaitGroup
+		for name, query := range readers {
+			group.Go(func() {
+				for ctx.Err() == nil {
+					a := who[name].do(query, vars{"id": note})
+					assert.Empty(t, a.Errors, "%s: %s", name, a.body)
+					assert.Contains(t, a.body, `"note 000"`, name)
+				}
+			})
+		}
+		for range 20 {
+			move()
+		}
+		stop()
+		group.Wait()
+	})
+}
+
+func TestLogsHoldNoPersonalData(t *testing.T) {
+	s := newServer(t, within(2*time.Second))
+	ada := s.as("private.address@example.com")
+	ada.must(`mutation { createUser(input: {name: "Private Name", email: "private.address@example.com"}) { user { id } } }`, nil)
+	const create = `mutation($title: String!) { createNote(input: {title: $title, content: "private content", tags: ["private tag"], idempotencyKey: "private key"}) { note { id } } }`
+	id := ada.must(create, vars{"title": "private title"}).str("createNote.note.id")
+	ada.do(create, vars{"title": "another private title"}).fails("CONFLICT", "input.idempotencyKey")
+	ada.do(`{ viewer { notes(after: "private cursor") { nodes { id } } } }`, nil).fails("INVALID_INPUT", "after")
+	ada.do(`{ privateAlias: privateField }`, nil)
+	(&client{testServer: s, token: ada.token + "forged"}).do("{ viewer { id } }", nil)
+	for _, f := range []func(){
+		func() { s.faults.Fail(http.StatusBadRequest, "ValidationException", faultinject.Always) },
+		func() { s.faults.ResetAfter(faultinject.Always, transactions) },
+	} {
+		f()
+		ada.do(`{ privateAlias: viewer { notes { nodes { title } } tag(value: "private tag") { value } } userByEmail(email: "private.address@example.com") { name } }`, nil)
+		ada.do(`mutation($id: ID!) { updateNote(input: {noteId: $id, title: "private title 2", content: "private content 2"}) { note { id } } }`, vars{"id": id})
+		s.faults.Clear()
+	}
+	logs := s.logs.String()
+	require.Contains(t, logs, "ZZZ")
+	lower := bytes.ToLower([]byte(logs))
+	for _, personal := range []string{"private", "address@", ada.token, strings.Split(ada.token, ".")[1]} {
+		assert.NotContains(t, string(lower), strings.ToLower(personal))
+	}
+}

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
+)
+
+// The permission walk is made from the schema: it asks every field of every object type as each role and compares what
+// comes back with testdata/permissions.md, which also says how to extend it.
+//
+//   - permissions_matrix_test.go reads the matrix and compares.
+//   - permissions_ways_test.go makes the ways from the roots to the types.
+//   - permissions_fixtures_test.go says what cannot be derived: arguments, and where ways begin.
+//   - permissions_world_test.go makes the people and their notes.
+//   - permissions_hidden_test.go compares what is hidden with what does not exist.
+
+// roles are the columns of the matrix.
+var roles = []string{"owner", "edit", "view", "revoked", "stranger", "newcomer", "admin", "anonymous", "expired", "forged"}
+
+func readSchema(t *testing.T) *ast.Schema {
+	t.Helper()
+	text, err := os.ReadFile("schema.graphqls")
+	require.NoError(t, err)
+	schema, err := gqlparser.LoadSchema(&ast.Source{Name: "schema.graphqls", Input: string(text)})
+	require.NoError(t, err)
+	return schema
+}
+
+func TestEveryFieldAnswersEachRoleAsTheMatrixSays(t *testing.T) {
+	schema := readSchema(t)
+	ways := waysOf(t, schema)
+	assertEdgesAreWalked(t, schema, ways)
+	s := newWalkServer(t)
+
+	results := make([]map[string]string, len(roles))
+	t.Run("walk", func(t *testing.T) {
+		for i, role := range roles {
+			t.Run(role, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, s, role)
+				results[i] = (&walk{world: w, schema: schema}).all(ways)
+				w.assertNothingShown()
+			})
+		}
+	})
+	observed := map[string][]string{}
+	for i := range roles {
+		for line, outcome := range results[i] {
+			if observed[line] == nil {
+				observed[line] = slices.Repeat([]string{unreached}, len(roles))
+			}
+			observed[line][i] = outcome
+		}
+	}
+	for _, line := range fieldLines(schema) {
+		if observed[line] == nil { // no way of any role got there
+			observed[line] = slices.Repeat([]string{unreached}, len(roles))
+		}
+	}
+	assertMatrix(t, readMatrix(t), observed)
+}
+
+// walk asks as one role.
+type walk struct {
+	*world
+	schema  *ast.Schema
+	results map[string]string
+}
+
+// all goes every way and returns the outcome of each line of the matrix.
+func (w *walk) all(ways []way) map[string]string {
+	w.results = map[string]string{}
+	for _, y := range ways {
+		w.along(y)
+	}
+	return w.results
+}
+
+// along goes one way and asks there for every field of the type.
+func (w *walk) along(y way) {
+	mutation := y.root == "mutation"
+	var before string
+	if mutation {
+		before = w.snapshot()
+	}
+	a := w.ask(y.document(w.schema, w.values(y.to)))
+	object, at, arrival := w.arrive(a, y)
+	if y.shown() {
+		w.results[y.line()] = arrival
+	}
+	if arrival == reached {
+		for _, f := range objectFields(w.schema, y.to) {
+			w.merge(y, f.Name, outcomeOf(a, append(slices.Clone(at), f.Name), object[f.Name]))
+		}
+	}
+	if mutation {
+		w.judge(y, a, before)
+	}
+}
+
+// judge asserts that a refused mutation changed nothing, and that an accepted one did: else the first would prove nothing.
+func (w *walk) judge(y way, a *answer, before string) {
+	after := w.snapshot()
+	name := y.steps[0].name()
+	outcome := w.outcomeOfMutation(a, name)
+	if len(y.steps) == 1 {
+		w.results["Mutation."+name] = outcome
+	}
+	accepted := outcome == value
+	switch {
+	case !accepted:
+		assert.Equal(w.t, before, after, "%s was refused and changed something: %s", y.line(), a.body)
+	case !y.special:
+		assert.NotEqual(w.t, before, after, "%s was accepted and the snapshot shows no change: %s", y.line(), a.body)
+	}
+	if accepted {
+		w.renew()
+	}
+}
+
+// The outcomes that are not error codes or problems.
+const (
+	value     = "value"
+	null      = "null"
+	unreached = "-"
+	reached   = "yes"
+	another   = "another"
+)
+
+// outcomeOf names what an answer has at a path.
+func outcomeOf(a *answer, path []any, got any) string {
+	for _, err := range a.Errors {
+		if samePath(err.Path, path) {
+			return err.Extensions.Code
+		}
+	}
+	if got == nil {
+		return null
+	}
+	return value
+}
+
+// outcomeOfMutation names the result of a mutation: its problem, if it has one.
+func (w *walk) outcomeOfMutation(a *answer, name string) string {
+	if a.status == 401 {
+		return "401"
+	}
+	if problem, ok := a.at(name + ".problem.__typename").(string); ok {
+		return problem
+	}
+	return outcomeOf(a, []any{name}, a.at(name))
+}
+
+// merge notes the outcome of a field. Ways that disagree are a defect, unless they lead to different objects of which one
+// has no value there.
+func (w *walk) merge(y way, field, outcome string) {
+	line := y.to + "." + field
+	known, ok := w.results[line]
+	data := []string{value, null}
+	switch {
+	case !ok:
+		w.results[line] = outcome
+	case known == outcome:
+	case len(w.subjects(y.to)) == 0 && slices.Contains(data, known) && slices.Contains(data, outcome):
+		w.results[line] = value
+	default:
+		assert.Fail(w.t, "two ways disagree", "%s as %s: %s here, %s by %s", line, w.role, known, outcome, y.line())
+	}
+}
+
+// arrive finds the object at the end of a way: its fields, its path, and how the way ended.
+func (w *walk) arrive(a *answer, y way) (object map[string]any, at []any, arrival string) {
+	if a.status == 401 {
+		return nil, nil, "401"
+	}
+	var others int
+	subjects := w.subjects(y.to)
+	var search func(v any, steps []step, path []any)
+	search = func(v any, steps []step, path []any) {
+		switch v := v.(type) {
+		case []any:
+			for i, element := range v {
+				search(element, steps, append(slices.Clone(path), i))
+			}
+		case map[string]any:
+			switch {
+			case len(steps) > 0:
+				search(v[steps[0].name()], steps[1:], append(slices.Clone(path), steps[0].name()))
+			case v["walk"] != y.to: // another member of the union
+			case len(subjects) > 0 && !slices.Contains(subjects, fmt.Sprint(v["id"])):
+				others++
+			case object == nil:
+				object, at = v, path
+			}
+		}
+	}
+	if a.Data != nil {
+		search(a.Data, y.steps, nil)
+	}
+	switch {
+	case object != nil:
+		return object, at, reached
+	case others > 0:
+		return nil, nil, another
+	}
+	for _, err := range a.Errors {
+		return nil, nil, err.Extensions.Code
+	}
+	return nil, nil, null
+}
+
+// samePath compares the path of an error, in which JSON made numbers floats, with one of ours.
+func samePath(got, want []any) bool {
+	return fmt.Sprint(got) == fmt.Sprint(want)
+}
+
+// fieldLines returns "Type.field" of every object type that is not GraphQL's own.
+func fieldLines(schema *ast.Schema) []string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(schema.Types)) {
+		for _, f := range objectFields(schema, name) {
+			lines = append(lines, name+"."+f.Name)
+		}
+	}
+	return lines
+}
+
+func objectFields(schema *ast.Schema, name string) []*ast.FieldDefinition {
+	def := schema.Types[name]
+	if def.Kind != ast.Object || def.BuiltIn || strings.HasPrefix(name, "__") {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(def.Fields), func(f *ast.FieldDefinition) bool { return strings.HasPrefix(f.Name, "__") })
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/auth"
+	"github.com/taggie/taggie/internal/config"
+	"github.com/taggie/taggie/internal/gid"
+)
+
+// world is what one role walks through: people of its own, and notes that are made anew when the role changed them.
+type world struct {
+	*testServer
+	key    []byte // with which the server's tokens are signed
+	role   string
+	asker  *client
+	owner  *client
+	people map[string]*client
+	ids    map[string]string // the values that documents may name
+	shown  []string          // what the role was answered
+	count  int
+}
+
+// walkServer is a server of whose tokens the test knows the key.
+type walkServer struct {
+	*testServer
+	key []byte
+}
+
+func newWalkServer(t *testing.T) walkServer {
+	t.Helper()
+	var dir string
+	s := newServer(t, func(c *config.Config) { dir = c.Data })
+	key, err := localSecret(dir)
+	require.NoError(t, err)
+	return walkServer{testServer: s, key: key}
+}
+
+func newWorld(t *testing.T, s walkServer, role string) *world {
+	t.Helper()
+	own := *s.testServer
+	own.t = t
+	w := &world{testServer: &own, key: s.key, role: role, people: map[string]*client{}, ids: map[string]string{
+		"nobody": gid.Of("User", uuid.NewString()).String(),
+	}}
+	for _, name := range []string{"owner", "edit", "view", "revoked", "stranger", "taken"} {
+		w.people[name] = w.user(w.address(name))
+		w.ids[name] = w.people[name].id
+	}
+	w.owner = w.people["owner"]
+	w.ids["ownerEmail"], w.ids["takenEmail"] = w.address("owner"), w.address("taken")
+	w.renew()
+	return w
+}
+
+// address has the role in it, since each role has a world of its own.
+func (w *world) address(name string) string { return name + ".of." + w.role + "@example.com" }
+
+// renew makes notes, and the newcomer, that nobody has changed.
+func (w *world) renew() {
+	w.t.Helper()
+	w.ids["email"] = w.address(w.role)
+	switch w.role {
+	case "newcomer":
+		w.ids["email"] = w.address("newcomer" + w.fresh())
+		w.asker = w.as(w.ids["email"])
+	case "admin":
+		if w.asker == nil {
+			w.asker = w.admin(w.ids["email"])
+		}
+	case "anonymous":
+		w.asker = &client{testServer: w.testServer}
+	case "expired":
+		w.asker = &client{testServer: w.testServer, token: w.mintAs(w.key, time.Now().Add(-2*time.Hour))}
+	case "forged":
+		w.asker = &client{testServer: w.testServer, token: w.mintAs([]byte(strings.Repeat("another secret", 3)), time.Now())}
+	default:
+		w.asker = w.people[w.role]
+	}
+	w.renewNotes()
+}
+
+// renewNotes makes a note with an earlier version, which is shared, or was, and one that was deleted after that.
+func (w *world) renewNotes() {
+	w.t.Helper()
+	const create = `createNote(input: {title: "Secret title", content: "secret content", deadline: "2030-01-01T00:00:00Z", tags: ["WalkSecret"]}) { note { id tags { id } } }`
+	made := w.owner.must(`mutation { note: `+create+` deleted: `+create+` gone: `+create+` }`, nil)
+	for _, name := range []string{"note", "deleted", "gone"} {
+		w.ids[name] = made.str(name + ".note.id")
+	}
+	w.ids["tag"] = fmt.Sprint(made.list("note.note.tags")[0].(map[string]any)["id"])
+	var b strings.Builder
+	for _, name := range []string{"note", "deleted", "gone"} {
+		fmt.Fprintf(&b, `%[1]sUpdate: updateNote(input: {noteId: $%[1]s, content: "secret, the second"}) { note { latestVersion { id } } }
+			%[1]sEdit: shareNote(input: {noteId: $%[1]s, userId: $edit, permission: EDIT}) { note { id } }
+			%[1]sView: shareNote(input: {noteId: $%[1]s, userId: $view, permission: VIEW}) { note { id } }
+			%[1]sShare: shareNote(input: {noteId: $%[1]s, userId: $revoked, permission: EDIT}) { note { id } }
+			%[1]sEnd: unshareNote(input: {noteId: $%[1]s, userId: $revoked}) { note { id } }
+			`, name)
+	}
+	b.WriteString(`a: deleteNote(input: {noteId: $deleted}) { deletedNote { id } } b: deleteNote(input: {noteId: $gone}) { deletedNote { id } }`)
+	a := w.owner.must(fill(`mutation { `+b.String()+` }`, w.ids), nil)
+	w.ids["version"] = a.str("noteUpdate.note.latestVersion.id")
+}
+
+// admin returns an administrator who has signed up.
+func (s *testServer) admin(email string) *client {
+	s.t.Helper()
+	token, err := s.local.Mint(person(email, email, "", true), time.Hour)
+	require.NoError(s.t, err)
+	c := &client{testServer: s, token: token}
+	c.id = c.must(`mutation($email: String!) { createUser(input: {name: "Admin", email: $email}) { user { id } } }`, vars{"email": email}).str("createUser.user.id")
+	return c
+}
+
+// mintAs makes a token of the owner with a key and a clock that may be wrong.
+func (w *world) mintAs(secret []byte, now time.Time) string {
+	w.t.Helper()
+	issuer, err := auth.NewLocal(secret, func() time.Time { return now })
+	require.NoError(w.t, err)
+	token, err := issuer.Mint(person(w.address("owner"), "owner", "", false), time.Hour)
+	require.NoError(w.t, err)
+	return token
+}
+
+func (w *world) fresh() string {
+	w.count++
+	return fmt.Sprintf("fresh%d", w.count)
+}
+
+// subjects returns the ids of the objects of a type that the matrix is about, none when it does not matter which.
+func (w *world) subjects(typ string) []string {
+	var all []string
+	for _, name := range subjectsOf[typ] {
+		all = append(all, w.ids[name])
+	}
+	return all
+}
+
+// values are those that a document on the way to a type may name.
+func (w *world) values(to string) map[string]string {
+	w.ids["fresh"], w.ids["it"] = w.fresh(), w.ids["note"]
+	if subjects := w.subjects(to); len(subjects) > 0 {
+		w.ids["it"] = subjects[0]
+	}
+	return w.ids
+}
+
+// ask sends a document as the role.
+func (w *world) ask(document string) *answer {
+	w.t.Helper()
+	a := w.asker.do(document, nil)
+	w.shown = append(w.shown, a.bare())
+	for _, err := range a.Errors {
+		require.NotContains(w.t, []string{"GRAPHQL_VALIDATION_FAILED", "GRAPHQL_PARSE_FAILED"}, err.Extensions.Code, "the walk asked nonsense: %s\n%s", document, a.body)
+	}
+	return a
+}
+
+// bare is the body without what differs from request to request by design: the ids of requests, and the cost that the
+// harness asks for.
+func (a *answer) bare() string {
+	a.t.Helper()
+	var body map[string]any
+	require.NoError(a.t, json.Unmarshal([]byte(a.body), &body))
+	delete(body, "extensions")
+	if errs, ok := body["errors"].([]any); ok {
+		for _, err := range errs {
+			if extensions, ok := err.(map[string]any)["extensions"].(map[string]any); ok {
+				delete(extensions, "requestId")
+			}
+		}
+	}
+	text, err := json.Marshal(body)
+	require.NoError(a.t, err)
+	return string(text)
+}
+
+// snapshot is everything of the notes that their owner sees, and what the role sees of itself.
+func (w *world) snapshot() string {
+	w.t.Helper()
+	const notes = `
+		fragment all on Note {
+			id title content deadline createdAt updatedAt version tags { value }
+			accessList(first: 50) { edges { permission sharedAt node { id name version } } }
+			versions(first: 50) { nodes { number title content deadline updatedAt tags { value } } }
+		}`
+	owner := w.owner.must(fill(`{
+		viewer { id name email version createdAt updatedAt notes(first: 500) { nodes { id version } } tags(first: 500) { nodes { value } } sharedNotes { nodes { id } } }
+		note(id: $note) { ...all } deleted: note(id: $deleted) { ...all } gone: note(id: $gone) { ...all }
+	}`, w.ids)+notes, nil)
+	changes := w.owner.must(`{ viewer { noteChanges(first: 500) { nodes { ... on DeletedNote { id deletedAt undoUntil } ... on Note { id version } } } } }`, nil)
+	own := w.asker.do(`{ viewer { id name email version updatedAt notes(first: 500) { nodes { id version } } sharedNotes(first: 500) { edges { permission sharedAt node { id } } } } }`, nil)
+	return owner.bare() + changes.bare() + own.bare()
+}
+
+var (
+	// What only those who may read the notes may be shown: see renewNotes.
+	secret = regexp.MustCompile(`(?i)secret`)
+	// Words of the stores, their client library, and of Go.
+	inner = regexp.MustCompile(`(USER|NOTE|TAG|SHARED|OWNER|VERSION|EMAIL|SUBJECT|DEADLINE|DUE|USER_NOTE)#|GSI\d|(?i:dynamodb|smithy|redis|amazon|conditional ?check|validationexception|resourcenotfound|goroutine|runtime error|nil pointer|panic|github\.com|operation error|requestid: )|\*?(note|user|tag|page|fault|model|gid)\.[A-Z]|\.go:\d|t[0-9a-f]{32}_`)
+)
+
+// assertNothingShown reads everything that the role was answered.
+func (w *world) assertNothingShown() {
+	w.t.Helper()
+	reader := w.role == "owner" || w.role == "edit" || w.role == "view"
+	require.NotEmpty(w.t, w.shown)
+	var found bool
+	for _, body := range w.shown {
+		assert.NotRegexp(w.t, inner, body)
+		found = found || secret.MatchString(body)
+		if !reader {
+			assert.NotRegexp(w.t, secret, body)
+		}
+		if w.role != "owner" && w.role != "admin" {
+			assert.NotContains(w.t, strings.ToLower(body), w.address("owner"))
+		}
+		assert.NotContains(w.t, strings.ToLower(body), w.address("taken"))
+	}
+	assert.Equal(w.t, reader, found, "the walk must show the notes to their readers: else it proves nothing")
+}
