@@ -324,6 +324,7 @@ func TestLogsHoldNoPersonalData(t *testing.T) {
 	(&client{testServer: s, token: ada.token + "forged"}).do("{ viewer { id } }", nil)
 	for _, f := range []func(){
 		func() { s.faults.Fail(http.StatusBadRequest, "ValidationException", faultinject.Always) },
+		func() { s.faults.Fail(http.StatusBadRequest, "ValidationException", faultinject.Always, transactions) },
 		func() { s.faults.ResetAfter(faultinject.Always, transactions) },
 	} {
 		f()
@@ -332,7 +333,8 @@ func TestLogsHoldNoPersonalData(t *testing.T) {
 		s.faults.Clear()
 	}
 	logs := s.logs.String()
-	require.Contains(t, logs, "ZZZ")
+	require.Contains(t, logs, "outcome=INTERNAL")
+	require.Contains(t, logs, "outcome=UNAVAILABLE")
 	lower := bytes.ToLower([]byte(logs))
 	for _, personal := range []string{"private", "address@", ada.token, strings.Split(ada.token, ".")[1]} {
 		assert.NotContains(t, string(lower), strings.ToLower(personal))

@@ -71,5 +71,5 @@ var subjectsOf = map[string][]string{
 	"Note":        {"note", "deleted"},
 	"Version":     {"version"},
 	"Tag":         {"tag"},
-	"DeletedNote": {"note", "deleted", "gone"},
+	"DeletedNote": {"note", "deleted"},
 }

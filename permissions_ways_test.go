@@ -11,11 +11,14 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// step is a field with its arguments: "note(id: $note)".
-type step string
+// step is a field with its arguments, and the object type that it leads to.
+type step struct {
+	field string // "note(id: $note)"
+	to    string
+}
 
 func (s step) name() string {
-	name, _, _ := strings.Cut(string(s), "(")
+	name, _, _ := strings.Cut(s.field, "(")
 	return name
 }
 
@@ -46,24 +49,21 @@ func (y way) shown() bool { return slices.Contains(shownTypes, y.to) }
 func (y way) document(schema *ast.Schema, values map[string]string) string {
 	var b strings.Builder
 	b.WriteString(y.root + " {")
-	for _, s := range y.steps {
-		b.WriteString(" " + string(s) + " {")
-	}
-	if len(y.steps) > 0 {
-		// The way may end at a union or an interface, of which this type is a member.
-		b.WriteString(" ... on " + y.to + " {")
+	for i, s := range y.steps {
+		// The field may return a union or an interface, of which the type is a member.
+		b.WriteString(" " + s.field + " { ... on " + s.to + " {")
+		if y.root == "mutation" && i == 0 && schema.Types[s.to].Fields.ForName("problem") != nil {
+			b.WriteString(" problem { kind: __typename }")
+		}
 	}
 	b.WriteString(" walk: __typename")
 	for _, f := range objectFields(schema, y.to) {
-		b.WriteString(" " + string(stepOf(y.to, f)))
+		b.WriteString(" " + f.Name + arguments[y.to+"."+f.Name])
 		if composite(schema, f) {
 			b.WriteString(" { __typename }")
 		}
 	}
-	b.WriteString(strings.Repeat(" }", len(y.steps)+1))
-	if len(y.steps) > 0 {
-		b.WriteString(" }")
-	}
+	b.WriteString(strings.Repeat(" }", 2*len(y.steps)+1))
 	return fill(b.String(), values)
 }
 
@@ -78,10 +78,6 @@ func fill(document string, values map[string]string) string {
 		}
 		return name
 	})
-}
-
-func stepOf(parent string, f *ast.FieldDefinition) step {
-	return step(f.Name + arguments[parent+"."+f.Name])
 }
 
 func composite(schema *ast.Schema, f *ast.FieldDefinition) bool {
@@ -156,9 +152,17 @@ func (m *mapMaker) startsOf(to string) []way {
 		for _, text := range declared {
 			root, rest, _ := strings.Cut(text, " ")
 			y := way{root: root, to: to, special: true}
-			for s := range strings.SplitSeq(rest, " . ") {
-				y.steps = append(y.steps, step(s))
+			at := m.schema.Query
+			if root == "mutation" {
+				at = m.schema.Mutation
 			}
+			for field := range strings.SplitSeq(rest, " . ") {
+				s := step{field: field}
+				at = m.schema.Types[at.Fields.ForName(s.name()).Type.Name()]
+				s.to = at.Name
+				y.steps = append(y.steps, s)
+			}
+			y.steps[len(y.steps)-1].to = to
 			all = append(all, y)
 		}
 	default:
@@ -177,7 +181,7 @@ func (m *mapMaker) derived(to string) []way {
 				continue
 			}
 			for _, start := range m.startsOf(parent) {
-				steps := append(slices.Clone(start.steps), stepOf(parent, f))
+				steps := append(slices.Clone(start.steps), step{field: f.Name + arguments[parent+"."+f.Name], to: to})
 				all = append(all, way{root: start.root, steps: steps, to: to, special: start.special})
 			}
 		}

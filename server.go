@@ -150,7 +150,7 @@ func assemble(cfg config.Config, s *stores, metrics *telemetry.Metrics, log *slo
 		Schema: graph.NewExecutableSchema(graph.Config{Resolvers: &resolvers.Resolver{
 			Users: users, Notes: notes, Cursors: page.NewCodec(secrets...),
 		}}),
-		Loaders:          loaders.Sources{Users: users, Notes: notes, Observe: metrics.Batch},
+		Loaders:          loaders.Sources{Users: users, Notes: notes, Light: notes.Without(notesStore.WithoutContent().Store()), Observe: metrics.Batch},
 		SignIn:           users.SignIn,
 		Metrics:          metrics,
 		Log:              log,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,6 +42,17 @@ func startEngine() (*engine, error) {
 	}}
 	go func() { _ = e.server.Serve(listener) }() // ends with Close
 	return e, nil
+}
+
+// idle returns when nobody has called for a while: when jobs that run at the start of a server are done.
+func (e *engine) idle(ctx context.Context) error {
+	for before := int64(-1); before != e.calls.Load(); {
+		before = e.calls.Load()
+		if err := wait(ctx, 500*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ServeHTTP answers one call.

@@ -132,6 +132,7 @@ func (db *DB) readOnce(ctx context.Context, left map[rowID]bool, report func(row
 	for id := range left {
 		asked := request[id.table]
 		asked.ConsistentRead = aws.Bool(true)
+		asked.ProjectionExpression, asked.ExpressionAttributeNames = db.project.expression, db.project.names
 		asked.Keys = append(asked.Keys, id.key.attributes())
 		request[id.table] = asked
 	}

@@ -18,9 +18,10 @@ func openStores(t *testing.T, now func() time.Time) storetest.Stores {
 }
 
 // openFaulty returns stores whose every tenth call or so is throttled, refused or broken, before or after the engine
-// carried it out, and whose batches are cut short.
+// carried it out, whose batches are cut short, and whose engine knows no tokens, so that every write that is sent again
+// has to be safe by itself.
 func openFaulty(t *testing.T, now func() time.Time) storetest.Stores {
-	db, inj := openDB(t, now)
+	db, inj := openDBOn(t, now, forget)
 	inj.Throttle(faultinject.Every(10))
 	inj.Fail(http.StatusInternalServerError, "InternalServerError", faultinject.Every(17))
 	inj.ResetBefore(faultinject.Every(23))

@@ -38,6 +38,7 @@ type DB struct {
 	concurrency int
 	now         func() time.Time
 	pause       func(ctx context.Context, idle int) bool // see [pause]
+	project     projection                               // of reads by primary key
 }
 
 // Options sets up a [DB].

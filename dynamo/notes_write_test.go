@@ -49,7 +49,7 @@ func TestUpdateOutcomeUnknown(t *testing.T) {
 // embedded engine, it was started again. Each write has to recognise its own rows.
 func TestWritesRecogniseTheirOwnRows(t *testing.T) {
 	t.Parallel()
-	w, db, inj := openWorld(t)
+	w, _, inj := openForgetfulWorld(t)
 	ada, asAda := w.SignUp("ada")
 	grace, _ := w.SignUp("grace")
 	n := w.Create(asAda, note.Create{Title: "n", Tags: []string{"a"}})
@@ -67,7 +67,7 @@ func TestWritesRecogniseTheirOwnRows(t *testing.T) {
 	}
 	fresh := n
 	fresh.ID = "fresh"
-	in, moved := note.Note{}, note.Note{}
+	var moved note.Note
 	deleted := note.Deleted{ID: n.ID, DeletedAt: w.Clock.Now()}
 	steps := []struct {
 		name string
@@ -76,7 +76,6 @@ func TestWritesRecogniseTheirOwnRows(t *testing.T) {
 		{"create", func(k idempotency.Key) error { return w.Notes.CreateNote(t.Context(), fresh, k) }},
 		{"update", func(k idempotency.Key) error {
 			before, after := next(func(n *note.Note) { n.Title = "two" })
-			in = after
 			return w.Notes.UpdateNote(t.Context(), grace, before, after, &note.Version{VersionID: note.VersionID{Note: n.ID, Number: 1}}, k)
 		}},
 		{"move", func(k idempotency.Key) error {
@@ -108,19 +107,12 @@ func TestWritesRecogniseTheirOwnRows(t *testing.T) {
 			if k.Given() && (step.name == "create" || step.name == "delete" || step.name == "undelete") {
 				continue // cannot be done twice
 			}
-			forget(inj)
+			reset := inj.ResetAfter(faultinject.First(1), transactions)
 			require.NoError(t, step.do(k), "%s, key %q", step.name, k.Key)
-			inj.Clear()
+			require.Equal(t, 1, reset.Hits())
+			reset.Stop()
 		}
 	}
-	_ = in
-	_ = db
-}
-
-// forget lets the next transaction be carried out, its answer be lost, and the engine not know the token when it comes again.
-func forget(inj *faultinject.Injector) {
-	inj.ResetAfter(faultinject.First(1), transactions)
-	inj.ForgetTokens(transactions)
 }
 
 func TestRevokedEditorCannotWrite(t *testing.T) {
@@ -165,11 +157,11 @@ func TestWriteEndsBeforeTheDeadline(t *testing.T) {
 			_, err := w.Rules.Create(ctx, note.Create{Title: "n", Content: "c"})
 			assert.True(t, fault.Is(err, fault.Unavailable), "got %v", err)
 			assert.NoError(t, ctx.Err(), "time is left for the answer")
-			tokens := map[string]bool{}
+			sent := map[string]bool{}
 			for _, c := range inj.Recorder().Calls(transactions) {
-				tokens[fmt.Sprint(token(c.Body))] = true
+				sent[string(tokens.Find(c.Body))] = true
 			}
-			assert.Len(t, tokens, 2, "signing up and one write, repeated with its token")
+			assert.Len(t, sent, 2, "signing up and one write, repeated with its token")
 		})
 	}
 }

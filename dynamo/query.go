@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"maps"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -60,7 +61,9 @@ func (db *DB) query(ctx context.Context, s span, decode func(item []byte) (more 
 		ExclusiveStartKey:         s.start,
 	}
 	if s.index.name != "" {
-		in.IndexName = aws.String(s.index.name)
+		in.IndexName = aws.String(s.index.name) // an index has its own projection
+	} else if in.ProjectionExpression = db.project.expression; in.ProjectionExpression != nil {
+		maps.Copy(in.ExpressionAttributeNames, db.project.names)
 	}
 	for left := s.limit; ; {
 		if s.limit > 0 {

@@ -1,14 +1,20 @@
 package dynamo
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
+	"regexp"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/internal/awsclient"
@@ -22,10 +28,16 @@ var prefixes atomic.Int64 // tests share one engine, each with tables of its own
 // openDB returns a DB with empty tables on the embedded engine, behind an injector that has recorded nothing yet.
 func openDB(t testing.TB, now func() time.Time) (*DB, *faultinject.Injector) {
 	t.Helper()
+	return openDBOn(t, now, func(engine http.RoundTripper) http.RoundTripper { return engine })
+}
+
+// openDBOn is openDB with something between injector and engine.
+func openDBOn(t testing.TB, now func() time.Time, between func(http.RoundTripper) http.RoundTripper) (*DB, *faultinject.Injector) {
+	t.Helper()
 	e := embeddedtest.DynamoDB(t)
 	inj := faultinject.New()
 	client, err := awsclient.DynamoDB(t.Context(), awsclient.Options{
-		Endpoint: e.URL, Region: e.Region, Wrap: inj.Wrap,
+		Endpoint: e.URL, Region: e.Region, Wrap: func(engine http.RoundTripper) http.RoundTripper { return inj.Wrap(between(engine)) },
 		Credentials: awsclient.Credentials{AccessKeyID: e.AccessKey, SecretAccessKey: e.SecretKey},
 	})
 	require.NoError(t, err)
@@ -33,6 +45,28 @@ func openDB(t testing.TB, now func() time.Time) (*DB, *faultinject.Injector) {
 	require.NoError(t, db.ApplyTables(t.Context(), func(Step) {}))
 	inj.Recorder().Reset()
 	return db, inj
+}
+
+var tokens = regexp.MustCompile(`"ClientRequestToken":"([^"]+)"`)
+
+// forgetful is an engine that has forgotten the token of each transaction when it comes again, as DynamoDB has after ten
+// minutes and the embedded engine after it was started again.
+type forgetful struct{ http.RoundTripper }
+
+func forget(engine http.RoundTripper) http.RoundTripper { return forgetful{engine} }
+
+func (f forgetful) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") {
+		return f.RoundTripper.RoundTrip(r)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	body = tokens.ReplaceAll(body, []byte(`"ClientRequestToken":"`+uuid.NewString()+`"`))
+	r = r.Clone(r.Context())
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return f.RoundTripper.RoundTrip(r)
 }
 
 func stores(db *DB) storetest.Stores {
@@ -44,6 +78,14 @@ func openWorld(t testing.TB) (*storetest.World, *DB, *faultinject.Injector) {
 	t.Helper()
 	clock := storetest.NewClock()
 	db, inj := openDB(t, clock.Now)
+	return storetest.NewWorld(t, stores(db), clock), db, inj
+}
+
+// openForgetfulWorld is openWorld on an engine that knows no tokens.
+func openForgetfulWorld(t testing.TB) (*storetest.World, *DB, *faultinject.Injector) {
+	t.Helper()
+	clock := storetest.NewClock()
+	db, inj := openDBOn(t, clock.Now, forget)
 	return storetest.NewWorld(t, stores(db), clock), db, inj
 }
 

@@ -16,6 +16,7 @@ import (
 
 // Loaders holds one loader per type.
 type Loaders struct {
+	Lists       *note.Service // lists notes as the response needs them: without content when none is selected
 	Users       *Loader[user.ID, user.User]
 	Notes       *Loader[note.ID, note.Note]
 	Versions    *Loader[note.VersionID, note.Version]
@@ -28,22 +29,29 @@ type Loaders struct {
 type Sources struct {
 	Users   *user.Service
 	Notes   *note.Service
+	Light   *note.Service                 // Notes for responses that show no content
 	Observe func(loader string, keys int) // told of each batch; may be nil
 }
 
-// New returns the loaders of one response, whose context bounds all their reads.
-func New(ctx context.Context, from Sources) *Loaders {
+// New returns the loaders of one response, whose context bounds all their reads. Content says whether the response shows the
+// content of any note or version.
+func New(ctx context.Context, from Sources, content bool) *Loaders {
+	notes := from.Notes
+	if !content && from.Light != nil {
+		notes = from.Light
+	}
 	observe := from.Observe
 	if observe == nil {
 		observe = func(string, int) {}
 	}
 	return &Loaders{
+		Lists:       notes,
 		Users:       newLoader(ctx, "users", observe, from.Users.ListByID),
-		Notes:       newLoader(ctx, "notes", observe, from.Notes.ListByID),
-		Versions:    newLoader(ctx, "versions", observe, from.Notes.VersionsByID),
-		AccessLists: newLoader(ctx, "accessLists", observe, from.Notes.AccessLists),
-		VersionsOf:  newLoader(ctx, "versionsOf", observe, from.Notes.ListVersions),
-		NotesByTag:  newLoader(ctx, "notesByTag", observe, from.Notes.ListByTags),
+		Notes:       newLoader(ctx, "notes", observe, notes.ListByID),
+		Versions:    newLoader(ctx, "versions", observe, notes.VersionsByID),
+		AccessLists: newLoader(ctx, "accessLists", observe, notes.AccessLists),
+		VersionsOf:  newLoader(ctx, "versionsOf", observe, notes.ListVersions),
+		NotesByTag:  newLoader(ctx, "notesByTag", observe, notes.ListByTags),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/tag"
 	"github.com/taggie/taggie/internal/user"
+	"github.com/taggie/taggie/loaders"
 )
 
 type users struct{ *Resolver }
@@ -28,7 +29,7 @@ func (r users) Notes(ctx context.Context, u *user.User, due *model.DueRange, fir
 	if err != nil {
 		return nil, err
 	}
-	slice, err := r.Resolver.Notes.ListByDeadline(ctx, u.ID, wanted, o.Window)
+	slice, err := loaders.From(ctx).Lists.ListByDeadline(ctx, u.ID, wanted, o.Window)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +79,7 @@ func (r users) SharedNotes(ctx context.Context, u *user.User, first *int, after 
 	if err != nil {
 		return nil, err
 	}
-	slice, err := r.Resolver.Notes.ListShared(ctx, u.ID, o.Window)
+	slice, err := loaders.From(ctx).Lists.ListShared(ctx, u.ID, o.Window)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +111,7 @@ func (r users) NoteChanges(ctx context.Context, u *user.User, changedSince *time
 	if err != nil {
 		return nil, err
 	}
-	slice, synced, err := r.Resolver.Notes.ListChanges(ctx, u.ID, since, o.Window)
+	slice, synced, err := loaders.From(ctx).Lists.ListChanges(ctx, u.ID, since, o.Window)
 	if err != nil {
 		return nil, err
 	}

@@ -177,6 +177,22 @@ func TestSecondRunAddsNothing(t *testing.T) {
 	}
 }
 
+// Keys come from what is asked for alone: another process, on another day, makes the same.
+func TestKeysAreStable(t *testing.T) {
+	var runs [2]map[string]usedKey
+	for i := range runs {
+		f := newFakeServer(t)
+		o := options(f)
+		o.Concurrency, o.Now = 1, noon.Add(time.Duration(i)*time.Hour)
+		require.NoError(t, demo.Small(t.Context(), o))
+		require.Empty(t, f.problems, "a key was used for two inputs, or none was given")
+		_, effects := f.counts()
+		assert.Len(t, f.keys, effects, "every change has a key of its own")
+		runs[i] = f.keys
+	}
+	assert.Equal(t, runs[0], runs[1])
+}
+
 // Without the note that remembers, titles and keys still do.
 func TestSecondRunWithoutMarkerAddsOnlyTheMarker(t *testing.T) {
 	f := newFakeServer(t)
@@ -266,6 +282,23 @@ func TestBusyServerIsAskedAgain(t *testing.T) {
 		require.NoError(t, demo.Small(t.Context(), options(f)))
 		assert.Equal(t, 4, refused)
 	}
+}
+
+func TestRetryableErrorIsAskedAgain(t *testing.T) {
+	f := newFakeServer(t)
+	unavailable := 0
+	o := options(f)
+	next := o.Client.Transport
+	o.Client = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		if unavailable < 3 {
+			unavailable++
+			body := `{"data":{"createUser":null},"errors":[{"message":"late","extensions":{"code":"UNAVAILABLE","retryable":true}}]}`
+			return &http.Response{StatusCode: http.StatusOK, Body: readCloser{strings.NewReader(body)}, Request: r}, nil
+		}
+		return next.RoundTrip(r)
+	})}
+	require.NoError(t, demo.Small(t.Context(), o))
+	assert.Equal(t, 3, unavailable)
 }
 
 func TestNoServerIsSaidPlainly(t *testing.T) {

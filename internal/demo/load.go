@@ -280,7 +280,7 @@ func (l *loader) loadNote(ctx context.Context, members []member, n plannedNote, 
 		return nil
 	}
 	for i, content := range n.updates {
-		// Whatever made a later version, an earlier run or a person, has the last word.
+		// The expected version keeps an update from being made twice; one that is known to be there is not asked for.
 		if version := i + 1; there.Version <= version {
 			input := map[string]any{"noteId": there.ID, "content": content, "expectedVersion": version}
 			if err := l.change(ctx, owner, updateNote, input, &struct{}{}); err != nil {

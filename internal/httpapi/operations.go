@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/graph/model"
@@ -33,7 +34,7 @@ func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *
 	if asksFor(op, "dynamo") {
 		ctx, tally = telemetry.WithTally(ctx)
 	}
-	ctx = loaders.With(ctx, loaders.New(ctx, o.sources))
+	ctx = loaders.With(ctx, loaders.New(ctx, o.sources, names(op, "content")))
 	resp := next(ctx)
 	if resp == nil {
 		return nil
@@ -48,6 +49,33 @@ func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *
 	}
 	o.report(ctx, resp.Errors)
 	return resp
+}
+
+// names reports whether the document names a field so anywhere, in a fragment that is not used or on another type too: an
+// answer that is too often yes costs bytes, one that is wrongly no would cost data.
+func names(op *graphql.OperationContext, field string) bool {
+	var in func(ast.SelectionSet) bool
+	in = func(selections ast.SelectionSet) bool {
+		for _, s := range selections {
+			switch s := s.(type) {
+			case *ast.Field:
+				if s.Name == field || in(s.SelectionSet) {
+					return true
+				}
+			case *ast.InlineFragment:
+				if in(s.SelectionSet) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	for _, fragment := range op.Doc.Fragments {
+		if in(fragment.SelectionSet) {
+			return true
+		}
+	}
+	return in(op.Operation.SelectionSet)
 }
 
 // report logs, once, what the client is not told.

@@ -21,6 +21,11 @@ type Service struct {
 	newID func() string
 }
 
+// Without returns the service over another view of the same store, one that leaves out what the caller does not need.
+func (s *Service) Without(view Store) *Service {
+	return &Service{store: view, now: s.now, newID: s.newID}
+}
+
 // NewService returns a service over the store. newID makes UUIDs.
 func NewService(store Store, now func() time.Time, newID func() string) *Service {
 	return &Service{store: store, now: now, newID: newID}

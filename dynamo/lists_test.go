@@ -1,0 +1,213 @@
+package dynamo
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/faultinject"
+	"github.com/taggie/taggie/internal/note"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/tag"
+)
+
+var queries = faultinject.Operation("Query")
+
+// put writes rows as they are, 25 at a time.
+func put(t *testing.T, db *DB, rows []attrs) {
+	t.Helper()
+	for len(rows) > 0 {
+		n := min(maxBatchWrite, len(rows))
+		puts := make([]types.WriteRequest, n)
+		for i, row := range rows[:n] {
+			puts[i] = types.WriteRequest{PutRequest: &types.PutRequest{Item: row}}
+		}
+		rows = rows[n:]
+		_, err := db.client.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{*db.table(notesTable): puts}})
+		require.NoError(t, err)
+	}
+}
+
+// shared puts shares of the notes of one owner, the given number for each note.
+func shared(t *testing.T, db *DB, owner note.UserID, perNote ...int) []note.AccessRequest {
+	t.Helper()
+	var rows []attrs
+	var requests []note.AccessRequest
+	for n, many := range perNote {
+		id := note.ID(fmt.Sprintf("note-%04d", n))
+		requests = append(requests, note.AccessRequest{Note: id, Owner: owner, Window: page.Window{Limit: page.Max}})
+		for u := range many {
+			rows = append(rows, shareRow(note.Share{Note: id, Owner: owner, User: note.UserID(fmt.Sprintf("user-%04d", u)), Permission: note.View, SharedAt: time.Now()}))
+		}
+	}
+	put(t, db, rows)
+	return requests
+}
+
+func checkAccess(t *testing.T, lists []page.Slice[note.Share], errs []error, perNote ...int) {
+	t.Helper()
+	require.Nil(t, errs)
+	for i, many := range perNote {
+		require.Len(t, lists[i].Items, many, "note %d", i)
+		for u, s := range lists[i].Items {
+			require.Equal(t, note.ID(fmt.Sprintf("note-%04d", i)), s.Note)
+			require.Equal(t, note.UserID(fmt.Sprintf("user-%04d", u)), s.User)
+		}
+	}
+}
+
+func TestAccessListsOfAnOwnerAreOneQuery(t *testing.T) {
+	t.Parallel()
+	_, db, inj := openWorld(t)
+	perNote := make([]int, 100)
+	for i := range perNote {
+		perNote[i] = i % 6
+	}
+	requests := shared(t, db, "ada", perNote...)
+	inj.Recorder().Reset()
+	lists, errs := Notes{db}.AccessLists(t.Context(), requests)
+	checkAccess(t, lists, errs, perNote...)
+	require.Equal(t, 1, inj.Recorder().Count())
+	assert.Equal(t, "GSI1", inj.Recorder().Calls()[0].Index)
+
+	inj.Recorder().Reset()
+	lists, errs = Notes{db}.AccessLists(t.Context(), requests[5:6])
+	checkAccess(t, append(make([]page.Slice[note.Share], 5), lists...), errs, 0, 0, 0, 0, 0, 5)
+	assert.Equal(t, "GSI2", inj.Recorder().Calls()[0].Index, "a single note has an index of its own")
+}
+
+func TestAccessListsOfManyOwnersAreOneQueryEach(t *testing.T) {
+	t.Parallel()
+	_, db, inj := openWorld(t)
+	db.concurrency = 4
+	var requests []note.AccessRequest
+	for i := range 12 {
+		requests = append(requests, shared(t, db, note.UserID(fmt.Sprint("owner ", i)), 2, 2)...)
+	}
+	// The owners' notes have equal ids here; the rows of the last one win, and each sees its own only.
+	inj.Recorder().Reset()
+	_, errs := Notes{db}.AccessLists(t.Context(), requests)
+	require.Nil(t, errs)
+	assert.Equal(t, 12, inj.Recorder().Count(queries))
+	assert.LessOrEqual(t, inj.Recorder().MaxConcurrent(queries), 4)
+}
+
+// Above 2,000 shares what was not covered is read note by note, also the note that the limit cut in two.
+func TestAccessListsAbove2000Shares(t *testing.T) {
+	t.Parallel()
+	_, db, inj := openWorld(t)
+	perNote := []int{450, 450, 450, 450, 450, 3, 0, 450} // the limit falls into the fifth
+	requests := shared(t, db, "ada", perNote...)
+	inj.Recorder().Reset()
+	lists, errs := Notes{db}.AccessLists(t.Context(), requests)
+	checkAccess(t, lists, errs, perNote...)
+	assert.Equal(t, 1, inj.Recorder().Count(faultinject.Index("GSI1")))
+	assert.Equal(t, 4, inj.Recorder().Count(faultinject.Index("GSI2")))
+}
+
+// The limit falls exactly between two notes: the last one read is not known to be whole.
+func TestAccessListsOfExactly2000Shares(t *testing.T) {
+	t.Parallel()
+	_, db, inj := openWorld(t)
+	perNote := []int{500, 500, 500, 500, 1}
+	requests := shared(t, db, "ada", perNote...)
+	inj.Recorder().Reset()
+	lists, errs := Notes{db}.AccessLists(t.Context(), requests)
+	checkAccess(t, lists, errs, perNote...)
+	assert.Equal(t, 2, inj.Recorder().Count(faultinject.Index("GSI2")))
+}
+
+func TestAccessListsFailPerNote(t *testing.T) {
+	t.Parallel()
+	_, db, inj := openWorld(t)
+	requests := shared(t, db, "ada", 1, 1, 1)
+	inj.Fail(400, "ValidationException", faultinject.Always, faultinject.Index("GSI1"))
+	inj.Fail(400, "ValidationException", faultinject.Nth(2), faultinject.Index("GSI2"))
+	lists, errs := Notes{db}.AccessLists(t.Context(), requests)
+	require.Len(t, errs, 3)
+	failed := 0
+	for i, err := range errs {
+		if err != nil {
+			assert.True(t, fault.Is(err, fault.Unavailable))
+			failed++
+			continue
+		}
+		assert.Len(t, lists[i].Items, 1)
+	}
+	assert.Equal(t, 1, failed)
+}
+
+// A tag that is on many notes costs no more than one that is on a few.
+func TestTagsSkipScanCost(t *testing.T) {
+	t.Parallel()
+	_, db, inj := openWorld(t)
+	var rows []attrs
+	want := []string{"a", "b!", "b", "c#", "d"} // as the rows sort: "!" before "#"
+	for _, key := range want {
+		for n := range 3 * tagRows {
+			rows = append(rows, tagRow("ada", note.ID(fmt.Sprintf("%04d", n)), tag.Tag{Word: tag.Word{Value: key, Key: key}}))
+		}
+	}
+	put(t, db, rows)
+	for _, backward := range []bool{false, true} {
+		inj.Recorder().Reset()
+		s, err := Notes{db}.ListTags(t.Context(), "ada", "", page.Window{Limit: 10, Backward: backward})
+		require.NoError(t, err)
+		assert.Equal(t, want, s.Positions)
+		calls := inj.Recorder().Calls(queries)
+		assert.LessOrEqual(t, len(calls), len(want)+1, "one Query per tag and one more, not one per 200 rows")
+		for _, c := range calls {
+			assert.Equal(t, tagRows, c.Limit)
+			assert.True(t, c.Consistent)
+		}
+	}
+}
+
+// Every row that counts is found although hundreds before it do not, and not with a call per row.
+func TestDeletedNotesDoNotCostACallEach(t *testing.T) {
+	t.Parallel()
+	w, db, inj := openWorld(t)
+	_, asAda := w.SignUp("ada")
+	grace, asGrace := w.SignUp("grace")
+	n := w.Create(asAda, note.Create{Title: "n"})
+	var rows []attrs
+	for i := range 400 {
+		rows = append(rows, shareRow(note.Share{Note: note.ID(fmt.Sprintf("%04d", i)), Owner: "gone", User: grace, Permission: note.View, SharedAt: time.Now()}))
+	}
+	rows = append(rows, shareRow(note.Share{Note: n.ID, Owner: n.Owner, User: grace, Permission: note.View, SharedAt: time.Now()}))
+	put(t, db, rows)
+	inj.Recorder().Reset()
+	s, err := w.Rules.ListShared(asGrace, grace, page.Window{Limit: 1})
+	require.NoError(t, err)
+	require.Len(t, s.Items, 1)
+	assert.Equal(t, n.ID, s.Items[0].ID)
+	assert.False(t, s.More)
+	assert.LessOrEqual(t, inj.Recorder().Count(), 2*6, "rows are read a hundred at a time")
+}
+
+// 300 shared notes with everything one asks for with them: the lower bound, and no key twice.
+func TestSharedNotesCostTheLowerBound(t *testing.T) {
+	t.Parallel()
+	w, db, inj := openWorld(t)
+	ada, _ := w.SignUp("ada")
+	grace, _ := w.SignUp("grace")
+	var rows []attrs
+	for i := range 300 {
+		n := note.Note{ID: note.ID(fmt.Sprintf("%04d", i)), Owner: ada, Title: "n", Content: "c", Version: 1, CreatedAt: time.Now(), UpdatedAt: time.Now()}
+		rows = append(rows, noteRow(n), locatorRow(n), shareRow(note.Share{Note: n.ID, Owner: ada, User: grace, Permission: note.Edit, SharedAt: time.Now()}))
+	}
+	put(t, db, rows)
+	inj.Recorder().Reset()
+	s, err := w.Notes.ListSharedNotes(t.Context(), grace, page.Window{Limit: 300})
+	require.NoError(t, err)
+	require.Len(t, s.Items, 300)
+	assert.Equal(t, map[string]int{"Query": 1, "BatchGetItem": 6}, inj.Recorder().Operations(), "three for the locators, three for the notes")
+	assert.Empty(t, inj.Recorder().ReadTwice())
+	assert.Empty(t, inj.Recorder().Violations())
+}
