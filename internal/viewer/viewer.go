@@ -27,10 +27,20 @@ type Identity struct {
 	ExpiresAt     time.Time
 }
 
-// MayUse reports whether the identity may call the address its own: the issuer verified exactly this one
-// (compared without regard to case), or the issuer is the embedded one.
+// MayUse reports whether the identity may call the address its own: the issuer verified exactly this one, or the issuer is
+// the embedded one. Only the case of ASCII letters is disregarded: mailboxes that look alike in Unicode ("ſ" for "s") are
+// different people's.
 func (i Identity) MayUse(email string) bool {
-	return i.Local || (i.EmailVerified && strings.EqualFold(i.Email, email))
+	return i.Local || (i.EmailVerified && lowerASCII(i.Email) == lowerASCII(email))
+}
+
+func lowerASCII(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, s)
 }
 
 // Viewer is who sends a request. The zero Viewer is anonymous.
