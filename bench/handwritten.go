@@ -102,8 +102,9 @@ func (h *handwritten) userID(r *http.Request) (string, error) {
 		return "", errors.New("send a token")
 	}
 	who := [2]string{identity.Issuer, identity.Subject}
-	if id, ok := h.subjects.Load(who); ok {
-		return id.(string), nil
+	if known, ok := h.subjects.Load(who); ok {
+		id, _ := known.(string) // nothing else is stored
+		return id, nil
 	}
 	found, err := batch[person](r.Context(), h.store, []rowKey{{keys.SubjectPK(who[0], who[1]), keys.SubjectSK}})
 	if err != nil || len(found) != 1 {

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -17,7 +16,7 @@ type result struct {
 	requests      int
 	took, cpu     time.Duration
 	latencies     []time.Duration // sorted
-	calls         int64           // of DynamoDB, by one request
+	calls         int64           // of DynamoDB
 	connections   int64           // new ones to DynamoDB
 	allocated     heap
 	residentUnder int64 // the most that was seen
@@ -30,7 +29,7 @@ func (r *result) merge(turn result) {
 	r.cpu += turn.cpu
 	r.latencies = slices.Concat(r.latencies, turn.latencies)
 	slices.Sort(r.latencies)
-	r.calls = turn.calls
+	r.calls += turn.calls
 	r.connections += turn.connections
 	r.allocated.objects += turn.allocated.objects
 	r.allocated.bytes += turn.allocated.bytes
@@ -41,124 +40,104 @@ func (r result) percentile(n int) time.Duration { return r.latencies[len(r.laten
 
 func (r result) cpuPerRequest() time.Duration { return r.cpu / time.Duration(r.requests) }
 
-// measure sends the question on all connections, each request as soon as the one before is answered.
-func measure(ctx context.Context, o options, e *engine, p *process, q question, token string, expect expected) (result, error) {
-	g := generator{question: q, process: p, token: token, length: expect.length, client: &http.Client{
-		Transport: &http.Transport{MaxIdleConnsPerHost: o.connections, DisableCompression: true},
+// turn is one server's go at one question.
+type turn struct {
+	engine      *engine
+	process     *process
+	question    question
+	token       string
+	length      int // of each answer
+	connections int
+}
+
+// measure lets the load run for the warm-up and then for the given time. Every request that begins in that time is counted
+// whole, because the server has nothing to do before the first one and after the last one.
+func (t turn) measure(ctx context.Context, warmUp, long time.Duration) (result, error) {
+	client := &http.Client{
+		Transport: &http.Transport{MaxIdleConnsPerHost: t.connections, DisableCompression: true},
 		Timeout:   30 * time.Second,
-	}}
-	defer g.client.CloseIdleConnections()
-	ctx, cancel := context.WithCancel(ctx)
+	}
+	defer client.CloseIdleConnections()
+	if _, err := t.load(ctx, client, warmUp); err != nil {
+		return result{}, err
+	}
+	heapBefore, err := t.process.heap()
+	if err != nil {
+		return result{}, err
+	}
+	cpuBefore, err := t.process.cpu()
+	if err != nil {
+		return result{}, err
+	}
+	began, calls, connections := time.Now(), t.engine.calls.Load(), t.engine.connections.Load()
+	watched := t.process.watch()
+	latencies, err := t.load(ctx, client, long)
+	resident, watchErr := watched()
+	if err := errors.Join(err, watchErr); err != nil {
+		return result{}, err
+	}
+	cpuAfter, err := t.process.cpu()
+	if err != nil {
+		return result{}, err
+	}
+	r := result{
+		requests: len(latencies), latencies: latencies, took: time.Since(began), cpu: cpuAfter - cpuBefore, residentUnder: resident,
+		calls: t.engine.calls.Load() - calls, connections: t.engine.connections.Load() - connections,
+	}
+	heapAfter, err := t.process.heap()
+	r.allocated = heap{heapAfter.objects - heapBefore.objects, heapAfter.bytes - heapBefore.bytes}
+	return r, err
+}
+
+// load sends the question on all connections, each request as soon as the one before is answered, and returns the latencies
+// of all when the last one is answered.
+func (t turn) load(ctx context.Context, client *http.Client, long time.Duration) ([]time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, long)
 	defer cancel()
-	errs := make([]error, o.connections)
-	latencies := make([][]time.Duration, o.connections)
+	errs := make([]error, t.connections)
+	latencies := make([][]time.Duration, t.connections)
 	var workers sync.WaitGroup
-	for i := range o.connections {
+	for i := range t.connections {
 		workers.Go(func() {
-			if latencies[i], errs[i] = g.work(ctx); errs[i] != nil {
-				cancel()
+			// One request at least, however slow the server is.
+			for first := true; first || ctx.Err() == nil; first = false {
+				took, err := t.ask(client)
+				if err != nil {
+					errs[i] = err
+					cancel()
+					return
+				}
+				latencies[i] = append(latencies[i], took)
 			}
 		})
 	}
-	if err := wait(ctx, o.warmUp); err != nil {
-		workers.Wait()
-		return result{}, errors.Join(errors.Join(errs...), err)
-	}
-	r, err := g.window(ctx, o, e)
-	cancel()
 	workers.Wait()
-	if err := errors.Join(errors.Join(errs...), err); err != nil {
-		return result{}, err
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return nil, errors.Join(append(errs, ctx.Err())...)
 	}
-	r.latencies, r.calls = slices.Concat(latencies...), expect.calls
-	if len(r.latencies) == 0 || r.requests == 0 {
-		return result{}, fmt.Errorf("%s answered nothing to %s", p.name, q.name)
-	}
-	return r, nil
+	return slices.Concat(latencies...), errors.Join(errs...)
 }
 
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-type generator struct {
-	question  question
-	process   *process
-	client    *http.Client
-	token     string
-	length    int // of each answer
-	done      atomic.Int64
-	measuring atomic.Bool
-}
-
-// work sends requests until ctx ends and returns the latencies of those that ended in the window.
-func (g *generator) work(ctx context.Context) ([]time.Duration, error) {
-	var latencies []time.Duration
-	for ctx.Err() == nil {
-		r, err := g.question.request(g.process.url, g.process.graphql, g.token)
-		if err != nil {
-			return nil, err
-		}
-		sent := time.Now()
-		response, err := g.client.Do(r) // not bound to ctx, so that the last one is answered too
-		if err != nil {
-			return nil, err
-		}
-		n, err := io.Copy(io.Discard, response.Body)
-		_ = response.Body.Close()
-		took := time.Since(sent)
-		if err == nil && (response.StatusCode != http.StatusOK || int(n) != g.length) {
-			err = fmt.Errorf("%s answers %s with %s and %d bytes, at first it were %d", g.process.name, g.question.name, response.Status, n, g.length)
-		}
-		if err != nil {
-			return nil, err
-		}
-		g.done.Add(1)
-		if g.measuring.Load() {
-			latencies = append(latencies, took)
-		}
-	}
-	return latencies, nil
-}
-
-// window measures everything between its beginning and its end.
-func (g *generator) window(ctx context.Context, o options, e *engine) (result, error) {
-	heapBefore, err := g.process.heap()
+func (t turn) ask(client *http.Client) (time.Duration, error) {
+	r, err := t.question.request(t.process.url, t.process.graphql, t.token)
 	if err != nil {
-		return result{}, err
+		return 0, err
 	}
-	cpuBefore, err := g.process.cpu()
+	sent := time.Now()
+	response, err := client.Do(r)
 	if err != nil {
-		return result{}, err
+		return 0, err
 	}
-	began, done, connections := time.Now(), g.done.Load(), e.connections.Load()
-	g.measuring.Store(true)
-	var r result
-	for time.Since(began) < o.measure/turns {
-		if err := wait(ctx, 100*time.Millisecond); err != nil {
-			return r, err
-		}
-		resident, err := g.process.resident()
-		if err != nil {
-			return r, err
-		}
-		r.residentUnder = max(r.residentUnder, resident)
-	}
-	g.measuring.Store(false)
-	cpuAfter, err := g.process.cpu()
+	defer response.Body.Close()
+	var begin [300]byte // where errors stand
+	shown, err := io.ReadFull(response.Body, begin[:])
 	if err != nil {
-		return r, err
+		return 0, err // every right answer is longer
 	}
-	r.took, r.cpu = time.Since(began), cpuAfter-cpuBefore
-	r.requests, r.connections = int(g.done.Load()-done), e.connections.Load()-connections
-	heapAfter, err := g.process.heap()
-	r.allocated = heap{heapAfter.objects - heapBefore.objects, heapAfter.bytes - heapBefore.bytes}
-	return r, err
+	rest, err := io.Copy(io.Discard, response.Body)
+	took := time.Since(sent)
+	if n := shown + int(rest); err == nil && (response.StatusCode != http.StatusOK || n != t.length) {
+		err = fmt.Errorf("%s answers %s with %s and %d bytes, at first with %d: %s", t.process.name, t.question.name, response.Status, n, t.length, begin[:])
+	}
+	return took, err
 }

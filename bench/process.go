@@ -76,7 +76,7 @@ func freeAddress() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer listener.Close()
+	defer func() { _ = listener.Close() }()
 	return listener.Addr().String(), nil
 }
 
@@ -121,6 +121,34 @@ func (p *process) resident() (int64, error) {
 	}
 	pages, err := strconv.ParseInt(fields[1], 10, 64)
 	return pages * int64(os.Getpagesize()), err
+}
+
+// watch looks at the memory of the process until the returned function is called, which returns the most that was seen.
+func (p *process) watch() func() (int64, error) {
+	done, found := make(chan struct{}), make(chan int64, 1)
+	var failed error
+	go func() {
+		var most int64
+		every := time.NewTicker(50 * time.Millisecond)
+		defer every.Stop()
+		for {
+			resident, err := p.resident()
+			if err != nil {
+				failed = err
+			}
+			most = max(most, resident)
+			select {
+			case <-done:
+				found <- most
+				return
+			case <-every.C:
+			}
+		}
+	}()
+	return func() (int64, error) {
+		close(done)
+		return <-found, failed
+	}
 }
 
 // heap is what Go's runtime says in /metrics.

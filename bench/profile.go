@@ -12,7 +12,8 @@ import (
 )
 
 // takeProfile takes a CPU profile of one question, and one of all allocations since the start, when profiles are wanted.
-func takeProfile(ctx context.Context, o options, e *engine, p *process, q question, token string, expect expected, run int) error {
+func takeProfile(ctx context.Context, o options, t turn, run int) error {
+	p := t.process
 	if p.pprof == "" {
 		return nil
 	}
@@ -20,7 +21,7 @@ func takeProfile(ctx context.Context, o options, e *engine, p *process, q questi
 		return err
 	}
 	const seconds = 5
-	name := filepath.Join(o.profiles, fmt.Sprintf("%s-%d", q.name, run))
+	name := filepath.Join(o.profiles, fmt.Sprintf("%s-%d", t.question.name, run))
 	taken := make(chan error, 1)
 	go func() {
 		taken <- errors.Join(
@@ -28,8 +29,7 @@ func takeProfile(ctx context.Context, o options, e *engine, p *process, q questi
 			fetch(ctx, fmt.Sprintf("http://%s/debug/pprof/allocs", p.pprof), name+".allocs"),
 		)
 	}()
-	o.measure = turns * seconds * time.Second // of which measure takes one part
-	_, err := measure(ctx, o, e, p, q, token, expect)
+	_, err := t.measure(ctx, 0, seconds*time.Second)
 	return errors.Join(err, <-taken)
 }
 

@@ -54,8 +54,8 @@ func (r *report) add(run int, q question, results [2]result) {
 		if i == 0 {
 			shown = fmt.Sprintf("%.2f", ratio)
 		}
-		fmt.Fprintf(r.to, "%-3d %-2s %-12s %9.3f %10.0f %8.1f %8.1f %6d %6d %9.0f %9.0f %7s %5.0f%% %6s\n", run, q.name, name,
-			milliseconds(x.cpu)/n, n/x.cpu.Seconds(), milliseconds(x.percentile(50)), milliseconds(x.percentile(99)), x.calls, x.connections,
+		fmt.Fprintf(r.to, "%-3d %-2s %-12s %9.3f %10.0f %8.1f %8.1f %6.2f %6d %9.0f %9.0f %7s %5.0f%% %6s\n", run, q.name, name,
+			milliseconds(x.cpu)/n, n/x.cpu.Seconds(), milliseconds(x.percentile(50)), milliseconds(x.percentile(99)), float64(x.calls)/n, x.connections,
 			x.allocated.objects/n, x.allocated.bytes/n/1000, megabytes(x.residentUnder), 100*x.cpu.Seconds()/x.took.Seconds(), shown)
 	}
 	if ratio > target {

@@ -99,7 +99,7 @@ func soon(t testing.TB, within time.Duration) context.Context {
 
 // The property tests of this room call an engine: a hundred checks each, as rapid would make, take half a minute.
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", "15"); err != nil {
+	if err := flag.Set("rapid.checks", "8"); err != nil {
 		panic(err)
 	}
 	if err := flag.Set("test.parallel", "8"); err != nil { // they wait for the engine, not for a processor

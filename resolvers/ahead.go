@@ -91,7 +91,7 @@ func (r *Resolver) versionRequests(ctx context.Context, notes []note.Note, sel s
 	sel.each("versions", "VersionConnection", func(paging page.Args, below selection) {
 		for _, n := range notes {
 			if o, err := r.openVersions(ctx, below, n, paging); err == nil {
-				all = append(all, note.VersionsRequest{Note: n.ID, Owner: n.Owner, Window: o.Window})
+				all = append(all, note.VersionsRequest{Note: n.ID, Window: o.Window})
 			}
 		}
 	})

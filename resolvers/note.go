@@ -68,11 +68,7 @@ func (r notes) VersionAt(ctx context.Context, n *note.Note, number int) (*note.V
 
 // version returns a version of a note that the viewer was shown.
 func (r *Resolver) version(ctx context.Context, n note.Note, number int) (*note.Version, error) {
-	v, err := found(loaders.From(ctx).Versions.Load(ctx, note.VersionID{Note: n.ID, Number: number}))
-	if v != nil {
-		v.Tags = note.Authored(v.Tags, n.Owner)
-	}
-	return v, err
+	return found(loaders.From(ctx).Versions.Load(ctx, note.VersionID{Note: n.ID, Number: number}))
 }
 
 func (r notes) Versions(ctx context.Context, n *note.Note, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[note.Version], error) {
@@ -80,7 +76,7 @@ func (r notes) Versions(ctx context.Context, n *note.Note, first *int, after *pa
 	if err != nil {
 		return nil, err
 	}
-	slice, err := loaders.From(ctx).VersionsOf.Load(ctx, note.VersionsRequest{Note: n.ID, Owner: n.Owner, Window: o.Window})
+	slice, err := loaders.From(ctx).VersionsOf.Load(ctx, note.VersionsRequest{Note: n.ID, Window: o.Window})
 	if err != nil {
 		return nil, err
 	}

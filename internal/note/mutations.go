@@ -102,7 +102,7 @@ func (s *Service) Restore(ctx context.Context, in Restore) (Note, error) {
 		}
 		return s.rewrite(ctx, in.Version.Note, in.ExpectedVersion, once, func(n *Note) error {
 			n.Title, n.Content = versions[0].Title, versions[0].Content
-			n.Tags = Authored(versions[0].Tags, n.Owner)
+			n.Tags = versions[0].Tags
 			return nil
 		})
 	})

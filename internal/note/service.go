@@ -3,7 +3,6 @@ package note
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -126,27 +125,12 @@ func (s *Service) FindTag(ctx context.Context, id tag.ID) (tag.Tag, error) {
 
 // ListVersions lists the versions of notes that the viewer was shown.
 func (s *Service) ListVersions(ctx context.Context, requests []VersionsRequest) ([]page.Slice[Version], []error) {
-	lists, errs := s.store.ListVersionsOf(ctx, requests)
-	for i, r := range requests {
-		for n, v := range lists[i].Items {
-			lists[i].Items[n].Tags = Authored(v.Tags, r.Owner)
-		}
-	}
-	return lists, errs
+	return s.store.ListVersionsOf(ctx, requests)
 }
 
 // VersionsByID returns versions of notes that the viewer was shown.
 func (s *Service) VersionsByID(ctx context.Context, ids []VersionID) ([]Version, []error) {
 	return s.store.VersionsByID(ctx, ids)
-}
-
-// Authored returns the tags of a version with their author, the owner of the note, which a version does not repeat.
-func Authored(tags []tag.Tag, owner UserID) []tag.Tag {
-	tags = slices.Clone(tags)
-	for i := range tags {
-		tags[i].Author = owner
-	}
-	return tags
 }
 
 // ListShared lists the notes that others shared with the user. Forbidden for everybody else.

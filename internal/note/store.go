@@ -62,7 +62,6 @@ type TagRequest struct {
 // VersionsRequest asks for one page of the versions of a note.
 type VersionsRequest struct {
 	Note   ID
-	Owner  UserID
 	Window page.Window
 }
 

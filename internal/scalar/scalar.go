@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"strconv"
 	"time"
 
@@ -31,15 +32,17 @@ func MarshalDateTime(t time.Time) graphql.Marshaler {
 	})
 }
 
+// strict is the form of RFC 3339; time.Parse also takes "T8:00:00", a comma before the fraction and offsets of a day or more.
+var strict = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`)
+
 // UnmarshalDateTime reads RFC 3339, cuts off what is finer than a millisecond, and refuses years outside 1 to 9999.
 func UnmarshalDateTime(v any) (time.Time, error) {
 	s, ok := v.(string)
 	if !ok {
 		return time.Time{}, fmt.Errorf("a DateTime is a string such as 2026-11-20T08:00:00Z")
 	}
-	var t time.Time
-	// Unlike time.Parse, this takes RFC 3339 and nothing else: no "T8:00", no comma.
-	if err := t.UnmarshalText([]byte(s)); err != nil {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil || !strict.MatchString(s) {
 		return time.Time{}, fmt.Errorf("%.40q is not an RFC 3339 date and time such as 2026-11-20T08:00:00Z", s)
 	}
 	t = t.UTC().Truncate(time.Millisecond)

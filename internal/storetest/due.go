@@ -113,7 +113,7 @@ func testPagingBothDirections(t *testing.T, w *World) {
 		}), len(tags))
 		pages(t, limit, func(win page.Window) (page.Slice[tag.Tag], error) { return w.Rules.ListTags(asAda, ada, "a", win) })
 		require.Len(t, pages(t, limit, func(win page.Window) (page.Slice[note.Found], error) {
-			return listByTag(asAda, w.Rules, tag.ID{Author: ada, Key: "a"}, win)
+			return w.ListByTag(asAda, tag.ID{Author: ada, Key: "a"}, win)
 		}), tagged)
 		require.Len(t, pages(t, limit, func(win page.Window) (page.Slice[note.SharedNote], error) {
 			return w.Rules.ListShared(asReader, reader, win)
@@ -128,7 +128,7 @@ func testPagingBothDirections(t *testing.T, w *World) {
 			require.NoError(t, err)
 		}
 		require.Len(t, pages(t, limit, func(win page.Window) (page.Slice[note.Version], error) {
-			return listVersions(asAda, w.Rules, n, win)
+			return w.ListVersions(asAda, n, win)
 		}), n.Version-1)
 		for _, other := range others {
 			w.Share(asAda, n.ID, other, note.View)
@@ -170,7 +170,7 @@ func testWindowsStayInTheirPartition(t *testing.T, w *World) {
 					assert.Equal(t, ada, n.Owner, "from %q", from)
 				}
 			}
-			if s, err := storedByTag(t.Context(), w.Notes, tag.ID{Author: ada, Key: "work"}, win); err == nil {
+			if s, err := w.ListByTag(w.As(ada), tag.ID{Author: ada, Key: "work"}, win); err == nil {
 				for _, f := range s.Items {
 					assert.Equal(t, "mine", f.Note.Title, "from %q", from)
 				}

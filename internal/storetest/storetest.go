@@ -140,7 +140,7 @@ func (w *World) Get(ctx context.Context, id note.ID) (note.Note, error) {
 // Versions returns the numbers of a note's versions, the newest first.
 func (w *World) Versions(ctx context.Context, n note.Note) []int {
 	w.t.Helper()
-	s, err := listVersions(ctx, w.Rules, n, page.Window{Limit: page.Max})
+	s, err := w.ListVersions(ctx, n, page.Window{Limit: page.Max})
 	require.NoError(w.t, err)
 	var numbers []int
 	for _, v := range s.Items {
@@ -164,7 +164,7 @@ func (w *World) Access(n note.Note) []viewer.UserID {
 // Tagged returns the titles of the notes that carry a tag.
 func (w *World) Tagged(ctx context.Context, author viewer.UserID, value string) []string {
 	w.t.Helper()
-	s, err := listByTag(ctx, w.Rules, tag.ID{Author: author, Key: tag.Fold(value)}, page.Window{Limit: page.Max})
+	s, err := w.ListByTag(ctx, tag.ID{Author: author, Key: tag.Fold(value)}, page.Window{Limit: page.Max})
 	require.NoError(w.t, err)
 	titles := []string{}
 	for _, f := range s.Items {
@@ -185,7 +185,7 @@ func (w *World) ListByTag(ctx context.Context, id tag.ID, win page.Window) (page
 
 // ListVersions returns a page of the versions of a note.
 func (w *World) ListVersions(ctx context.Context, n note.Note, win page.Window) (page.Slice[note.Version], error) {
-	lists, errs := w.Notes.ListVersionsOf(ctx, []note.VersionsRequest{{Note: n.ID, Owner: n.Owner, Window: win}})
+	lists, errs := w.Notes.ListVersionsOf(ctx, []note.VersionsRequest{{Note: n.ID, Window: win}})
 	if errs != nil {
 		return lists[0], errs[0]
 	}

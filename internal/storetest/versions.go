@@ -78,7 +78,7 @@ func testVersionsNameTheAuthor(t *testing.T, w *World) {
 	versions, errs := w.Notes.VersionsByID(t.Context(), []note.VersionID{{Note: n.ID, Number: 1}})
 	require.Nil(t, errs)
 	assert.Equal(t, want, versions[0].Tags)
-	s, err := storedVersions(t.Context(), w.Notes, n.ID, page.Window{Limit: 1})
+	s, err := w.ListVersions(t.Context(), n, page.Window{Limit: 1})
 	require.NoError(t, err)
 	assert.Equal(t, want, s.Items[0].Tags)
 	assert.Equal(t, versions[0], s.Items[0])

@@ -44,7 +44,18 @@ func (t Tag) ID() ID { return ID{Author: t.Author, Key: t.Key} }
 // Fold returns the form by which tags are compared: NFKC, case folded, NFKC again, since folding can denormalise, and
 // trimmed last, since normalising can make spaces.
 func Fold(value string) string {
-	return strings.TrimSpace(norm.NFKC.String(cases.Fold().String(norm.NFKC.String(value))))
+	return strings.TrimSpace(norm.NFKC.String(strings.Map(cherokee, cases.Fold().String(norm.NFKC.String(value)))))
+}
+
+// cherokee folds the letters that x/text folds to the respective other case; Unicode folds them to upper case.
+func cherokee(r rune) rune {
+	switch {
+	case r >= 0xAB70 && r <= 0xABBF:
+		return r - 0xAB70 + 0x13A0
+	case r >= 0x13F8 && r <= 0x13FD:
+		return r - 8
+	}
+	return r
 }
 
 // Parse checks a tag as typed. It returns an Invalid fault that names field when the value is empty, not UTF-8, holds

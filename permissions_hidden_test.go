@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/taggie/taggie/internal/gid"
+)
+
+// unlikely are documents besides those of the walk: they join what is hidden with what is not.
+var unlikely = []string{
+	`query { nodes(ids: [$owner, $note, $version, $tag, $deleted, $note]) { id } }`,
+	`query { a: note(id: $note) { id title } b: node(id: $version) { ... on Version { content } } viewer { id } }`,
+	`mutation { unshareNote(input: {noteId: $note, userId: $self}) { note { id } user { id } } }`,
+	`mutation { unshareNote(input: {noteId: $deleted, userId: $self}) { note { id } user { id } } }`,
+	`mutation { shareNote(input: {noteId: $note, email: $takenEmail, permission: VIEW}) { note { id } problem { __typename } } }`,
+	`mutation { shareNote(input: {noteId: $note, email: "nobody@example.com", permission: VIEW}) { note { id } problem { __typename } } }`,
+	`mutation { shareNote(input: {noteId: $note, userId: $self, permission: EDIT}) { note { id } problem { __typename } } }`,
+	`mutation { updateNote(input: {noteId: $note, title: $fresh, expectedVersion: 2, idempotencyKey: $fresh}) { note { id } } }`,
+	`mutation { updateNote(input: {noteId: $deleted, title: $fresh}) { note { id } } }`,
+	`mutation { deleteNote(input: {noteId: $deleted}) { deletedNote { id } } }`,
+	`mutation { addNoteTags(input: {noteId: $deleted, tags: ["more"]}) { note { id } } }`,
+}
+
+// TestWhatIsHiddenLooksLikeWhatDoesNotExist asks everything that the walk asks twice: about what the role may not see,
+// and about what there is not. It compares answers, not their cost: see the exceptions in the matrix.
+func TestWhatIsHiddenLooksLikeWhatDoesNotExist(t *testing.T) {
+	schema := readSchema(t)
+	ways := waysOf(t, schema)
+	s := newWalkServer(t)
+	for _, role := range []string{"revoked", "stranger", "newcomer", "admin", "anonymous"} {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, s, role)
+			w.ids["self"] = w.asker.id
+			if w.asker.id == "" {
+				w.ids["self"] = w.ids["stranger"]
+			}
+			before := w.snapshot()
+			asked := 0
+			for to, documents := range documentsOf(schema, ways) {
+				for _, document := range documents {
+					values := w.values(to)
+					for _, missing := range missingOf(t, values, role == "anonymous") {
+						if fill(document, missing) == fill(document, values) {
+							continue // about nothing that is hidden
+						}
+						asked++
+						there, gone := w.ask(fill(document, values)), w.ask(fill(document, missing))
+						assert.Equal(t, there.bare(), gone.bare(), "%s", document)
+						assert.Equal(t, there.status, gone.status, "%s", document)
+					}
+				}
+			}
+			require.Greater(t, asked, 50)
+			assert.Equal(t, before, w.snapshot())
+			w.assertNothingShown()
+		})
+	}
+}
+
+// The comparison would prove nothing if its documents did not show what is there to who may see it.
+func TestWhatIsThereDoesNotLookLikeWhatDoesNotExist(t *testing.T) {
+	schema := readSchema(t)
+	w := newWorld(t, newWalkServer(t), "owner")
+	for to, documents := range documentsOf(schema, waysOf(t, schema)) {
+		for _, document := range documents {
+			values := w.values(to)
+			missing := missingOf(t, values, false)[0]
+			if strings.HasPrefix(document, "query") && fill(document, missing) != fill(document, values) {
+				assert.NotEqual(t, w.ask(fill(document, values)).bare(), w.ask(fill(document, missing)).bare(), "%s", document)
+			}
+		}
+	}
+}
+
+// documentsOf returns what to ask, with the names of values still in it, by the type that it is about.
+func documentsOf(schema *ast.Schema, ways []way) map[string][]string {
+	documents := map[string][]string{"Note": unlikely}
+	for _, y := range ways {
+		documents[y.to] = append(documents[y.to], y.document(schema, nil))
+	}
+	return documents
+}
+
+// missingOf returns the values with ids of nothing, as near to the real ones as can be: of nothing at all, and of nothing
+// beside what is there. Users exist for everybody who signed in.
+func missingOf(t *testing.T, values map[string]string, users bool) []map[string]string {
+	t.Helper()
+	afar, beside := maps.Clone(values), maps.Clone(values)
+	for _, name := range []string{"note", "deleted", "version", "tag", "owner", "it"} {
+		id, err := gid.Parse(values[name])
+		require.NoError(t, err)
+		if id.Type == "User" && !users {
+			continue
+		}
+		afar[name] = gid.Of(id.Type, append([]string{uuid.NewString()}, id.Key[1:]...)...).String()
+		if last := len(id.Key) - 1; last > 0 {
+			beside[name] = gid.Of(id.Type, id.Key[0], fmt.Sprint(strings.Repeat("9", len(id.Key[last])))).String()
+		}
+	}
+	return []map[string]string{afar, beside}
+}
