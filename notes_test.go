@@ -287,3 +287,22 @@ func TestSynchronising(t *testing.T) {
 	old := ada.must(changes, vars{"since": time.Now().Add(-31 * 24 * time.Hour)})
 	assert.Equal(t, false, old.at("viewer.noteChanges.complete"), "deletions are not kept that long")
 }
+
+func TestVersionsArePagedBothWays(t *testing.T) {
+	s := newServer(t)
+	ada, bob := s.user("ada@example.com"), s.user("bob@example.com")
+	id := ada.notes(1)[0]
+	expected := []string{"note 000"}
+	for i := range 11 { // so that number 10 comes after number 9
+		title := fmt.Sprintf("title %d", i)
+		ada.must(`mutation($id: ID!, $t: String!) { updateNote(input: {noteId: $id, title: $t}) { note { id } } }`, vars{"id": id, "t": title})
+		expected = append([]string{title}, expected...)
+	}
+	ada.share([]string{id}, bob)
+	query := `query($first: Int, $after: Cursor, $last: Int, $before: Cursor) { note(id: "` + id + `") { versions(first: $first, after: $after, last: $last, before: $before) {
+		nodes { title } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } } }`
+	for _, who := range []*client{ada, bob} {
+		assert.Equal(t, expected[1:], pages(who, query, "note.versions", "title", false), "the newest first, without the present state")
+		assert.Equal(t, expected[1:], pages(who, query, "note.versions", "title", true))
+	}
+}

@@ -192,7 +192,7 @@ func (m mutation) ShareNote(ctx context.Context, in model.ShareNoteInput) (model
 	if err != nil {
 		return model.ShareNotePayload{}, err
 	}
-	with, field, err := m.sharee(ctx, in)
+	with, field, err := m.sharee(ctx, id, in)
 	if err != nil {
 		_, problem, err := done(ctx, m, struct{}{}, err)
 		return model.ShareNotePayload{Problem: problem}, err
@@ -212,7 +212,7 @@ func (m mutation) ShareNote(ctx context.Context, in model.ShareNoteInput) (model
 }
 
 // sharee returns the user that the input names, and the field that does.
-func (m mutation) sharee(ctx context.Context, in model.ShareNoteInput) (user.ID, string, error) {
+func (m mutation) sharee(ctx context.Context, shared note.ID, in model.ShareNoteInput) (user.ID, string, error) {
 	id, email := in.UserID.Value(), in.Email.Value()
 	switch {
 	case (id == nil) == (email == nil):
@@ -220,6 +220,9 @@ func (m mutation) sharee(ctx context.Context, in model.ShareNoteInput) (user.ID,
 	case id != nil:
 		key, err := userID("input.userId", *id)
 		return key, "input.userId", err
+	}
+	if err := m.Notes.MayShare(ctx, shared); err != nil {
+		return "", "", err
 	}
 	key, err := m.Users.Lookup(ctx, *email)
 	if fault.Is(err, fault.NotFound) {

@@ -256,6 +256,13 @@ type PutShare struct {
 	IdempotencyKey *string `json:"-"`
 }
 
+// MayShare returns nil when the viewer may share the note. Who names a user by address is asked this first: whether an
+// address is in use is told to owners of notes only.
+func (s *Service) MayShare(ctx context.Context, id ID) error {
+	_, err := s.get(ctx, id, Owner)
+	return err
+}
+
 // Share shares a note of the viewer, or changes what for. It returns *[UnknownUser] as an expected outcome.
 func (s *Service) Share(ctx context.Context, in PutShare) (Share, error) {
 	request := s.request(ctx, "shareNote", in.IdempotencyKey, in)

@@ -59,8 +59,8 @@ func (s *Service) SignIn(ctx context.Context, identity viewer.Identity) (viewer.
 }
 
 // ListByID returns the user or the error of each id, in the order of ids. Whoever is signed in may see that a user
-// exists and its name: ids cannot be guessed, and are handed out only along edges that the caller may walk. What is
-// for the user alone is guarded by [Private].
+// exists and its name: ids cannot be guessed, and are handed out only along edges that the caller may walk. The
+// address is guarded by [MaySeeEmail], the lists of a user by the domains that keep them.
 func (s *Service) ListByID(ctx context.Context, ids []ID) ([]User, []error) {
 	if viewer.From(ctx).Anonymous() {
 		errs := make([]error, len(ids))
@@ -70,14 +70,6 @@ func (s *Service) ListByID(ctx context.Context, ids []ID) ([]User, []error) {
 		return make([]User, len(ids)), errs
 	}
 	return s.store.UsersByID(ctx, ids)
-}
-
-// Private returns nil when the viewer is the user, and a Forbidden fault otherwise.
-func Private(ctx context.Context, id ID) error {
-	if viewer.From(ctx).Is(id) {
-		return nil
-	}
-	return fault.New(fault.Forbidden, "only the user may see this")
 }
 
 // MaySeeEmail reports whether the viewer may see the user's address.
