@@ -142,7 +142,7 @@ func assemble(cfg config.Config, s *stores, metrics *telemetry.Metrics, log *slo
 	}
 	newID := uuid.NewString
 	notesStore := dynamo.Notes{DB: s.db}
-	users := user.NewService(dynamo.Users{DB: s.db}, edge.NewLimiter(s.redis, "email", 60, time.Second), time.Now, newID)
+	users := user.NewService(dynamo.Users{DB: s.db}, edge.NewLimiter(s.redis, cfg.TablePrefix+"email", 60, time.Second), time.Now, newID)
 	notes := note.NewService(notesStore.Store(), time.Now, newID)
 	a.cleaning = note.NewCleaning(notesStore, time.Now)
 

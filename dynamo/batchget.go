@@ -102,7 +102,7 @@ func (db *DB) readChunk(ctx context.Context, chunk []rowID, report func(id rowID
 			return
 		}
 		if err != nil && !repeatable(err) {
-			reportAll(left, unavailable(err, "some of the data could not be read"), report)
+			reportAll(left, failed(err, "some of the data could not be read"), report)
 			return
 		}
 		idle++
@@ -113,7 +113,7 @@ func (db *DB) readChunk(ctx context.Context, chunk []rowID, report func(id rowID
 			continue
 		}
 		if !db.pause(ctx, idle) {
-			reportAll(left, unavailable(errors.Join(ctx.Err(), err), "some of the data could not be read in time"), report)
+			reportAll(left, failed(errors.Join(ctx.Err(), err), "some of the data could not be read in time"), report)
 			return
 		}
 	}

@@ -120,7 +120,7 @@ func (db *DB) batchDelete(ctx context.Context, table string, rows []rowKey) erro
 			})
 			switch {
 			case err != nil && !repeatable(err):
-				return unavailable(err, "some rows could not be removed")
+				return failed(err, "some rows could not be removed")
 			case err == nil:
 				before := len(left)
 				if left = out.UnprocessedItems[*db.table(table)]; len(left) < before {
@@ -128,7 +128,7 @@ func (db *DB) batchDelete(ctx context.Context, table string, rows []rowKey) erro
 				}
 			}
 			if len(left) > 0 && !db.pause(ctx, max(idle, 0)) {
-				return unavailable(errors.Join(err, ctx.Err()), "some rows could not be removed in time")
+				return failed(errors.Join(err, ctx.Err()), "some rows could not be removed in time")
 			}
 		}
 	}

@@ -10,6 +10,7 @@ package dynamo
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -77,9 +78,14 @@ func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Va
 // table returns the full name of a table.
 func (db *DB) table(name string) *string { return aws.String(db.prefix + name) }
 
-// unavailable wraps what the SDK returned after its retries: the store did not answer, or nobody waits any more.
-func unavailable(err error, format string, args ...any) error {
-	return fault.Wrap(fault.Unavailable, err, format, args...)
+// failed wraps what the SDK returned after its retries: Unavailable when the store did not answer or nobody waits any more,
+// Internal when it refused what we asked, which asking again would not mend.
+func failed(err error, format string, args ...any) error {
+	kind := fault.Internal
+	if repeatable(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		kind = fault.Unavailable
+	}
+	return fault.Wrap(kind, err, format, args...)
 }
 
 // within returns a context that ends when half of what is left of ctx is over, so that one slow step leaves time for

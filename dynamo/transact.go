@@ -109,7 +109,7 @@ func (db *DB) transact(ctx context.Context, actions []action, once idempotency.K
 			return refused(err)
 		}
 		if !db.pause(ctx, idle) {
-			return unavailable(errors.Join(err, ctx.Err()), "the change could not be made in time; whether it was made is unknown")
+			return failed(errors.Join(err, ctx.Err()), "the change could not be made in time; whether it was made is unknown")
 		}
 	}
 }
@@ -145,7 +145,7 @@ func refused(err error) error {
 	case strings.Contains(err.Error(), "Item size"):
 		return fault.Wrap(fault.Exhausted, err, "this is larger than the 400 KB that DynamoDB keeps in one item")
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return unavailable(err, "the change could not be made in time; whether it was made is unknown")
+		return failed(err, "the change could not be made in time; whether it was made is unknown")
 	}
-	return fault.Wrap(fault.Internal, err, "the change could not be made")
+	return failed(err, "the change could not be made")
 }

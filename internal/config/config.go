@@ -29,7 +29,7 @@ type Config struct {
 	Pprof          string     `env:"TAGGIE_PPROF" desc:"Loopback address of a second listener with profiles; empty means none."`
 
 	OperationTimeout  time.Duration `env:"TAGGIE_OPERATION_TIMEOUT" envDefault:"10s" expect:"expected a duration such as 10s" desc:"Deadline of a query or mutation, at most 5m."`
-	DynamoConcurrency int           `env:"TAGGIE_DYNAMO_CONCURRENCY" envDefault:"16" expect:"expected a whole number from 1 to 256" desc:"DynamoDB calls that one response may have under way at a time, 1 to 256."`
+	DynamoConcurrency int           `env:"TAGGIE_DYNAMO_CONCURRENCY" envDefault:"16" expect:"expected a whole number from 1 to 256" desc:"DynamoDB calls that one batch, or one group of queries, may have under way at a time, 1 to 256."`
 
 	DynamoDB       string `env:"TAGGIE_DYNAMODB" desc:"aws uses DynamoDB in AWS_REGION, embedded the one beside the server. Empty means embedded unless AWS_ENDPOINT_URL_DYNAMODB is set."`
 	TablePrefix    string `env:"TAGGIE_TABLE_PREFIX" envDefault:"taggie_" desc:"Prefix of all DynamoDB table names."`

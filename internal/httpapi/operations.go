@@ -70,6 +70,9 @@ func names(op *graphql.OperationContext, field string) bool {
 		}
 		return false
 	}
+	if op.Doc == nil || op.Operation == nil {
+		return false // refused before there was an operation
+	}
 	for _, fragment := range op.Doc.Fragments {
 		if in(fragment.SelectionSet) {
 			return true

@@ -92,7 +92,13 @@ func Do[T any](ctx context.Context, g Guard, r Request, effect func(context.Cont
 		done, err = effect(ctx, key)
 	}
 	// A second sender may have been faster between the look-up and the transaction, hence one check for both.
-	if replayed, ok := errors.AsType[*Replayed](err); ok {
+	replayed, ok := errors.AsType[*Replayed](err)
+	if !ok && err != nil {
+		// What made the effect fail may be the other sender's effect: the note that it deletes is gone, the version that it
+		// expects is no longer the current one. Another error of this look-up says less than the one there is.
+		replayed, ok = errors.AsType[*Replayed](g.Store.FindIdempotencyKey(ctx, key))
+	}
+	if ok {
 		return reread(ctx, replayed.Result)
 	}
 	return done, err

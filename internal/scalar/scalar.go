@@ -79,3 +79,15 @@ func UnmarshalInt(v any) (int, error) {
 	}
 	return int(n), nil
 }
+
+// MarshalString writes text.
+func MarshalString(s string) graphql.Marshaler { return graphql.MarshalString(s) }
+
+// UnmarshalString reads text and nothing else: a number is not text.
+func UnmarshalString(v any) (string, error) {
+	s, ok := v.(string)
+	if !ok {
+		return "", fmt.Errorf("%.40v is not a String", v)
+	}
+	return s, nil
+}

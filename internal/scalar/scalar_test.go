@@ -89,3 +89,13 @@ func TestInt(t *testing.T) {
 		assert.Error(t, err, "%v", bad)
 	}
 }
+
+func TestStringTakesTextOnly(t *testing.T) {
+	s, err := UnmarshalString("7")
+	require.NoError(t, err)
+	assert.Equal(t, "7", s)
+	for _, v := range []any{7, int64(7), 1.5, true, nil, json.Number("7"), []any{"7"}} {
+		_, err := UnmarshalString(v)
+		assert.Error(t, err, "%v", v)
+	}
+}
