@@ -81,7 +81,7 @@ check-go:
 # Generates into place and compares with what was there, so that it also works on a tree with changes in it.
 check-generated:
 	@before=$$(find graph -type f -exec cksum {} + | sort); \
-	(set -x; go tool gqlgen generate); \
+	(set -x; go generate ./...); \
 	after=$$(find graph -type f -exec cksum {} + | sort); \
 	if [ "$$before" != "$$after" ]; then echo 'graph/ was not current; it is now: look at the change and commit it'; exit 1; fi
 
@@ -92,4 +92,4 @@ e2e: engines build e2e/node_modules/.installed ## Drive the pages in a headless 
 	cd e2e && npm test
 
 bench: engines build ## Compare with a hand-written handler, in one run
-	cd bench && go run .
+	go run ./bench

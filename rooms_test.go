@@ -22,7 +22,7 @@ var rooms = map[string][]string{
 	"": {"*"}, // server.go wires all rooms
 
 	"console":   {},
-	"graph":     {"graph/model", "internal/gid", "internal/note", "internal/page", "internal/scalar", "internal/tag", "internal/user", "internal/viewer"},
+	"graph":     {"graph/model", "internal/gid", "internal/lean", "internal/note", "internal/page", "internal/scalar", "internal/tag", "internal/user", "internal/viewer"},
 	"loaders":   {"internal/fault", "internal/note", "internal/page", "internal/user"},
 	"resolvers": {"graph", "graph/model", "internal/fault", "internal/gid", "internal/note", "internal/page", "internal/scalar", "internal/tag", "internal/user", "internal/viewer", "loaders"},
 
@@ -40,6 +40,7 @@ var rooms = map[string][]string{
 	// Shared words.
 	"internal/fault":     {},
 	"internal/gid":       {"internal/fault"},
+	"internal/lean":      {},
 	"internal/page":      {"internal/fault"},
 	"internal/scalar":    {},
 	"internal/viewer":    {},
@@ -57,7 +58,8 @@ var rooms = map[string][]string{
 	"internal/embedded/child":        {},
 	"internal/embedded/embeddedtest": {"internal/embedded", "internal/embedded/child"},
 
-	// Tools of tests and demonstrations.
+	// Tools of builds, tests and demonstrations.
+	"internal/generate":    {},
 	"bench":                {"*"},
 	"internal/demo":        {},
 	"internal/faultinject": {},
@@ -68,8 +70,8 @@ var rooms = map[string][]string{
 var strangers = map[string][]string{
 	"github.com/aws/":            {"", "dynamo", "internal/awsclient", "internal/blob", "internal/faultinject", "internal/storetest", "internal/telemetry", "bench"},
 	"github.com/redis/go-redis":  {"", "internal/edge"},
-	"github.com/99designs":       {"graph", "graph/model", "resolvers", "internal/httpapi", "internal/scalar"},
-	"github.com/vektah":          {"graph", "internal/httpapi"},
+	"github.com/99designs":       {"graph", "graph/model", "resolvers", "internal/generate", "internal/httpapi", "internal/lean", "internal/scalar"},
+	"github.com/vektah":          {"graph", "internal/httpapi", "internal/lean"},
 	"github.com/vikstrous":       {"loaders"},
 	"github.com/golang-jwt":      {"internal/auth", "internal/config"},
 	"github.com/prometheus":      {"internal/telemetry"},

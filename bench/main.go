@@ -49,7 +49,7 @@ func run(ctx context.Context, args []string) error {
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.IntVar(&o.runs, "runs", 3, "how often everything is measured")
-	flags.DurationVar(&o.measure, "measure", 10*time.Second, "how long each query is measured at each server")
+	flags.DurationVar(&o.measure, "measure", 8*time.Second, "how long each query is measured at each server")
 	flags.DurationVar(&o.warmUp, "warm-up", 300*time.Millisecond, "how long the load runs before each of the five turns in which that is measured")
 	flags.IntVar(&o.connections, "connections", 32, "connections of the load, each with one request at a time")
 	flags.DurationVar(&o.delay, "delay", 2*time.Millisecond, "what DynamoDB takes for each call")

@@ -56,6 +56,9 @@ func (m mutation) doneNote(ctx context.Context, n note.Note, err error) (*note.N
 	if after != nil && after.ID == "" {
 		after = nil
 	}
+	if after != nil {
+		m.ahead(ctx, []note.Note{*after}, selected(ctx).in("note", "Note", "Node"))
+	}
 	return after, problem, err
 }
 

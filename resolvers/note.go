@@ -19,13 +19,21 @@ func (notes) Owner(ctx context.Context, n *note.Note) (*user.User, error) {
 }
 
 func (r notes) AccessList(ctx context.Context, n *note.Note, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.NoteAccessConnection, error) {
-	o, err := r.openAccessList(ctx, selected(ctx, "NoteAccessConnection"), *n, page.Args{First: first, After: after, Last: last, Before: before})
+	sel := selected(ctx, "NoteAccessConnection")
+	o, err := r.openAccessList(ctx, sel, *n, page.Args{First: first, After: after, Last: last, Before: before})
 	if err != nil {
 		return nil, err
 	}
 	slice, err := loaders.From(ctx).AccessLists.Load(ctx, note.AccessRequest{Note: n.ID, Owner: n.Owner, Window: o.Window})
 	if err != nil {
 		return nil, err
+	}
+	if len(sel.items("NoteAccessEdge", "User", "Node").fields) > 0 {
+		members := make([]user.ID, len(slice.Items))
+		for i, s := range slice.Items {
+			members[i] = s.User
+		}
+		loaders.From(ctx).Users.Prefetch(members) // all there already below a list that has looked ahead
 	}
 	return &model.NoteAccessConnection{Connection: page.Connect(o, slice, accessEdgeOf)}, nil
 }
@@ -37,13 +45,9 @@ func accessEdgeOf(p page.Position, s note.Share) model.NoteAccessEdge {
 type accessConnection struct{ *Resolver }
 
 func (accessConnection) Nodes(ctx context.Context, c *model.NoteAccessConnection) ([]*user.User, error) {
-	load := loaders.From(ctx).Users
-	ids := make([]user.ID, len(c.Edges))
-	for i, e := range c.Edges {
-		ids[i] = e.User
-	}
-	load.Prefetch(ids)
-	return partial(ctx, ids, func(id user.ID) (*user.User, error) { return found(load.Load(ctx, id)) }), nil
+	return partial(ctx, c.Edges, func(e model.NoteAccessEdge) (*user.User, error) { // AccessList has prefetched them
+		return found(loaders.From(ctx).Users.Load(ctx, e.User))
+	}), nil
 }
 
 type accessEdge struct{ *Resolver }

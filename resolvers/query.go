@@ -46,11 +46,19 @@ func (q query) Note(ctx context.Context, id gid.ID) (*note.Note, error) {
 	if err != nil {
 		return nil, err
 	}
-	return found(loaders.From(ctx).Notes.Load(ctx, key))
+	n, err := found(loaders.From(ctx).Notes.Load(ctx, key))
+	if n != nil {
+		q.ahead(ctx, []note.Note{*n}, selected(ctx, "Note", "Node"))
+	}
+	return n, err
 }
 
 func (q query) Node(ctx context.Context, id gid.ID) (model.Node, error) {
-	return q.node(ctx, "id", id)
+	value, err := q.node(ctx, "id", id)
+	if n, ok := value.(note.Note); ok {
+		q.ahead(ctx, []note.Note{n}, selected(ctx, "Note", "Node"))
+	}
+	return value, err
 }
 
 // maxNodes bounds the ids of one nodes field.

@@ -121,13 +121,13 @@ func (e NoteChangeEdge) Node() NoteChange {
 }
 
 // MarshalUserID writes the global id of a user.
-func MarshalUserID(id user.ID) graphql.Marshaler { return gid.Of("User", string(id)) }
+func MarshalUserID(id user.ID) graphql.Marshaler { return gid.Single{Type: "User", Key: string(id)} }
 
 // UnmarshalUserID is not used: ids come in as [gid.ID], which says which argument is wrong.
 func UnmarshalUserID(any) (user.ID, error) { return "", errOutputOnly }
 
 // MarshalNoteID writes the global id of a note.
-func MarshalNoteID(id note.ID) graphql.Marshaler { return gid.Of("Note", string(id)) }
+func MarshalNoteID(id note.ID) graphql.Marshaler { return gid.Single{Type: "Note", Key: string(id)} }
 
 // UnmarshalNoteID is not used; see [UnmarshalUserID].
 func UnmarshalNoteID(any) (note.ID, error) { return "", errOutputOnly }

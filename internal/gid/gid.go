@@ -49,6 +49,18 @@ func Parse(s string) (ID, error) {
 // MarshalGQL writes the id as a GraphQL string.
 func (id ID) MarshalGQL(w io.Writer) { _, _ = io.WriteString(w, strconv.Quote(id.String())) }
 
+// Single is an id with one key part, written without the detours that [ID] needs.
+type Single struct{ Type, Key string }
+
+// MarshalGQL writes the id as a GraphQL string. Base64 needs no escaping.
+func (id Single) MarshalGQL(w io.Writer) {
+	var raw, text [128]byte
+	plain := append(append(append(raw[:0], id.Type...), 0), id.Key...)
+	quoted := append(text[:0], '"')
+	quoted = append(base64.RawURLEncoding.AppendEncode(quoted, plain), '"')
+	_, _ = w.Write(quoted)
+}
+
 // UnmarshalGQL reads the id from a GraphQL string.
 func (id *ID) UnmarshalGQL(v any) error {
 	s, ok := v.(string)

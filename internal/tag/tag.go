@@ -44,6 +44,9 @@ func (t Tag) ID() ID { return ID{Author: t.Author, Key: t.Key} }
 // Fold returns the form by which tags are compared: NFKC, case folded, NFKC again, since folding can denormalise, and
 // trimmed last, since normalising can make spaces.
 func Fold(value string) string {
+	if folded(value) {
+		return strings.TrimSpace(value)
+	}
 	return strings.TrimSpace(norm.NFKC.String(strings.Map(cherokee, cases.Fold().String(norm.NFKC.String(value)))))
 }
 
@@ -81,4 +84,14 @@ func Parse(field, value string) (Word, error) {
 // escapedLen counts the bytes of s when each separator of a key becomes three (see dynamo/keys).
 func escapedLen(s string) int {
 	return len(s) + 2*(strings.Count(s, "#")+strings.Count(s, ":")+strings.Count(s, "%"))
+}
+
+// folded reports whether s is ASCII without capitals, which folding leaves as it is.
+func folded(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c >= 0x80 || 'A' <= c && c <= 'Z' {
+			return false
+		}
+	}
+	return true
 }

@@ -1,0 +1,83 @@
+// Package lean is the part of gqlgen's executor that lists of many objects spend their time in, without what they do not
+// need.
+//
+// It knows gqlgen's runtime and selections. It must not know the contract: internal/generate tells it which fields wait.
+// Generated code calls it (see internal/generate); start reading at [Slice]. docs/performance.md has the figures.
+package lean
+
+import (
+	"context"
+	"io"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+)
+
+// Object writes the fields of an object. gqlgen's own remembers each name in a map, in case a name comes twice, which
+// merging selections has ruled out.
+type Object struct {
+	Fields []graphql.CollectedField
+	Values []graphql.Marshaler
+}
+
+// MarshalGQL writes the object. Names need no escaping: GraphQL has only letters, digits and underscores.
+func (o Object) MarshalGQL(w io.Writer) {
+	_, _ = io.WriteString(w, "{")
+	for i := range o.Fields {
+		if i > 0 {
+			_, _ = io.WriteString(w, ",")
+		}
+		_, _ = io.WriteString(w, `"`)
+		_, _ = io.WriteString(w, o.Fields[i].Alias)
+		_, _ = io.WriteString(w, `":`)
+		o.Values[i].MarshalGQL(w)
+	}
+	_, _ = io.WriteString(w, "}")
+}
+
+// Field names a field of the contract.
+type Field struct{ Type, Name string }
+
+// Slice resolves the elements of a list. gqlgen starts a goroutine for each, which costs more than the element when nothing
+// in it waits. Only a list below which a field is selected that waits is resolved that way.
+func Slice(ctx context.Context, n int, sel ast.SelectionSet, waits map[Field]bool, element func(ctx context.Context, i int) graphql.Marshaler) (all graphql.Array) {
+	if n > 1 && anyWaits(sel, waits) {
+		return graphql.MarshalSliceConcurrently(ctx, n, 0, false, element)
+	}
+	all = make(graphql.Array, n)
+	below := ctx
+	defer func() {
+		if p := recover(); p != nil {
+			graphql.AddError(below, graphql.Recover(below, p))
+			all = nil
+		}
+	}()
+	for i := range n {
+		below = graphql.WithFieldContext(ctx, &graphql.FieldContext{Index: &i})
+		all[i] = element(below, i)
+	}
+	return all
+}
+
+func anyWaits(sel ast.SelectionSet, waits map[Field]bool) bool {
+	for _, s := range sel {
+		switch s := s.(type) {
+		case *ast.Field:
+			if len(s.SelectionSet) == 0 && len(s.Arguments) == 0 && s.ObjectDefinition == nil {
+				continue // __typename
+			}
+			if s.ObjectDefinition != nil && waits[Field{s.ObjectDefinition.Name, s.Name}] || anyWaits(s.SelectionSet, waits) {
+				return true
+			}
+		case *ast.InlineFragment:
+			if anyWaits(s.SelectionSet, waits) {
+				return true
+			}
+		case *ast.FragmentSpread:
+			if s.Definition != nil && anyWaits(s.Definition.SelectionSet, waits) {
+				return true
+			}
+		}
+	}
+	return false
+}
