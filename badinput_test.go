@@ -103,7 +103,7 @@ func TestBadInputChangesNothing(t *testing.T) {
 		{"another's note to undelete", "undeleteNote", vars{"noteId": foreign}, "NOT_FOUND", ""},
 		{"a note to undelete that is there", "undeleteNote", vars{"noteId": note}, "NOT_FOUND", ""},
 		{"another's note to share", "shareNote", vars{"noteId": foreign, "userId": bob.id, "permission": "VIEW"}, "NOT_FOUND", ""},
-		{"another's note to end a share of", "unshareNote", vars{"noteId": foreign, "userId": ada.id}, "NOT_FOUND", ""},
+		{"another's note to end a share of", "unshareNote", vars{"noteId": foreign, "userId": bob.id}, "NOT_FOUND", ""},
 		{"an id that never was", "updateNote", update(gid.Of("Note", "no", "such").String()), invalid, "input.noteId"},
 		{"null for a title", "updateNote", vars{"noteId": note, "title": nil}, invalid, "input.title"},
 		{"null for a content", "updateNote", vars{"noteId": note, "content": nil}, invalid, "input.content"},

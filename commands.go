@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -46,6 +49,9 @@ func (c tokenCommand) Run(t *terminal) error {
 	if !cfg.LocalIssuer() {
 		return errors.New("there is no embedded issuer: TAGGIE_OIDC_ISSUER or TAGGIE_JWT_KEY is set, so tokens come from there")
 	}
+	if _, err := os.Stat(filepath.Join(cfg.Data, secretFile)); errors.Is(err, fs.ErrNotExist) {
+		_, _ = fmt.Fprintf(t.stderr, "taggie: no server has used %s yet; the token is for the one that will. Is TAGGIE_DATA right?\n", cfg.Data)
+	}
 	local, err := localIssuer(cfg)
 	if err != nil {
 		return err
@@ -66,23 +72,31 @@ type tablesCommand struct {
 type tablesApply struct{}
 
 func (tablesApply) Run(ctx context.Context, t *terminal) error {
-	return withStores(ctx, t, func(s *stores) error { return s.apply(ctx, printer(t.stdout)) })
+	return withStores(ctx, t, func(s *stores) error {
+		return allRight(t.stdout, "a table or bucket that exists keeps its keys and indexes: make it anew, or use another name",
+			func(say report) error { return s.apply(ctx, say) })
+	})
 }
 
 type tablesCheck struct{}
 
 func (tablesCheck) Run(ctx context.Context, t *terminal) error {
-	wrong := 0
-	err := withStores(ctx, t, func(s *stores) error {
-		return s.check(ctx, func(what, text string, ok bool) {
-			if !ok {
-				wrong++
-			}
-			printer(t.stdout)(what, text, ok)
-		})
+	return withStores(ctx, t, func(s *stores) error {
+		return allRight(t.stdout, "`taggie tables apply` makes what is missing", func(say report) error { return s.check(ctx, say) })
+	})
+}
+
+// allRight prints what is reported, and fails when something of it is not right.
+func allRight(w io.Writer, advice string, do func(report) error) error {
+	wrong, say := 0, printer(w)
+	err := do(func(what, text string, ok bool) {
+		if !ok {
+			wrong++
+		}
+		say(what, text, ok)
 	})
 	if err == nil && wrong > 0 {
-		err = fmt.Errorf("%d of the above are not right; `taggie tables apply` makes what is missing", wrong)
+		err = fmt.Errorf("%d of the above are not right; %s", wrong, advice)
 	}
 	return err
 }

@@ -4,14 +4,22 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/internal/awsclient"
 	"github.com/taggie/taggie/internal/embedded/embeddedtest"
 )
 
@@ -32,7 +40,7 @@ func remote(t *testing.T) []string {
 func run(t *testing.T, env []string, command func(context.Context, *terminal) error) (string, error) {
 	t.Helper()
 	out := &lockedBuffer{}
-	err := command(t.Context(), &terminal{environ: env, stdout: out, stderr: out})
+	err := command(t.Context(), &terminal{environ: env, stdout: out, stderr: &lockedBuffer{}})
 	return out.String(), err
 }
 
@@ -56,6 +64,38 @@ func TestTablesAreMadeAndCheckedOnRemoteStores(t *testing.T) {
 	again, err := run(t, env, tablesApply{}.Run)
 	require.NoError(t, err, "apply can be run again")
 	assert.NotContains(t, again, "created")
+}
+
+func TestTablesThatAreNotWhatTheyShouldBeAreRefused(t *testing.T) {
+	env := remote(t)
+	engine := embeddedtest.DynamoDB(t)
+	client, err := awsclient.DynamoDB(t.Context(), awsclient.Options{Endpoint: engine.URL, Region: engine.Region,
+		Credentials: awsclient.Credentials{AccessKeyID: engine.AccessKey, SecretAccessKey: engine.SecretKey}})
+	require.NoError(t, err)
+	table := ""
+	for _, setting := range env {
+		if prefix, ok := strings.CutPrefix(setting, "TAGGIE_TABLE_PREFIX="); ok {
+			table = prefix + "notes"
+		}
+	}
+	// The keys are right, and there is no index.
+	_, err = client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+		TableName: &table, BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{
+			{AttributeName: aws.String("PK"), AttributeType: types.ScalarAttributeTypeS}, {AttributeName: aws.String("SK"), AttributeType: types.ScalarAttributeTypeS}},
+		KeySchema: []types.KeySchemaElement{
+			{AttributeName: aws.String("PK"), KeyType: types.KeyTypeHash}, {AttributeName: aws.String("SK"), KeyType: types.KeyTypeRange}},
+	})
+	require.NoError(t, err)
+
+	out, err := run(t, env, tablesApply{}.Run)
+	require.ErrorContains(t, err, "3 of the above are not right")
+	assert.Contains(t, out, "PROBLEM  table "+table+": index GSI1 is missing")
+	assert.Contains(t, out, "CORS rules set", "what can be made is made")
+
+	_, err = run(t, append(env, "TAGGIE_ADDR=127.0.0.1:0"), serveCommand{}.Run)
+	require.ErrorContains(t, err, table)
+	assert.ErrorContains(t, err, "index GSI1")
 }
 
 func TestServerDoesNotStartWithoutItsTables(t *testing.T) {
@@ -144,28 +184,38 @@ func TestReadyzNamesTheStoreAtFault(t *testing.T) {
 	env := remote(t)
 	_, err := run(t, env, tablesApply{}.Run)
 	require.NoError(t, err)
+	var away atomic.Bool
 	for i, setting := range env {
+		if address, ok := strings.CutPrefix(setting, "AWS_ENDPOINT_URL_DYNAMODB="); ok {
+			target, err := url.Parse(address)
+			require.NoError(t, err)
+			engine := httputil.NewSingleHostReverseProxy(target)
+			front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if away.Load() {
+					panic(http.ErrAbortHandler) // hangs up
+				}
+				engine.ServeHTTP(w, r)
+			}))
+			t.Cleanup(front.Close)
+			env[i] = "AWS_ENDPOINT_URL_DYNAMODB=" + front.URL
+		}
 		if strings.HasPrefix(setting, "TAGGIE_REDIS_URL=") {
 			env[i] = "TAGGIE_REDIS_URL=redis://" + freePort(t)
 		}
 	}
-	key := "TAGGIE_JWT_KEY=HS256:" + strings.Repeat("QUJD", 16)
-	ctx, stop := context.WithCancel(t.Context())
-	logs, addr, ended := &lockedBuffer{}, freePort(t), make(chan error, 1)
-	go func() {
-		ended <- serveCommand{}.Run(ctx, &terminal{environ: append(env, key, "TAGGIE_ADDR="+addr), stdout: logs, stderr: logs})
-	}()
+	// start waits for 200: Redis, which is away, does not keep the server from being ready.
+	s, stop := start(t, append(env, "TAGGIE_JWT_KEY=HS256:"+strings.Repeat("QUJD", 16)), freePort(t))
+	defer stop()
+	status, checks := s.ready()
+	assert.Equal(t, http.StatusOK, status)
+	assert.Equal(t, "ok", checks["dynamodb"])
+	assert.Regexp(t, "^degraded: ", checks["redis"])
+
+	away.Store(true)
 	require.Eventually(t, func() bool {
-		resp, err := http.Get("http://" + addr + "/readyz")
-		if err != nil {
-			return false
-		}
-		defer func() { _ = resp.Body.Close() }()
-		body := make([]byte, 1024)
-		n, _ := resp.Body.Read(body)
-		return resp.StatusCode == http.StatusServiceUnavailable &&
-			strings.Contains(string(body[:n]), `"dynamodb":"ok"`) && !strings.Contains(string(body[:n]), `"redis":"ok"`)
-	}, 30*time.Second, 50*time.Millisecond, "%s", logs)
-	stop()
-	require.NoError(t, <-ended)
+		status, checks = s.ready()
+		return status == http.StatusServiceUnavailable
+	}, 30*time.Second, 50*time.Millisecond, "%s", s.logs)
+	assert.NotEqual(t, "ok", checks["dynamodb"])
+	assert.Equal(t, "ok", checks["s3"])
 }

@@ -33,18 +33,6 @@ func (a *answer) data() string {
 	return string(parts.Data)
 }
 
-// edgeOf returns which edge of a list has this note.
-func (a *answer) edgeOf(list, note string) int {
-	a.t.Helper()
-	for i, edge := range a.list(list) {
-		if edge.(map[string]any)["node"].(map[string]any)["id"] == note {
-			return i
-		}
-	}
-	require.Fail(a.t, "the list does not have the note", "%s", a.body)
-	return -1
-}
-
 var transactions = faultinject.Operation("TransactWriteItems")
 
 func TestThreeHundredSharedNotesArriveThroughThrottlesAndLeftovers(t *testing.T) {

@@ -37,6 +37,7 @@ type testServer struct {
 	faults *faultinject.Injector
 	db     *dynamo.DB
 	logs   *lockedBuffer
+	app    *application // nil when the server runs as its command
 }
 
 // newServer starts a server. change may alter the settings first.
@@ -72,7 +73,7 @@ func newServer(t *testing.T, change ...func(*config.Config)) *testServer {
 
 	a, err := assemble(cfg, &stores{db: s.db, bucket: bucket, redis: client}, metrics, log)
 	require.NoError(t, err)
-	s.local = a.local
+	s.local, s.app = a.local, a
 	web := httptest.NewServer(a.handler)
 	t.Cleanup(web.Close)
 	s.url = web.URL

@@ -122,8 +122,8 @@ func (c *client) mutate(name, selection string, input vars) *answer {
 // state is everything that the user can see.
 func (c *client) state() string {
 	c.t.Helper()
-	return c.must(`{ viewer { id name email version updatedAt notes(first: 100) { nodes { ...whole } } sharedNotes(first: 100) { edges { permission sharedAt node { ...whole } } }
-		noteChanges(first: 100) { nodes { ... on Note { id updatedAt } ... on DeletedNote { deleted: id deletedAt } } } } }`+whole, nil).data()
+	return c.must(`{ viewer { id name email version updatedAt notes(first: 20) { nodes { ...whole } } sharedNotes(first: 20) { edges { permission sharedAt node { ...whole } } }
+		noteChanges(first: 20) { nodes { ... on Note { id updatedAt } ... on DeletedNote { deleted: id deletedAt } } } } }`+whole, nil).data()
 }
 
 func TestEachMutationWithAKeyHappensOnce(t *testing.T) {

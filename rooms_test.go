@@ -23,7 +23,7 @@ var rooms = map[string][]string{
 
 	"console":   {},
 	"graph":     {"graph/model", "internal/gid", "internal/lean", "internal/note", "internal/page", "internal/scalar", "internal/tag", "internal/user", "internal/viewer"},
-	"loaders":   {"internal/fault", "internal/note", "internal/page", "internal/user"},
+	"loaders":   {"internal/fault", "internal/note", "internal/page", "internal/tag", "internal/user"},
 	"resolvers": {"graph", "graph/model", "internal/fault", "internal/gid", "internal/note", "internal/page", "internal/scalar", "internal/tag", "internal/user", "internal/viewer", "loaders"},
 
 	"graph/model": {"internal/gid", "internal/note", "internal/page", "internal/tag", "internal/user"},

@@ -54,8 +54,8 @@ func (serveCommand) Help() string {
 	return b.String()
 }
 
-// drain is how long requests under way have to end after SIGTERM.
-const drain = 15 * time.Second
+// ending is how long requests under way have to end after SIGTERM, besides the time that an operation may take.
+const ending = 5 * time.Second
 
 // Run starts the server and ends with it.
 func (c serveCommand) Run(ctx context.Context, t *terminal) error {
@@ -113,11 +113,10 @@ func (s *stores) prepare(ctx context.Context, cfg config.Config, log *slog.Logge
 			return err
 		}
 	}
-	if cfg.EmbeddedDynamoDB() && cfg.EmbeddedS3() {
-		return nil
-	}
-	if err := s.check(ctx, say); err != nil {
-		return fmt.Errorf("the stores are not ready: %w", err)
+	if !cfg.EmbeddedDynamoDB() || !cfg.EmbeddedS3() {
+		if err := s.check(ctx, say); err != nil {
+			return fmt.Errorf("the stores are not ready: %w", err)
+		}
 	}
 	return errors.Join(s.db.Ready(ctx), s.bucket.Ready(ctx))
 }
@@ -142,8 +141,8 @@ func assemble(cfg config.Config, s *stores, metrics *telemetry.Metrics, log *slo
 	}
 	newID := uuid.NewString
 	notesStore := dynamo.Notes{DB: s.db}
-	users := user.NewService(dynamo.Users{DB: s.db}, edge.NewLimiter(s.redis, cfg.TablePrefix+"email", 60, time.Second), time.Now, newID)
-	notes := note.NewService(notesStore.Store(), time.Now, newID)
+	users := user.NewService(dynamo.Users{DB: s.db}, edge.NewLimiter(s.redis, cfg.TablePrefix+"email", 60, time.Second, time.Now), time.Now, newID)
+	notes := note.NewService(notesStore.Store(), time.Now, newID).Knowing(users)
 	a.cleaning = note.NewCleaning(notesStore, time.Now)
 
 	options := httpapi.Options{
@@ -159,10 +158,10 @@ func assemble(cfg config.Config, s *stores, metrics *telemetry.Metrics, log *slo
 		OperationTimeout: cfg.OperationTimeout,
 		LocalOnly:        cfg.LocalIssuer(),
 		Ready: []httpapi.Check{
-			{Name: "server", Check: a.accepting},
+			{Name: "server", Check: a.accepting, Always: true},
 			{Name: "dynamodb", Check: s.db.Ready},
 			{Name: "s3", Check: s.bucket.Ready},
-			{Name: "redis", Check: func(ctx context.Context) error { return s.redis.Ping(ctx).Err() }},
+			{Name: "redis", Check: func(ctx context.Context) error { return s.redis.Ping(ctx).Err() }, Optional: true},
 		},
 	}
 	if err := a.identify(&options); err != nil {
@@ -234,9 +233,10 @@ func cursorSecrets(cfg config.Config) ([][]byte, error) {
 	return [][]byte{secret}, err
 }
 
-// serve answers requests until the context ends or an engine is given up, then lets those under way end.
+// serve answers requests until the context ends or an engine is given up. Then it first says at /readyz that it will end,
+// for as long as load balancers need to notice, and lets requests under way end.
 func (a *application) serve(ctx context.Context, listener net.Listener, started func(context.Context)) error {
-	server := httpapi.Server(a.handler, a.cfg.Addr)
+	server := httpapi.Server(a.handler, a.cfg.Addr, a.cfg.OperationTimeout)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	a.log.InfoContext(ctx, "listening", "url", "http://"+listener.Addr().String(), "version", buildVersion())
@@ -263,7 +263,15 @@ func (a *application) serve(ctx context.Context, listener net.Listener, started 
 	case failed = <-engineFailed:
 	}
 	a.draining.Store(true)
-	a.log.InfoContext(ctx, "shutting down", "drain", drain.String())
+	drain := a.cfg.OperationTimeout + ending
+	a.log.InfoContext(ctx, "shutting down", "delay", a.cfg.DrainDelay.String(), "drain", drain.String())
+	if failed == nil { // without its stores the server is of no use meanwhile
+		select {
+		case <-time.After(a.cfg.DrainDelay):
+		case err := <-served:
+			return fmt.Errorf("serve: %w", err)
+		}
+	}
 	// ctx has ended; requests under way have their own.
 	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()

@@ -103,6 +103,9 @@ func embeddedClient(e embedded.Endpoint) awsclient.Options {
 	return awsclient.Options{Endpoint: e.URL, Region: e.Region, Credentials: awsclient.Credentials{AccessKeyID: e.AccessKey, SecretAccessKey: e.SecretKey}}
 }
 
+// What Redis keeps for us is disposable: rather than wait for it we do without.
+const redisDial, redisAnswer = time.Second, 500 * time.Millisecond
+
 func redisClient(cfg config.Config, engines *embedded.Engines) (redis.UniversalClient, error) {
 	if cfg.EmbeddedRedis() {
 		options, err := redis.ParseURL(engines.Redis.URL)
@@ -110,6 +113,8 @@ func redisClient(cfg config.Config, engines *embedded.Engines) (redis.UniversalC
 			return nil, fmt.Errorf("address of the embedded Redis: %w", err)
 		}
 		options.ContextTimeoutEnabled = true
+		options.MaxRetries, options.DialerRetries = -1, 1
+		options.DialTimeout, options.ReadTimeout, options.WriteTimeout = redisDial, redisAnswer, redisAnswer
 		return redis.NewClient(options), nil
 	}
 	r := cfg.Redis
@@ -118,6 +123,11 @@ func redisClient(cfg config.Config, engines *embedded.Engines) (redis.UniversalC
 		SentinelUsername: r.SentinelUsername, SentinelPassword: string(r.SentinelPassword),
 		IsClusterMode:         r.Mode == config.RedisCluster, // also with one seed address
 		ContextTimeoutEnabled: true,                          // a deadline ends a command that is under way
+		MaxRetries:            -1,                            // none
+		DialerRetries:         1,                             // tries, the first one included
+		DialTimeout:           redisDial,
+		ReadTimeout:           redisAnswer,
+		WriteTimeout:          redisAnswer,
 	}
 	if r.TLS {
 		options.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}

@@ -93,7 +93,7 @@ func (a *answer) leftovers() map[string]types.KeysAndAttributes {
 }
 
 func (a *answer) read(resp *smithyhttp.Response) error {
-	buf := *(bodies.Get().(*[]byte))
+	buf := *(bodies.Get().(*[]byte)) //nolint:errcheck // the pool holds nothing else
 	buf = buf[:0]
 	if n := int(resp.ContentLength); n > cap(buf) {
 		buf = make([]byte, 0, n+512)

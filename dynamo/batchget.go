@@ -3,11 +3,11 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"golang.org/x/sync/errgroup"
 )
 
 // errMissing says that DynamoDB looked and there is no such row; an unread row has an Unavailable fault instead.
@@ -58,28 +58,26 @@ func (db *DB) batchGet(ctx context.Context, wants []want) []error {
 		}
 		rows[id] = append(rows[id], i)
 	}
-	group := errgroup.Group{}
-	group.SetLimit(db.concurrency)
-	for len(distinct) > 0 {
-		chunk := distinct[:min(maxBatchGet, len(distinct))]
-		distinct = distinct[len(chunk):]
-		group.Go(func() (err error) {
-			// A panic in a goroutine of our own would end the process; every row gets an error instead.
-			defer recovered(&err)
-			db.readChunk(ctx, chunk, func(id rowID, item []byte, err error) {
-				for _, i := range rows[id] {
-					errs[i] = err
-					if err == nil {
-						errs[i] = wants[i].read(item)
-					}
+	chunks := slices.Collect(slices.Chunk(distinct, maxBatchGet))
+	failed := db.each(len(chunks), func(n int) error {
+		db.readChunk(ctx, chunks[n], func(id rowID, item []byte, err error) {
+			for _, i := range rows[id] {
+				errs[i] = err
+				if err == nil {
+					errs[i] = wants[i].read(item)
 				}
-			})
-			return nil
+			}
 		})
-	}
-	if err := group.Wait(); err != nil {
-		for i := range errs {
-			errs[i] = errors.Join(errs[i], err)
+		return nil
+	})
+	for n, err := range failed {
+		if err == nil {
+			continue
+		}
+		for _, id := range chunks[n] { // whether a row of this chunk was read is unknown
+			for _, i := range rows[id] {
+				errs[i] = errors.Join(errs[i], err)
+			}
 		}
 	}
 	return errs

@@ -13,27 +13,47 @@ import (
 	"github.com/taggie/taggie/internal/note"
 )
 
-// maxCleanups bounds what one call of ListCleanups returns.
+// maxCleanups is how many orders of one partition are listed at a time, and how many of several partitions are enough.
 const maxCleanups = 500
 
-// ListCleanups reads the orders that are due, day by day from since on.
+// ListCleanups reads the orders that are due, day by day from since on, the partitions of a day concurrently.
 //
-// Index: primary. Key: PK = CLEANUP#<day> AND begins_with(SK, NOTE#), for each day. Cost: 1 Query per day.
-func (db Notes) ListCleanups(ctx context.Context, since, due time.Time) ([]note.Cleanup, error) {
+// Index: primary. Key: PK = CLEANUP#<day>#<shard> AND begins_with(SK, NOTE#), for each day and each of 16 shards.
+// Cost: 16 Query per day.
+func (db Notes) ListCleanups(ctx context.Context, since, due time.Time, after note.Cleanup) ([]note.Cleanup, error) {
 	low, high := prefixed("NOTE#")
 	var found []note.Cleanup
-	for day := since; !day.After(due.Add(24*time.Hour)) && len(found) < maxCleanups; day = day.Add(24 * time.Hour) {
-		s := span{table: notesTable, index: primary, pk: keys.CleanupPK(day), low: low, high: high}
-		_, err := db.query(ctx, s, func(item []byte) (bool, error) {
-			var c note.Cleanup
-			err := decodeCleanup(item, &c)
-			if err == nil && !c.Due.After(due) {
-				found = append(found, c)
+	if after.Note != "" {
+		since = after.Due
+	}
+	for day := since.UTC().Truncate(24 * time.Hour); !day.After(due) && len(found) < maxCleanups; day = day.Add(24 * time.Hour) {
+		shards := keys.CleanupPKs(day)
+		orders, cut := make([][]note.Cleanup, len(shards)), make([]bool, len(shards))
+		errs := db.each(len(shards), func(i int) error {
+			s := span{table: notesTable, index: primary, pk: shards[i], low: low, high: high}
+			if last := cleanupKey(after); after.Note != "" && s.pk == last.PK {
+				s.low = last.SK + "\x00"
+			} else if after.Note != "" && s.pk < last.PK {
+				return nil
 			}
-			return len(found) < maxCleanups, err
+			_, err := db.query(ctx, s, func(item []byte) (bool, error) {
+				var c note.Cleanup
+				err := decodeCleanup(item, &c)
+				if err == nil && !c.Due.After(due) {
+					orders[i] = append(orders[i], c)
+				}
+				cut[i] = len(orders[i]) == maxCleanups
+				return !cut[i], err
+			})
+			return err
 		})
-		if err != nil {
+		if err := errors.Join(errs...); err != nil {
 			return nil, err
+		}
+		for i := range orders {
+			if found = append(found, orders[i]...); cut[i] {
+				return found, nil // what follows comes after the rest of this partition
+			}
 		}
 	}
 	return found, nil
@@ -47,7 +67,8 @@ var errUndeleted = errors.New("the note was undeleted")
 // because GSI2 may not yet have shown every share.
 //
 // Index: GSI2, eventually consistent. Key: GSI2PK = NOTE#<id> AND begins_with(GSI2SK, SHARED#). Index: primary. Key:
-// PK = NOTE_HISTORY#<id>. Cost: 2 Query, ⌈rows/25⌉ BatchWriteItem, 2 TransactWriteItems.
+// PK = NOTE_HISTORY#<id>. Cost: 1 Query per 100 rows or megabyte of shares and of versions, ⌈rows/25⌉ BatchWriteItem,
+// 2 TransactWriteItems.
 func (db Notes) CleanUp(ctx context.Context, c note.Cleanup, next time.Time) error {
 	// The order may be another one meanwhile: of a later deletion of the same note.
 	order := action{table: notesTable, key: cleanupKey(c), remove: true, condition: "attribute_not_exists(PK) OR deleted_at = :at",
@@ -66,11 +87,7 @@ func (db Notes) CleanUp(ctx context.Context, c note.Cleanup, next time.Time) err
 	if err != nil {
 		return err
 	}
-	rows, err := db.leftovers(ctx, c.Note)
-	if err != nil {
-		return err
-	}
-	if err := db.batchDelete(ctx, notesTable, rows); err != nil {
+	if err := db.removeLeftovers(ctx, c.Note); err != nil {
 		return err
 	}
 	then := action{table: notesTable, key: tombstoneKey(c.Owner, c.Note), remove: true}
@@ -84,21 +101,35 @@ func (db Notes) CleanUp(ctx context.Context, c note.Cleanup, next time.Time) err
 	return db.transact(ctx, []action{order, then}, idempotency.Key{})
 }
 
-// leftovers returns the keys of all shares and versions of a note.
-func (db Notes) leftovers(ctx context.Context, id note.ID) ([]rowKey, error) {
-	var rows []rowKey
-	collect := func(item []byte) (bool, error) {
-		key, err := keyOf(item)
-		rows = append(rows, key)
-		return true, err
+// removePage is how many rows are looked for before those found are removed. A megabyte may end a page earlier: versions
+// have up to 400 KB each, and thousands of them could not be read before the time is over.
+const removePage = 100
+
+// removeLeftovers removes all shares and versions of a note, page by page, so that what was done is done when it fails.
+func (db Notes) removeLeftovers(ctx context.Context, id note.ID) error {
+	shares := span{table: notesTable, index: gsi2, pk: keys.NotePK(string(id))}
+	shares.low, shares.high = prefixed(keys.SharedPrefix)
+	versions := span{table: notesTable, index: primary, pk: keys.NoteHistoryPK(string(id))}
+	versions.low, versions.high = prefixed(keys.VersionPrefix)
+	for _, s := range []span{shares, versions} {
+		s.limit, s.single, s.keys = removePage, true, true
+		for more := true; more; more = s.start != nil {
+			var rows []rowKey
+			next, err := db.query(ctx, s, func(item []byte) (bool, error) {
+				key, err := keyOf(item)
+				rows = append(rows, key)
+				return true, err
+			})
+			if err != nil {
+				return err
+			}
+			if err := db.batchDelete(ctx, notesTable, rows); err != nil {
+				return err
+			}
+			s.start = next
+		}
 	}
-	low, high := prefixed(keys.SharedPrefix)
-	if _, err := db.query(ctx, span{table: notesTable, index: gsi2, pk: keys.NotePK(string(id)), low: low, high: high}, collect); err != nil {
-		return nil, err
-	}
-	low, high = prefixed(keys.VersionPrefix)
-	_, err := db.query(ctx, span{table: notesTable, index: primary, pk: keys.NoteHistoryPK(string(id)), low: low, high: high}, collect)
-	return rows, err
+	return nil
 }
 
 // batchDelete removes rows in chunks of 25 and repeats what DynamoDB leaves unprocessed until the deadline.

@@ -3,12 +3,14 @@ package dynamo
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/internal/faultinject"
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/storetest"
@@ -30,7 +32,7 @@ func deletedNote(t *testing.T, w *storetest.World) (note.Note, note.Cleanup) {
 	require.NoError(t, err)
 	start := w.Clock.Now()
 	w.Clock.Advance(note.UndoFor + time.Minute)
-	orders, err := w.Notes.ListCleanups(t.Context(), start, w.Clock.Now())
+	orders, err := w.Notes.ListCleanups(t.Context(), start, w.Clock.Now(), note.Cleanup{})
 	require.NoError(t, err)
 	require.Len(t, orders, 1)
 	return n, orders[0]
@@ -68,7 +70,7 @@ func TestCleanUpKilledAtEachStepRunsAgain(t *testing.T) {
 			require.NoError(t, note.NewCleaning(w.Notes, w.Clock.Now).Run(t.Context()))
 			shares, versions, tombstone := w.Remains(n)
 			assert.Equal(t, []any{0, 0, false}, []any{shares, versions, tombstone}, "killed after %d calls", steps)
-			left, err := w.Notes.ListCleanups(t.Context(), n.UpdatedAt, w.Clock.Now().Add(note.UndoFor))
+			left, err := w.Notes.ListCleanups(t.Context(), n.UpdatedAt, w.Clock.Now().Add(note.UndoFor), note.Cleanup{})
 			require.NoError(t, err)
 			assert.Empty(t, left)
 		}
@@ -141,4 +143,75 @@ func TestBatchDeleteRepeatsWhatIsUnprocessed(t *testing.T) {
 	assert.Empty(t, inj.Recorder().Violations())
 	inj.Throttle(faultinject.Always)
 	assert.Error(t, db.batchDelete(soon(t, time.Second), notesTable, rows))
+}
+
+// The versions of one note are more than can be looked at in the time there is: what was done stays done.
+func TestCleanUpGetsOnPageByPage(t *testing.T) {
+	t.Parallel()
+	w, db, inj := openWorld(t)
+	n, order := deletedNote(t, w)
+	var rows []attrs
+	for i := range 24 {
+		v := note.Version{VersionID: note.VersionID{Note: n.ID, Number: 100 + i}, Content: strings.Repeat("x", 300_000), UpdatedAt: w.Clock.Now()}
+		rows = append(rows, versionRow(n.Owner, v))
+	}
+	for i := range rows {
+		put(t, db, rows[i:i+1])
+	}
+	_, before, _ := w.Remains(n)
+	for before > 0 {
+		kill := inj.KillAfter(9)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		_ = w.Notes.CleanUp(ctx, order, w.Clock.Now().Add(note.Settle))
+		cancel()
+		kill.Stop()
+		_, after, _ := w.Remains(n)
+		require.Less(t, after, before, "nine calls are enough to remove some of them")
+		before = after
+	}
+}
+
+// More orders than fit into one list, half of them in one partition, are all listed, once each, in few calls at a time.
+func TestAllOrdersAreListedOnce(t *testing.T) {
+	t.Parallel()
+	_, db, inj := openWorld(t)
+	now := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+	var rows []attrs
+	wanted, i := 0, 0
+	add := func(c note.Cleanup) {
+		rows = append(rows, cleanupRow(c))
+		wanted++
+	}
+	full := keys.CleanupPKs(now)[3]
+	for many := 0; many < maxCleanups+100; i++ {
+		if id := note.ID(fmt.Sprint("note ", i)); keys.CleanupPK(now, string(id)) == full {
+			add(note.Cleanup{Note: id, Owner: "ada", DeletedAt: now, Due: now.Add(-time.Minute)})
+			many++
+		}
+	}
+	for i := range 600 {
+		add(note.Cleanup{Note: note.ID(fmt.Sprint("other ", i)), Owner: "ada", DeletedAt: now, Due: now.AddDate(0, 0, -(i % 60))})
+	}
+	rows = append(rows, cleanupRow(note.Cleanup{Note: "not due", Owner: "ada", DeletedAt: now, Due: now.Add(time.Minute)}))
+	put(t, db, rows)
+	inj.Recorder().Reset()
+
+	seen := map[note.ID]bool{}
+	var last note.Cleanup
+	for {
+		due, err := Notes{db}.ListCleanups(t.Context(), now.AddDate(0, 0, -60), now, last)
+		require.NoError(t, err)
+		if len(due) == 0 {
+			break
+		}
+		for _, c := range due {
+			require.False(t, seen[c.Note], "%s is listed twice", c.Note)
+			seen[c.Note] = true
+		}
+		last = due[len(due)-1]
+	}
+	assert.Len(t, seen, wanted)
+	assert.False(t, seen["not due"])
+	assert.LessOrEqual(t, inj.Recorder().MaxConcurrent(), db.concurrency)
+	assert.Less(t, inj.Recorder().Count(), (61+3)*16, "only the days at which a list ends are read again")
 }

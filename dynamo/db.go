@@ -47,12 +47,16 @@ type Options struct {
 	Client      *dynamodb.Client
 	TablePrefix string
 	Concurrency int              // calls that one batch or one group of queries has under way at most; 16 when 0
+	MaxInFlight int              // calls that the whole DB has under way at most, the others wait; 256 when 0
 	Now         func() time.Time // time.Now when nil
 }
 
 // New returns a DB.
 func New(o Options) *DB {
-	db := &DB{client: o.Client, prefix: o.TablePrefix, concurrency: o.Concurrency, now: o.Now, pause: pause}
+	if o.MaxInFlight == 0 {
+		o.MaxInFlight = 256
+	}
+	db := &DB{client: bounded(o.Client, o.MaxInFlight), prefix: o.TablePrefix, concurrency: o.Concurrency, now: o.Now, pause: pause}
 	if db.concurrency == 0 {
 		db.concurrency = 16
 	}

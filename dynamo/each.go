@@ -2,16 +2,19 @@ package dynamo
 
 import "golang.org/x/sync/errgroup"
 
-// each does n things concurrently within the bound. A panic in one of them is returned as an error.
-func (db *DB) each(n int, do func(i int)) error {
+// each does n things concurrently within the bound and returns the error of each. What panics has an error, too.
+func (db *DB) each(n int, do func(i int) error) []error {
+	errs := make([]error, n)
 	group := errgroup.Group{}
 	group.SetLimit(db.concurrency)
 	for i := range n {
-		group.Go(func() (err error) {
-			defer recovered(&err)
-			do(i)
+		group.Go(func() error {
+			// A panic in a goroutine of our own would end the process.
+			defer recovered(&errs[i])
+			errs[i] = do(i)
 			return nil
 		})
 	}
-	return group.Wait()
+	_ = group.Wait() // each has its own error
+	return errs
 }

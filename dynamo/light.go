@@ -19,6 +19,9 @@ type projection struct {
 var withoutContent = project("PK", "SK", "note_id", "user_id", "owner_id", "title", "deadline", "tags", "tag", "version",
 	"snapshot", "created_at", "updated_at", "deleted_at", "permission", "shared_at")
 
+// keysOnly is for rows that are only to be found.
+var keysOnly = project("PK", "SK")
+
 func project(attributes ...string) projection {
 	p := projection{names: make(map[string]string, len(attributes))}
 	aliases := make([]string, len(attributes))

@@ -45,23 +45,20 @@ func (l listing[T]) startAt(position string) attrs {
 //
 // Cost: 1 Query, one more per started megabyte; one more of one row when the window probes its other side.
 func (l listing[T]) read(ctx context.Context, db *DB, w page.Window) (page.Slice[T], error) {
-	rows := make([]T, 0, min(w.Limit+1, 64))
-	_, err := db.query(ctx, l.in(w), func(item []byte) (bool, error) {
-		var row T
-		err := l.decode(item, &row)
-		rows = append(rows, row)
-		return true, err
-	})
+	rows, _, err := l.rows(ctx, db, l.in(w))
 	if err != nil {
 		return page.Slice[T]{}, err
 	}
 	slice := page.Fill(w, rows, l.position)
-	slice.Other, err = l.other(ctx, db, w)
+	slice.Other, err = l.other(ctx, db, w, nil)
 	return slice, err
 }
 
-// other reports whether there is a row on the other side of the window's From, or at it.
-func (l listing[T]) other(ctx context.Context, db *DB, w page.Window) (bool, error) {
+// other reports whether there is a row that counts on the other side of the window's From, or at it. Every row counts when
+// counts is nil.
+//
+// Cost: 1 Query of one row, and what counts costs; more where rows do not count.
+func (l listing[T]) other(ctx context.Context, db *DB, w page.Window, counts func(context.Context, []T) (bool, error)) (bool, error) {
 	if w.From == "" || !w.Probe {
 		return w.From != "", nil
 	}
@@ -72,26 +69,49 @@ func (l listing[T]) other(ctx context.Context, db *DB, w page.Window) (bool, err
 		s.low = l.keyAt(w.From)
 	}
 	s.limit = 1
-	found := false
-	_, err := db.query(ctx, s, func([]byte) (bool, error) {
-		found = true
-		return false, nil
-	})
-	return found, err
+	for round := 0; ; round++ {
+		rows, next, err := l.rows(ctx, db, s)
+		if err != nil || len(rows) == 0 {
+			return false, err
+		}
+		if counts == nil {
+			return true, nil
+		}
+		found, err := counts(ctx, rows)
+		if err != nil || found || next == nil {
+			return found, err
+		}
+		s.start, s.limit = next, further(round, 1)
+	}
 }
+
+// rows reads the rows of a span of the list, and where to go on.
+func (l listing[T]) rows(ctx context.Context, db *DB, s span) (rows []T, next attrs, err error) {
+	rows = make([]T, 0, min(s.limit, 64))
+	next, err = db.query(ctx, s, func(item []byte) (bool, error) {
+		var row T
+		err := l.decode(item, &row)
+		rows = append(rows, row)
+		return true, err
+	})
+	return rows, next, err
+}
+
+// mostFurther is how many rows are read at once, at most, where rows are left out.
+const mostFurther = 500
+
+// further returns how many rows to read in the given round after the first, when so many are wanted still. Where much was
+// left out, much more may have to be: reading only what is wanted could take a call per row, reading a hundred at a time
+// takes long where hundreds do not count.
+func further(round, wanted int) int { return max(wanted, min(maxBatchGet<<min(round, 8), mostFurther)) }
 
 // filtered returns a page of a list of which not every row counts: resolve looks at rows in the order they were read and
 // returns those that do, in the same order. It reads on until the page is full or the span is read.
 func filtered[R, T any](ctx context.Context, db *DB, l listing[R], w page.Window, resolve func(context.Context, []R) ([]T, error), position func(T) string) (page.Slice[T], error) {
 	var kept []T
-	for s := l.in(w); ; {
-		var rows []R
-		next, err := db.query(ctx, s, func(item []byte) (bool, error) {
-			var row R
-			err := l.decode(item, &row)
-			rows = append(rows, row)
-			return true, err
-		})
+	s := l.in(w)
+	for round := 0; ; round++ {
+		rows, next, err := l.rows(ctx, db, s)
 		if err != nil {
 			return page.Slice[T]{}, err
 		}
@@ -103,11 +123,13 @@ func filtered[R, T any](ctx context.Context, db *DB, l listing[R], w page.Window
 		if next == nil || len(kept) > w.Limit {
 			break
 		}
-		// Where much was left out, much more may have to be: reading only what is still wanted could take a call per row.
-		s.start, s.limit = next, max(w.Limit+1-len(kept), maxBatchGet)
+		s.start, s.limit = next, further(round, w.Limit+1-len(kept))
 	}
 	slice := page.Fill(w, kept, position)
 	var err error
-	slice.Other, err = l.other(ctx, db, w)
+	slice.Other, err = l.other(ctx, db, w, func(ctx context.Context, rows []R) (bool, error) {
+		resolved, err := resolve(ctx, rows)
+		return len(resolved) > 0, err
+	})
 	return slice, err
 }

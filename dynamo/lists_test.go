@@ -2,6 +2,8 @@ package dynamo
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -134,7 +136,7 @@ func TestAccessListsFailPerNote(t *testing.T) {
 	failed := 0
 	for i, err := range errs {
 		if err != nil {
-			assert.True(t, fault.Is(err, fault.Unavailable))
+			assert.True(t, fault.Is(err, fault.Internal))
 			failed++
 			continue
 		}
@@ -143,7 +145,7 @@ func TestAccessListsFailPerNote(t *testing.T) {
 	assert.Equal(t, 1, failed)
 }
 
-// A tag that is on many notes costs no more than one that is on a few.
+// A tag that is on many notes costs no more than one that is on a few, and is spelled the same from both ends.
 func TestTagsSkipScanCost(t *testing.T) {
 	t.Parallel()
 	_, db, inj := openWorld(t)
@@ -151,7 +153,11 @@ func TestTagsSkipScanCost(t *testing.T) {
 	want := []string{"a", "b!", "b", "c#", "d"} // as the rows sort: "!" before "#"
 	for _, key := range want {
 		for n := range 3 * tagRows {
-			rows = append(rows, tagRow("ada", note.ID(fmt.Sprintf("%04d", n)), tag.Tag{Word: tag.Word{Value: key, Key: key}}))
+			value := strings.ToUpper(key)
+			if n == 0 {
+				value = "first " + key
+			}
+			rows = append(rows, tagRow("ada", note.ID(fmt.Sprintf("%04d", n)), tag.Tag{Word: tag.Word{Value: value, Key: key}}))
 		}
 	}
 	put(t, db, rows)
@@ -160,35 +166,122 @@ func TestTagsSkipScanCost(t *testing.T) {
 		s, err := Notes{db}.ListTags(t.Context(), "ada", "", page.Window{Limit: 10, Backward: backward})
 		require.NoError(t, err)
 		assert.Equal(t, want, s.Positions)
-		calls := inj.Recorder().Calls(queries)
-		assert.LessOrEqual(t, len(calls), len(want)+1, "one Query per tag and one more, not one per 200 rows")
-		for _, c := range calls {
-			assert.Equal(t, tagRows, c.Limit)
-			assert.True(t, c.Consistent)
+		for i, found := range s.Items {
+			assert.Equal(t, "first "+want[i], found.Value, "backward %t", backward)
 		}
+		scans, spellings := 0, 0
+		for _, c := range inj.Recorder().Calls(queries) {
+			assert.True(t, c.Consistent)
+			if c.Limit == 1 {
+				spellings++
+				continue
+			}
+			assert.Equal(t, tagRows, c.Limit)
+			scans++
+		}
+		assert.LessOrEqual(t, scans, len(want)+1, "one Query per tag and one more, not one per 200 rows")
+		if !backward {
+			assert.Zero(t, spellings)
+		}
+		assert.LessOrEqual(t, spellings, len(want), "one row of each tag that was jumped over")
 	}
 }
 
-// Every row that counts is found although hundreds before it do not, and not with a call per row.
+// dangling puts shares of notes that were deleted, with ids from first on.
+func dangling(t *testing.T, db *DB, with note.UserID, first, n int) {
+	t.Helper()
+	var rows []attrs
+	for i := range n {
+		rows = append(rows, shareRow(note.Share{Note: note.ID(fmt.Sprintf("%04d", first+i)), Owner: "gone", User: with, Permission: note.View, SharedAt: time.Now()}))
+	}
+	put(t, db, rows)
+}
+
+// Every row that counts is found although hundreds before it do not: 600 shares of deleted notes cost four Queries, of 2,
+// 100, 200 and 400 rows, each with one round of batches for the locators and the last with one for the note that is there.
 func TestDeletedNotesDoNotCostACallEach(t *testing.T) {
 	t.Parallel()
 	w, db, inj := openWorld(t)
 	_, asAda := w.SignUp("ada")
 	grace, asGrace := w.SignUp("grace")
 	n := w.Create(asAda, note.Create{Title: "n"})
-	var rows []attrs
-	for i := range 400 {
-		rows = append(rows, shareRow(note.Share{Note: note.ID(fmt.Sprintf("%04d", i)), Owner: "gone", User: grace, Permission: note.View, SharedAt: time.Now()}))
-	}
-	rows = append(rows, shareRow(note.Share{Note: n.ID, Owner: n.Owner, User: grace, Permission: note.View, SharedAt: time.Now()}))
-	put(t, db, rows)
+	dangling(t, db, grace, 0, 600)
+	put(t, db, []attrs{shareRow(note.Share{Note: "~", Owner: n.Owner, User: grace, Permission: note.View, SharedAt: time.Now()})})
+	last := n
+	last.ID = "~" // behind all others
+	put(t, db, []attrs{noteRow(last), locatorRow(last)})
 	inj.Recorder().Reset()
 	s, err := w.Rules.ListShared(asGrace, grace, page.Window{Limit: 1})
 	require.NoError(t, err)
 	require.Len(t, s.Items, 1)
-	assert.Equal(t, n.ID, s.Items[0].ID)
+	assert.Equal(t, last.ID, s.Items[0].ID)
 	assert.False(t, s.More)
-	assert.LessOrEqual(t, inj.Recorder().Count(), 2*6, "rows are read a hundred at a time")
+	assert.Equal(t, map[string]int{"Query": 4, "BatchGetItem": 1 + 1 + 2 + 3 + 1}, inj.Recorder().Operations())
+	limits := []int{}
+	for _, c := range inj.Recorder().Calls(queries) {
+		limits = append(limits, c.Limit)
+	}
+	assert.Equal(t, []int{2, 100, 200, 400}, limits)
+}
+
+// What lies on the other side of a page is what the list would show there, and that is asked for only when somebody wants
+// to know.
+func TestTheOtherSideOfAPageCountsWhatTheListShows(t *testing.T) {
+	t.Parallel()
+	w, db, inj := openWorld(t)
+	ada, asAda := w.SignUp("ada")
+	grace, asGrace := w.SignUp("grace")
+	var ids []note.ID
+	for range 2 {
+		n := w.Create(asAda, note.Create{Title: "n", Tags: []string{"work"}})
+		w.Share(asAda, n.ID, grace, note.View)
+		ids = append(ids, n.ID)
+	}
+	slices.Sort(ids)
+	var rows []attrs
+	work := tag.Tag{Word: tag.Word{Value: "work", Key: "work"}}
+	for _, side := range []string{"!", "~"} { // before and behind all ids
+		for i := range 150 {
+			id := note.ID(fmt.Sprintf("%s%03d", side, i))
+			rows = append(rows, shareRow(note.Share{Note: id, Owner: ada, User: grace, Permission: note.View, SharedAt: time.Now()}), tagRow(ada, id, work))
+		}
+	}
+	put(t, db, rows)
+	for name, list := range map[string]func(page.Window) ([]string, bool){
+		"shared": func(win page.Window) ([]string, bool) {
+			s, err := w.Rules.ListShared(asGrace, grace, win)
+			require.NoError(t, err)
+			return s.Positions, s.Other
+		},
+		"by tag": func(win page.Window) ([]string, bool) {
+			s, err := w.ListByTag(asAda, tag.ID{Author: ada, Key: "work"}, win)
+			require.NoError(t, err)
+			return s.Positions, s.Other
+		},
+	} {
+		both := []string{string(ids[0]), string(ids[1])}
+		for from, backward := range map[string]bool{"~000": true, "!149": false} {
+			positions, other := list(page.Window{Limit: 2, From: from, Backward: backward, Probe: true})
+			assert.Equal(t, both, positions, name)
+			assert.False(t, other, "%s: behind %s is nothing that is shown", name, from)
+		}
+		positions, other := list(page.Window{Limit: 2, From: "~100", Backward: true, Probe: true})
+		assert.Equal(t, both, positions)
+		assert.False(t, other, name)
+		_, other = list(page.Window{Limit: 2, From: both[1], Backward: true, Probe: true})
+		assert.True(t, other, "%s: the note itself", name)
+		_, other = list(page.Window{Limit: 2, From: "!100", Backward: true, Probe: true})
+		assert.True(t, other, "%s: notes behind fifty rows that do not count", name)
+		inj.Recorder().Reset()
+		_, _ = list(page.Window{Limit: 2, From: both[1], Backward: false})
+		probed := 0
+		for _, c := range inj.Recorder().Calls(queries) {
+			if c.Limit == 1 {
+				probed++
+			}
+		}
+		assert.Zero(t, probed, "%s: nobody asked", name)
+	}
 }
 
 // 300 shared notes with everything one asks for with them: the lower bound, and no key twice.

@@ -16,6 +16,7 @@ type byTag struct {
 	list    listing[tagged]
 	span    span
 	rows    []tagged
+	rounds  int // of reading
 	kept    []note.Found
 	done    bool
 	err     error
@@ -38,28 +39,26 @@ func (db Notes) ListNotesByTags(ctx context.Context, requests []note.TagRequest)
 		}
 		lists[i] = &byTag{request: r, list: l, span: l.in(r.Window)}
 	}
-	slices, errs := make([]page.Slice[note.Found], len(requests)), make([]error, len(requests))
+	slices := make([]page.Slice[note.Found], len(requests))
 	for left := lists; len(left) > 0; left = unfinished(left) {
-		failed := db.each(len(left), func(i int) { left[i].read(ctx, db.DB) })
+		for i, err := range db.each(len(left), func(i int) error { return left[i].read(ctx, db.DB) }) {
+			left[i].err = err
+		}
 		db.resolve(ctx, left)
-		for _, l := range left {
-			if failed != nil && l.err == nil {
-				l.err = failed
-			}
-		}
 	}
-	failed := db.each(len(lists), func(i int) {
+	errs := db.each(len(lists), func(i int) (err error) {
 		l := lists[i]
-		if errs[i] = l.err; l.err == nil {
-			slices[i] = page.Fill(l.request.Window, l.kept, func(f note.Found) string { return string(f.ID) })
-			slices[i].Other, errs[i] = l.list.other(ctx, db.DB, l.request.Window)
+		if l.err != nil {
+			return l.err
 		}
+		slices[i] = page.Fill(l.request.Window, l.kept, func(f note.Found) string { return string(f.ID) })
+		slices[i].Other, err = l.list.other(ctx, db.DB, l.request.Window, func(ctx context.Context, rows []tagged) (bool, error) {
+			probe := byTag{request: l.request, rows: rows}
+			db.resolve(ctx, []*byTag{&probe})
+			return len(probe.kept) > 0, nil
+		})
+		return err
 	})
-	for i := range errs {
-		if failed != nil && errs[i] == nil {
-			errs[i] = failed
-		}
-	}
 	return slices, errs
 }
 
@@ -83,16 +82,12 @@ func unfinished(lists []*byTag) []*byTag {
 }
 
 // read reads the next rows of the list.
-func (l *byTag) read(ctx context.Context, db *DB) {
-	l.rows = nil
-	next, err := db.query(ctx, l.span, func(item []byte) (bool, error) {
-		var row tagged
-		err := decodeTagged(item, &row)
-		l.rows = append(l.rows, row)
-		return true, err
-	})
-	l.err, l.done = err, next == nil
-	l.span.start, l.span.limit = next, maxBatchGet
+func (l *byTag) read(ctx context.Context, db *DB) error {
+	rows, next, err := l.list.rows(ctx, db, l.span)
+	l.rows, l.done = rows, next == nil
+	l.span.start, l.span.limit = next, further(l.rounds, 1)
+	l.rounds++
+	return err
 }
 
 // resolve reads the notes of all rows that the lists have just read, and keeps those that carry the tag.
@@ -100,7 +95,8 @@ func (db Notes) resolve(ctx context.Context, lists []*byTag) {
 	var found []located
 	for _, l := range lists {
 		for _, row := range l.rows {
-			found = append(found, located{reader: l.request.Tag.Author, note: note.Note{ID: row.note}})
+			// The rows of tags are in the partition of the notes' owner, so there is no share to look for.
+			found = append(found, located{reader: l.request.Tag.Author, note: note.Note{ID: row.note}, known: true})
 		}
 	}
 	db.locate(ctx, found)
@@ -120,14 +116,9 @@ func (db Notes) resolve(ctx context.Context, lists []*byTag) {
 //
 // Index: primary. Key: PK = NOTE_HISTORY#<note_id> AND begins_with(SK, VER#), descending, per note. Cost: 1 Query per note.
 func (db Notes) ListVersionsOf(ctx context.Context, requests []note.VersionsRequest) ([]page.Slice[note.Version], []error) {
-	slices, errs := make([]page.Slice[note.Version], len(requests)), make([]error, len(requests))
-	failed := db.each(len(requests), func(i int) {
-		slices[i], errs[i] = db.ListVersions(ctx, requests[i].Note, requests[i].Window)
+	slices := make([]page.Slice[note.Version], len(requests))
+	return slices, db.each(len(requests), func(i int) (err error) {
+		slices[i], err = db.ListVersions(ctx, requests[i].Note, requests[i].Window)
+		return err
 	})
-	for i := range errs {
-		if failed != nil && errs[i] == nil {
-			errs[i] = failed
-		}
-	}
-	return slices, errs
 }

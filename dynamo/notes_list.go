@@ -68,10 +68,11 @@ func carries(n note.Note, key string) bool {
 const tagRows = 200
 
 // ListTags lists the distinct tags of an owner's notes. Behind each run of rows it jumps to the next tag instead of
-// reading every row of a tag that is on many notes.
+// reading every row of a tag that is on many notes. A tag is shown as FindTag shows it: as typed on the note with the
+// smallest id.
 //
 // Index: primary. Key: PK = USER#<owner> AND SK BETWEEN TAG#<prefix> AND its end. Cost: 1 Query per 200 rows, at most one
-// per tag on the page and one more.
+// per tag on the page and one more; backward, one of one row more per tag that was jumped over.
 func (db Notes) ListTags(ctx context.Context, owner note.UserID, prefix string, w page.Window) (page.Slice[tag.Tag], error) {
 	low, high := prefixed(keys.TagPrefix(prefix))
 	s := span{table: notesTable, index: primary, pk: keys.UserPK(string(owner)), low: low, high: high, backward: w.Backward, limit: tagRows}
@@ -79,6 +80,7 @@ func (db Notes) ListTags(ctx context.Context, owner note.UserID, prefix string, 
 		s.jump(w.From)
 	}
 	var tags []tag.Tag
+	var jumped []int // tags of which the first row was not read
 	for len(tags) <= w.Limit {
 		read := 0
 		next, err := db.query(ctx, s, func(item []byte) (bool, error) {
@@ -87,8 +89,11 @@ func (db Notes) ListTags(ctx context.Context, owner note.UserID, prefix string, 
 				return false, err
 			}
 			read++
-			if n := len(tags); n == 0 || tags[n-1].Key != row.key {
+			switch n := len(tags); {
+			case n == 0 || tags[n-1].Key != row.key:
 				tags = append(tags, tag.Tag{Author: owner, Word: tag.Word{Value: row.tag, Key: row.key}})
+			case w.Backward:
+				tags[n-1].Value = row.tag
 			}
 			return len(tags) <= w.Limit, nil
 		})
@@ -99,6 +104,12 @@ func (db Notes) ListTags(ctx context.Context, owner note.UserID, prefix string, 
 			break
 		}
 		s.jump(tags[len(tags)-1].Key)
+		if w.Backward {
+			jumped = append(jumped, len(tags)-1)
+		}
+	}
+	if err := db.spell(ctx, tags, jumped); err != nil {
+		return page.Slice[tag.Tag]{}, err
 	}
 	slice := page.Fill(w, tags, func(t tag.Tag) string { return t.Key })
 	slice.Other = w.From != ""
@@ -117,6 +128,24 @@ func (db Notes) ListTags(ctx context.Context, owner note.UserID, prefix string, 
 		return false, nil
 	})
 	return slice, err
+}
+
+// spell sets the values of some of the tags to what FindTag finds; one that is on no note any more stays as it was read.
+func (db Notes) spell(ctx context.Context, tags []tag.Tag, some []int) error {
+	ids := make([]tag.ID, len(some))
+	for i, at := range some {
+		ids[i] = tag.ID{Author: tags[at].Author, Key: tags[at].Key}
+	}
+	found, errs := db.FindTags(ctx, ids)
+	for i, err := range errs {
+		switch {
+		case err == nil:
+			tags[some[i]] = found[i]
+		case !fault.Is(err, fault.NotFound):
+			return err
+		}
+	}
+	return nil
 }
 
 // jump moves the near end of the span behind (backward: before) all rows of the tag.

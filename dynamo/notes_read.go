@@ -22,11 +22,12 @@ const lookups = 4
 const noSuchNote = "there is no such note"
 
 // NotesByID reads notes through their locators. A note that is not where its locator said, because its deadline was
-// changed in between, is looked for again, and Unavailable if it moves faster than that. A reader who is not the owner is
-// looked up in the share rows, in the same batch as the notes.
+// changed in between, is looked for again, and Unavailable if it moves faster than that. Whether the note is shared with
+// the reader is read beside the locator, so that nothing more is read of a note that is hidden: it costs what one costs
+// that does not exist.
 //
-// Index: primary. Key: NOTE#<id>/LOCATOR; then USER#<owner>/NOTE#<deadline>#<id> and USER#<reader>/SHARED#<id>.
-// Cost: ⌈n/100⌉ BatchGetItem for the locators and ⌈n/100⌉ for the notes, ⌈2n/100⌉ with share rows.
+// Index: primary. Key: NOTE#<id>/LOCATOR and USER#<reader>/SHARED#<id>; then USER#<owner>/NOTE#<deadline>#<id>.
+// Cost: ⌈2n/100⌉ BatchGetItem for locators and shares, and ⌈n/100⌉ for the notes.
 func (db Notes) NotesByID(ctx context.Context, reader note.UserID, ids []note.ID) ([]note.Note, []error) {
 	found := make([]located, len(ids))
 	for i, id := range ids {
@@ -50,11 +51,11 @@ type located struct {
 	reader note.UserID
 	note   note.Note // ID is set; Owner, Deadline and then the rest follow
 	shared note.Permission
-	known  bool // the reader's permission is known: no share row has to be read
+	known  bool // shared is right: no share row has to be read
 	err    error
 }
 
-// permission of the reader, once the note was read.
+// permission of the reader, once the owner is known.
 func (l *located) permission() note.Permission {
 	if l.note.Owner == l.reader {
 		return note.Owner
@@ -62,7 +63,8 @@ func (l *located) permission() note.Permission {
 	return l.shared
 }
 
-// locate fills in the notes, in two batches when nothing moves.
+// locate fills in the notes, in two batches when nothing moves. Of a note that is hidden from the reader it fills in what
+// the locator says.
 func (db Notes) locate(ctx context.Context, found []located) {
 	left := make([]*located, len(found))
 	for i := range found {
@@ -82,33 +84,18 @@ func (db Notes) locate(ctx context.Context, found []located) {
 	}
 }
 
-// readLocators fills in owner and deadline, and returns the notes that have a locator.
+// readLocators fills in owner, deadline and permission, and returns the notes that the reader may read.
 func (db Notes) readLocators(ctx context.Context, asked []*located) []*located {
-	wants := make([]want, len(asked))
-	for i, l := range asked {
-		l.note = note.Note{ID: l.note.ID}
-		wants[i] = want{notesTable, locatorKey(l.note.ID), func(item []byte) error { return decodeNote(item, &l.note, nil) }}
-	}
-	return keep(asked, db.batchGet(ctx, wants), func(l *located, err error) bool {
-		l.err = err
-		if err == errMissing { //nolint:errorlint // batchGet returns it bare
-			l.err = fault.New(fault.NotFound, noSuchNote)
-		}
-		return l.err == nil
-	})
-}
-
-// readNotes reads the rows to which the locators point, and the reader's shares. It returns those that have moved.
-func (db Notes) readNotes(ctx context.Context, asked []*located) []*located {
 	wants := make([]want, 0, 2*len(asked))
 	for _, l := range asked {
-		wants = append(wants, want{notesTable, noteKey(l.note), func(item []byte) error { return decodeNote(item, &l.note, nil) }})
+		l.note = note.Note{ID: l.note.ID}
+		wants = append(wants, want{notesTable, locatorKey(l.note.ID), func(item []byte) error { return decodeNote(item, &l.note, nil) }})
 	}
-	var shares []*located
+	var unknown []*located
 	for _, l := range asked {
-		if l.note.Owner != l.reader && !l.known {
+		if !l.known {
 			l.shared = note.None
-			shares = append(shares, l)
+			unknown = append(unknown, l)
 			wants = append(wants, want{notesTable, shareKey(l.reader, l.note.ID), func(item []byte) error {
 				var s note.Share
 				err := decodeShare(item, &s)
@@ -118,19 +105,35 @@ func (db Notes) readNotes(ctx context.Context, asked []*located) []*located {
 		}
 	}
 	errs := db.batchGet(ctx, wants)
-	for i, l := range shares {
+	unread := map[*located]error{}
+	for i, l := range unknown {
 		if err := errs[len(asked)+i]; err != nil && err != errMissing { //nolint:errorlint // batchGet returns it bare
-			l.err = err
+			unread[l] = err
 		}
 	}
 	return keep(asked, errs[:len(asked)], func(l *located, err error) bool {
-		if err == errMissing { //nolint:errorlint // batchGet returns it bare
-			return l.err == nil // look at the locator again: the note has moved or is gone
-		}
-		if err != nil {
-			l.err = err
-		}
 		l.note.Permission = l.permission()
+		switch l.err = err; {
+		case err == errMissing: //nolint:errorlint // batchGet returns it bare
+			l.err = fault.New(fault.NotFound, noSuchNote)
+		case err == nil && l.note.Permission != note.Owner:
+			l.err = unread[l] // an owner needs no share
+		}
+		return l.err == nil && l.note.Permission != note.None
+	})
+}
+
+// readNotes reads the rows to which the locators point. It returns those that have moved.
+func (db Notes) readNotes(ctx context.Context, asked []*located) []*located {
+	wants := make([]want, len(asked))
+	for i, l := range asked {
+		wants[i] = want{notesTable, noteKey(l.note), func(item []byte) error { return decodeNote(item, &l.note, nil) }}
+	}
+	return keep(asked, db.batchGet(ctx, wants), func(l *located, err error) bool {
+		if err == errMissing { //nolint:errorlint // batchGet returns it bare
+			return true // look at the locator again: the note has moved or is gone
+		}
+		l.err = err
 		return false
 	})
 }

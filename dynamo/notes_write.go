@@ -30,14 +30,14 @@ func conflict(attrs) error { return &note.VersionConflict{} }
 // tagChanges returns the actions that turn one set of tags into another.
 func tagChanges(n note.Note, from, to []tag.Tag) []action {
 	var actions []action
-	had := make(map[string]bool, len(from))
+	had := make(map[string]string, len(from))
 	for _, t := range from {
-		had[t.Key] = true
+		had[t.Key] = t.Value
 	}
 	has := make(map[string]bool, len(to))
 	for _, t := range to {
 		has[t.Key] = true
-		if !had[t.Key] {
+		if value, there := had[t.Key]; !there || value != t.Value { // the row shows the tag as it is typed on the note
 			actions = append(actions, action{table: notesTable, item: tagRow(n.Owner, n.ID, t)})
 		}
 	}
@@ -96,8 +96,8 @@ func mayEdit(editor note.UserID, id note.ID) action {
 // until the deletion can no longer be undone; lists leave them out.
 //
 // Index: primary. Key: USER#<owner>/TOMBSTONE#<id>; USER#<owner>/NOTE#<deadline>#<id> on condition of its version;
-// NOTE#<id>/LOCATOR; USER#<owner>/TAG#<tag>#NOTE#<id> per tag; CLEANUP#<day>/NOTE#<id>. Cost: 1 TransactWriteItems of 4 to
-// 44 rows.
+// NOTE#<id>/LOCATOR; USER#<owner>/TAG#<tag>#NOTE#<id> per tag; CLEANUP#<day>#<shard>/NOTE#<id>. Cost: 1
+// TransactWriteItems of 4 to 44 rows.
 func (db Notes) DeleteNote(ctx context.Context, n note.Note, d note.Deleted, once idempotency.Key) error {
 	actions := []action{
 		{table: notesTable, item: tombstoneRow(n, d), condition: "attribute_not_exists(PK)", failed: conflict},
@@ -132,7 +132,7 @@ func cleanupOf(n note.Note, d note.Deleted) note.Cleanup {
 }
 
 func cleanupKey(c note.Cleanup) rowKey {
-	return rowKey{keys.CleanupPK(c.Due), keys.CleanupSK(string(c.Note))}
+	return rowKey{keys.CleanupPK(c.Due, string(c.Note)), keys.CleanupSK(string(c.Note))}
 }
 
 func cleanupRow(c note.Cleanup) attrs {

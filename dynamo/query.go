@@ -33,6 +33,8 @@ type span struct {
 	high     string // inclusive
 	backward bool
 	limit    int                             // rows wanted; 0 for all
+	single   bool                            // one Query, also when its megabyte holds fewer rows
+	keys     bool                            // PK and SK of the rows are enough
 	start    map[string]types.AttributeValue // exclusive start key, nil for the beginning
 }
 
@@ -60,10 +62,17 @@ func (db *DB) query(ctx context.Context, s span, decode func(item []byte) (more 
 		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
 		ExclusiveStartKey:         s.start,
 	}
+	var wanted projection
 	if s.index.name != "" {
 		in.IndexName = aws.String(s.index.name) // an index has its own projection
-	} else if in.ProjectionExpression = db.project.expression; in.ProjectionExpression != nil {
-		maps.Copy(in.ExpressionAttributeNames, db.project.names)
+	} else {
+		wanted = db.project
+	}
+	if s.keys {
+		wanted = keysOnly
+	}
+	if in.ProjectionExpression = wanted.expression; wanted.expression != nil {
+		maps.Copy(in.ExpressionAttributeNames, wanted.names)
 	}
 	for left := s.limit; ; {
 		if s.limit > 0 {
@@ -74,7 +83,7 @@ func (db *DB) query(ctx context.Context, s span, decode func(item []byte) (more 
 			return nil, err
 		}
 		left -= n
-		if last == nil || !more || (s.limit > 0 && left <= 0) {
+		if last == nil || !more || s.single || (s.limit > 0 && left <= 0) {
 			return last, nil
 		}
 		in.ExclusiveStartKey = last

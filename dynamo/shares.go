@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
@@ -39,7 +37,7 @@ func (db Notes) DeleteShare(ctx context.Context, s note.Share, once idempotency.
 // notes are left out and the page stays full. The rows in the user's own partition are the permission to read the notes.
 //
 // Index: primary. Key: PK = USER#<user> AND begins_with(SK, SHARED#); then the notes as in NotesByID.
-// Cost: 1 Query and 2 × ⌈n/100⌉ BatchGetItem.
+// Cost: 1 Query and 2 × ⌈n/100⌉ BatchGetItem; where shares are left out, further Queries of 100, 200, 400, 500 … rows.
 func (db Notes) ListSharedNotes(ctx context.Context, user note.UserID, w page.Window) (page.Slice[note.SharedNote], error) {
 	low, high := prefixed(keys.SharedPrefix)
 	l := listing[note.Share]{
@@ -80,40 +78,28 @@ func (db Notes) AccessLists(ctx context.Context, requests []note.AccessRequest) 
 		byOwner[r.Owner] = append(byOwner[r.Owner], i)
 	}
 	// Owners and notes are two waves, so that the bound holds over all of them.
-	single := make([][]int, len(byOwner))
-	owners := errgroup.Group{}
-	owners.SetLimit(db.concurrency)
-	for i, owner := range slices.Collect(maps.Keys(byOwner)) {
-		indexes := byOwner[owner]
+	owners := slices.Collect(maps.Keys(byOwner))
+	left := make([][]int, len(owners))
+	failed := db.each(len(owners), func(n int) error {
+		indexes := byOwner[owners[n]]
 		if len(indexes) == 1 {
-			single[i] = indexes
-			continue
-		}
-		owners.Go(func() (err error) {
-			defer recovered(&err)
-			single[i] = db.ownerAccess(ctx, owner, requests, indexes, lists)
+			left[n] = indexes
 			return nil
-		})
-	}
-	err := owners.Wait()
-	notes := errgroup.Group{}
-	notes.SetLimit(db.concurrency)
-	for _, indexes := range single {
-		for _, i := range indexes {
-			notes.Go(func() (err error) {
-				defer recovered(&err)
-				lists[i], errs[i] = db.noteAccess(ctx, requests[i])
-				return nil
-			})
 		}
-	}
-	if err2 := notes.Wait(); err == nil {
-		err = err2
-	}
-	for i := range errs {
-		if err != nil {
+		left[n] = db.ownerAccess(ctx, owners[n], requests, indexes, lists)
+		return nil
+	})
+	for n, err := range failed {
+		for _, i := range byOwner[owners[n]] {
 			errs[i] = err
 		}
+	}
+	single := slices.Concat(left...)
+	for n, err := range db.each(len(single), func(n int) (err error) {
+		lists[single[n]], err = db.noteAccess(ctx, requests[single[n]])
+		return err
+	}) {
+		errs[single[n]] = err
 	}
 	return lists, missing(errs, noSuchNote)
 }

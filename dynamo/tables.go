@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -121,9 +123,10 @@ func (db *DB) CheckTables(ctx context.Context, report func(Step)) error {
 	return nil
 }
 
-// Ready returns nil when every table can be used.
+// Ready returns nil when every table can be used and has the keys and indexes that are read.
 func (db *DB) Ready(ctx context.Context) error {
-	for _, name := range db.TableNames() {
+	for _, want := range db.tables() {
+		name := *want.TableName
 		have, err := db.describe(ctx, &name)
 		switch {
 		case err != nil:
@@ -132,6 +135,9 @@ func (db *DB) Ready(ctx context.Context) error {
 			return fmt.Errorf("table %s does not exist; run `taggie tables apply`", name)
 		case have.TableStatus != types.TableStatusActive && have.TableStatus != types.TableStatusUpdating:
 			return fmt.Errorf("table %s is %s", name, have.TableStatus)
+		}
+		if wrong := differences(&want, have); len(wrong) > 0 {
+			return fmt.Errorf("table %s: %s", name, strings.Join(wrong, "; "))
 		}
 	}
 	return nil
@@ -150,51 +156,73 @@ func (db *DB) describe(ctx context.Context, name *string) (*types.TableDescripti
 
 // compare reports what of the keys and indexes differs.
 func (db *DB) compare(want *dynamodb.CreateTableInput, have *types.TableDescription, report func(Step)) {
-	wanted := map[string]string{"": spell(want.KeySchema)}
-	for _, i := range want.GlobalSecondaryIndexes {
-		wanted[*i.IndexName] = spell(i.KeySchema)
+	found := differences(want, have)
+	for _, text := range found {
+		report(Step{*want.TableName, text, false})
 	}
-	for _, i := range want.LocalSecondaryIndexes {
-		wanted[*i.IndexName] = spell(i.KeySchema)
-	}
-	found := map[string]string{"": spell(have.KeySchema)}
-	for _, i := range have.GlobalSecondaryIndexes {
-		found[*i.IndexName] = spell(i.KeySchema)
-	}
-	for _, i := range have.LocalSecondaryIndexes {
-		found[*i.IndexName] = spell(i.KeySchema)
-	}
-	var names []string
-	for name := range wanted {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	same := true
-	for _, name := range names {
-		if wanted[name] == found[name] {
-			continue
-		}
-		same = false
-		what := "key"
-		if name != "" {
-			what = "index " + name
-		}
-		report(Step{*want.TableName, fmt.Sprintf("%s is (%s), want (%s)", what, found[name], wanted[name]), false})
-	}
-	if same {
+	if len(found) == 0 {
 		report(Step{*want.TableName, "keys and indexes are right", true})
 	}
 }
 
-func spell(schema []types.KeySchemaElement) string {
-	var s string
-	for _, e := range schema {
-		if s != "" {
-			s += ", "
+// differences says what of the keys and indexes is not as it should be. Indexes that nobody asked for are no difference.
+func differences(want *dynamodb.CreateTableInput, have *types.TableDescription) []string {
+	wanted := spelling(want.AttributeDefinitions)
+	wanted.add("key", want.KeySchema, nil)
+	for _, i := range want.GlobalSecondaryIndexes {
+		wanted.add("index "+*i.IndexName, i.KeySchema, i.Projection)
+	}
+	for _, i := range want.LocalSecondaryIndexes {
+		wanted.add("index "+*i.IndexName, i.KeySchema, i.Projection)
+	}
+	found := spelling(have.AttributeDefinitions)
+	found.add("key", have.KeySchema, nil)
+	for _, i := range have.GlobalSecondaryIndexes {
+		found.add("index "+*i.IndexName, i.KeySchema, i.Projection)
+	}
+	for _, i := range have.LocalSecondaryIndexes {
+		found.add("index "+*i.IndexName, i.KeySchema, i.Projection)
+	}
+	var texts []string
+	for _, what := range slices.Sorted(maps.Keys(wanted.text)) {
+		switch f, there := found.text[what]; {
+		case !there:
+			texts = append(texts, fmt.Sprintf("%s is missing, want %s", what, wanted.text[what]))
+		case f != wanted.text[what]:
+			texts = append(texts, fmt.Sprintf("%s is %s, want %s", what, f, wanted.text[what]))
 		}
-		s += *e.AttributeName
+	}
+	return texts
+}
+
+// spelled holds the key and the indexes of a table as texts that are equal when they are.
+type spelled struct {
+	types map[string]types.ScalarAttributeType
+	text  map[string]string
+}
+
+func spelling(attributes []types.AttributeDefinition) spelled {
+	s := spelled{types: map[string]types.ScalarAttributeType{}, text: map[string]string{}}
+	for _, a := range attributes {
+		s.types[*a.AttributeName] = a.AttributeType
 	}
 	return s
+}
+
+func (s spelled) add(name string, schema []types.KeySchemaElement, projection *types.Projection) {
+	var parts []string
+	for _, e := range schema {
+		parts = append(parts, fmt.Sprintf("%s %s %s", e.KeyType, *e.AttributeName, s.types[*e.AttributeName]))
+	}
+	slices.Sort(parts) // HASH, RANGE
+	text := strings.Join(parts, ", ")
+	if projection != nil {
+		text += ", projection " + string(projection.ProjectionType)
+		if others := slices.Sorted(slices.Values(projection.NonKeyAttributes)); len(others) > 0 {
+			text += " of " + strings.Join(others, " ")
+		}
+	}
+	s.text[name] = "(" + text + ")"
 }
 
 func (db *DB) timeToLive(ctx context.Context, name *string, apply bool, report func(Step)) error {
@@ -239,13 +267,33 @@ func (db *DB) recovery(ctx context.Context, name *string, apply bool, report fun
 		report(Step{*name, "point-in-time recovery is off", false})
 		return nil
 	}
-	_, err = db.client.UpdateContinuousBackups(ctx, &dynamodb.UpdateContinuousBackupsInput{TableName: name,
-		PointInTimeRecoverySpecification: &types.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: aws.Bool(true)}})
-	if err != nil {
+	if err := db.switchOnRecovery(ctx, name, report); err != nil {
 		return fmt.Errorf("switch on point-in-time recovery of %s: %w", *name, err)
 	}
 	report(Step{*name, "point-in-time recovery switched on", true})
 	return nil
+}
+
+// backupsWithin is how long a new table may take until its backups can be set up.
+const backupsWithin = 5 * time.Minute
+
+// switchOnRecovery waits for the backups of a new table, which are not there at once although the table is.
+func (db *DB) switchOnRecovery(ctx context.Context, name *string, report func(Step)) error {
+	ctx, cancel := context.WithTimeout(ctx, backupsWithin)
+	defer cancel()
+	for idle := 1; ; idle++ {
+		_, err := db.client.UpdateContinuousBackups(ctx, &dynamodb.UpdateContinuousBackupsInput{TableName: name,
+			PointInTimeRecoverySpecification: &types.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: aws.Bool(true)}})
+		if _, unavailable := errors.AsType[*types.ContinuousBackupsUnavailableException](err); !unavailable {
+			return err
+		}
+		if idle == 1 {
+			report(Step{*name, "waiting for backups", true})
+		}
+		if !db.pause(ctx, idle) {
+			return errors.Join(err, ctx.Err())
+		}
+	}
 }
 
 func unsupported(err error) bool {

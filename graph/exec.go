@@ -316,18 +316,18 @@ type ComplexityRoot struct {
 // region    ************************** generated!.gotpl **************************
 
 type MutationResolver interface {
-	CreateUser(ctx context.Context, input model.CreateUserInput) (model.CreateUserPayload, error)
-	UpdateUser(ctx context.Context, input model.UpdateUserInput) (model.UpdateUserPayload, error)
-	CreateNote(ctx context.Context, input model.CreateNoteInput) (model.CreateNotePayload, error)
-	UpdateNote(ctx context.Context, input model.UpdateNoteInput) (model.UpdateNotePayload, error)
-	ChangeNoteDeadline(ctx context.Context, input model.ChangeNoteDeadlineInput) (model.ChangeNoteDeadlinePayload, error)
-	DeleteNote(ctx context.Context, input model.DeleteNoteInput) (model.DeleteNotePayload, error)
-	UndeleteNote(ctx context.Context, input model.UndeleteNoteInput) (model.UndeleteNotePayload, error)
-	RestoreVersion(ctx context.Context, input model.RestoreVersionInput) (model.RestoreVersionPayload, error)
-	AddNoteTags(ctx context.Context, input model.AddNoteTagsInput) (model.AddNoteTagsPayload, error)
-	RemoveNoteTags(ctx context.Context, input model.RemoveNoteTagsInput) (model.RemoveNoteTagsPayload, error)
-	ShareNote(ctx context.Context, input model.ShareNoteInput) (model.ShareNotePayload, error)
-	UnshareNote(ctx context.Context, input model.UnshareNoteInput) (model.UnshareNotePayload, error)
+	CreateUser(ctx context.Context, input model.CreateUserInput) (*model.CreateUserPayload, error)
+	UpdateUser(ctx context.Context, input model.UpdateUserInput) (*model.UpdateUserPayload, error)
+	CreateNote(ctx context.Context, input model.CreateNoteInput) (*model.CreateNotePayload, error)
+	UpdateNote(ctx context.Context, input model.UpdateNoteInput) (*model.UpdateNotePayload, error)
+	ChangeNoteDeadline(ctx context.Context, input model.ChangeNoteDeadlineInput) (*model.ChangeNoteDeadlinePayload, error)
+	DeleteNote(ctx context.Context, input model.DeleteNoteInput) (*model.DeleteNotePayload, error)
+	UndeleteNote(ctx context.Context, input model.UndeleteNoteInput) (*model.UndeleteNotePayload, error)
+	RestoreVersion(ctx context.Context, input model.RestoreVersionInput) (*model.RestoreVersionPayload, error)
+	AddNoteTags(ctx context.Context, input model.AddNoteTagsInput) (*model.AddNoteTagsPayload, error)
+	RemoveNoteTags(ctx context.Context, input model.RemoveNoteTagsInput) (*model.RemoveNoteTagsPayload, error)
+	ShareNote(ctx context.Context, input model.ShareNoteInput) (*model.ShareNotePayload, error)
+	UnshareNote(ctx context.Context, input model.UnshareNoteInput) (*model.UnshareNotePayload, error)
 }
 type NoteResolver interface {
 	Owner(ctx context.Context, obj *note.Note) (*user.User, error)
@@ -1489,7 +1489,8 @@ Conventions:
   20 when neither is given; only one of them may be given. ` + "`" + `after` + "`" + ` goes with ` + "`" + `first` + "`" + `, ` + "`" + `before` + "`" + ` with ` + "`" + `last` + "`" + `.
 - A field whose value needs a fetch of its own is nullable: when that fetch fails, the field is null, an error names it,
   and the rest of the answer stands.
-- Outcomes that a client must expect (a conflict, an address that is taken) are the ` + "`" + `problem` + "`" + ` of a payload. Faults are
+- Outcomes that a client must expect (a conflict, an address that is taken) are the ` + "`" + `problem` + "`" + ` of a payload. After a fault
+  the payload is null, and other mutations of the same request keep theirs. Faults are
   errors with an ` + "`" + `ErrorCode` + "`" + ` in ` + "`" + `extensions.code` + "`" + `, ` + "`" + `extensions.retryable` + "`" + `, and ` + "`" + `extensions.field` + "`" + ` where one is to blame.
 - What the caller may not see does not exist for the caller.
 - Every mutation takes an ` + "`" + `idempotencyKey` + "`" + `: sent again within 24 hours by the same user with the same input, it has no
@@ -1505,7 +1506,7 @@ schema {
 
 """
 An instant in RFC 3339 form. Any offset is accepted; answers are in UTC with three fractional digits, as in
-` + "`" + `2026-11-20T08:00:00.000Z` + "`" + `. Finer fractions are cut off to the millisecond. Years 0001 to 9999.
+` + "`" + `2026-11-20T08:00:00.000Z` + "`" + `. Finer fractions are cut off to the millisecond. Later than the first instant of the year 1, before the year 10000.
 """
 scalar DateTime @specifiedBy(url: "https://scalars.graphql.org/andimarek/date-time.html")
 
@@ -1572,11 +1573,14 @@ enum ErrorCode {
 }
 
 type Query {
-  "The user who is asking; null for a token whose subject has not signed up with ` + "`" + `createUser` + "`" + ` yet."
+  "The user who is asking; null without a token, and for a token whose subject has not signed up with ` + "`" + `createUser` + "`" + ` yet."
   viewer: User
   "The object with this id; null when there is none that the caller may see. One read, two for a note."
   node("The id of any object." id: ID!): Node
-  "The objects with these ids, in their order, null for each that does not exist for the caller. Batched."
+  """
+  The objects with these ids, in their order, null for each that does not exist for the caller; with an error for each that
+  is no id at all. Batched.
+  """
   nodes("1 to 500 ids; one that occurs twice is read once." ids: [ID!]!): [Node]!
   "The user with this id. Everybody who holds the id may see name and times; the rest is for the user alone."
   user("The id of a ` + "`" + `User` + "`" + `." id: ID!): User
@@ -1588,33 +1592,33 @@ type Query {
 
 type Mutation {
   "Signs the bearer of the token up: creates the caller's own user."
-  createUser(input: CreateUserInput!): CreateUserPayload!
+  createUser(input: CreateUserInput!): CreateUserPayload
   "Changes the caller's name or e-mail address."
-  updateUser(input: UpdateUserInput!): UpdateUserPayload!
+  updateUser(input: UpdateUserInput!): UpdateUserPayload
 
   "Creates a note of the caller."
-  createNote(input: CreateNoteInput!): CreateNotePayload!
+  createNote(input: CreateNoteInput!): CreateNotePayload
   "Changes title or content; the state before, tags included, becomes a version. For the owner and those who may edit."
-  updateNote(input: UpdateNoteInput!): UpdateNotePayload!
+  updateNote(input: UpdateNoteInput!): UpdateNotePayload
   "Moves or removes the deadline. No version is made. For the owner and those who may edit."
-  changeNoteDeadline(input: ChangeNoteDeadlineInput!): ChangeNoteDeadlinePayload!
+  changeNoteDeadline(input: ChangeNoteDeadlineInput!): ChangeNoteDeadlinePayload
   "Deletes a note. ` + "`" + `undeleteNote` + "`" + ` brings it back for 30 days. For the owner."
-  deleteNote(input: DeleteNoteInput!): DeleteNotePayload!
-  "Undoes ` + "`" + `deleteNote` + "`" + `: content, tags, versions and shares are as they were. For the owner."
-  undeleteNote(input: UndeleteNoteInput!): UndeleteNotePayload!
+  deleteNote(input: DeleteNoteInput!): DeleteNotePayload
+  "Undoes ` + "`" + `deleteNote` + "`" + `: content, tags, versions and shares are as they were; ` + "`" + `version` + "`" + ` grows by one. For the owner."
+  undeleteNote(input: UndeleteNoteInput!): UndeleteNotePayload
   """
   Makes an old version current again: title, content and tags, but not deadline or shares. The state before becomes a
   version. For the owner and those who may edit.
   """
-  restoreVersion(input: RestoreVersionInput!): RestoreVersionPayload!
+  restoreVersion(input: RestoreVersionInput!): RestoreVersionPayload
   "Adds tags to a note; those it has already stay as they are. No version is made. For the owner and those who may edit."
-  addNoteTags(input: AddNoteTagsInput!): AddNoteTagsPayload!
+  addNoteTags(input: AddNoteTagsInput!): AddNoteTagsPayload
   "Removes tags from a note; those it does not have are ignored. No version is made. For the owner and those who may edit."
-  removeNoteTags(input: RemoveNoteTagsInput!): RemoveNoteTagsPayload!
+  removeNoteTags(input: RemoveNoteTagsInput!): RemoveNoteTagsPayload
   "Shares a note with a user; again, with another permission, changes it. For the owner."
-  shareNote(input: ShareNoteInput!): ShareNotePayload!
-  "Ends a share. For the owner, and for the user with whom the note is shared."
-  unshareNote(input: UnshareNoteInput!): UnshareNotePayload!
+  shareNote(input: ShareNoteInput!): ShareNotePayload
+  "Ends a share, if there is one. For the owner, and for the user with whom the note is shared, even when it was deleted."
+  unshareNote(input: UnshareNoteInput!): UnshareNotePayload
 }
 
 # ---------------------------------------------------------------------------------------------------------------- users
@@ -1663,7 +1667,7 @@ type User implements Node {
   Changes close to that instant come twice rather than never. For the user alone.
   """
   noteChanges(
-    "Only changes after this instant; everything that exists when it is absent."
+    "Only changes at or after this instant; everything that exists when it is absent."
     changedSince: DateTime
     first: Int
     after: Cursor
@@ -1751,7 +1755,7 @@ type UserConflict implements Problem {
 "A note with an optional deadline."
 type Note implements Node {
   id: ID!
-  "1 to 200 characters."
+  "1 to 200 characters, none of them control characters; surrounding white space is dropped."
   title: String!
   "1 to 350,000 bytes of UTF-8: a note is one DynamoDB item, and that holds 400 KB."
   content: String!
@@ -1761,7 +1765,10 @@ type Note implements Node {
   createdAt: DateTime!
   "When anything of the note changed last: title, content, tags, or deadline."
   updatedAt: DateTime!
-  "Grows by one with each change of title, content, tags or deadline; see ` + "`" + `expectedVersion` + "`" + ` of the mutations."
+  """
+  Grows by one with each change of title, content, tags or deadline, and with ` + "`" + `undeleteNote` + "`" + `; see ` + "`" + `expectedVersion` + "`" + ` of the
+  mutations.
+  """
   version: Int!
   "Up to 40 tags, ordered by their folded form."
   tags: [Tag!]!
@@ -3608,11 +3615,11 @@ func (ec *executionContext) _Mutation_createUser(ctx context.Context, field grap
 			return ec.Resolvers.Mutation().CreateUser(ctx, fc.Args["input"].(model.CreateUserInput))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v model.CreateUserPayload) graphql.Marshaler {
-			return ec.marshalNCreateUserPayload2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateUserPayload(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.CreateUserPayload) graphql.Marshaler {
+			return ec.marshalOCreateUserPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateUserPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_createUser(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3652,11 +3659,11 @@ func (ec *executionContext) _Mutation_updateUser(ctx context.Context, field grap
 			return ec.Resolvers.Mutation().UpdateUser(ctx, fc.Args["input"].(model.UpdateUserInput))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v model.UpdateUserPayload) graphql.Marshaler {
-			return ec.marshalNUpdateUserPayload2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateUserPayload(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.UpdateUserPayload) graphql.Marshaler {
+			return ec.marshalOUpdateUserPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateUserPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_updateUser(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3696,11 +3703,11 @@ func (ec *executionContext) _Mutation_createNote(ctx context.Context, field grap
 			return ec.Resolvers.Mutation().CreateNote(ctx, fc.Args["input"].(model.CreateNoteInput))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v model.CreateNotePayload) graphql.Marshaler {
-			return ec.marshalNCreateNotePayload2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateNotePayload(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.CreateNotePayload) graphql.Marshaler {
+			return ec.marshalOCreateNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateNotePayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_createNote(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3740,11 +3747,11 @@ func (ec *executionContext) _Mutation_updateNote(ctx context.Context, field grap
 			return ec.Resolvers.Mutation().UpdateNote(ctx, fc.Args["input"].(model.UpdateNoteInput))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v model.UpdateNotePayload) graphql.Marshaler {
-			return ec.marshalNUpdateNotePayload2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateNotePayload(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.UpdateNotePayload) graphql.Marshaler {
+			return ec.marshalOUpdateNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateNotePayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_updateNote(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3784,11 +3791,11 @@ func (ec *executionContext) _Mutation_changeNoteDeadline(ctx context.Context, fi
 			return ec.Resolvers.Mutation().ChangeNoteDeadline(ctx, fc.Args["input"].(model.ChangeNoteDeadlineInput))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v model.ChangeNoteDeadlinePayload) graphql.Marshaler {
-			return ec.marshalNChangeNoteDeadlinePayload2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐChangeNoteDeadlinePayload(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ChangeNoteDeadlinePayload) graphql.Marshaler {
+			return ec.marshalOChangeNoteDeadlinePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐChangeNoteDeadlinePayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_changeNoteDeadline(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3828,11 +3835,11 @@ func (ec *executionContext) _Mutation_deleteNote(ctx context.Context, field grap
 			return ec.Resolvers.Mutation().DeleteNote(ctx, fc.Args["input"].(model.DeleteNoteInput))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v model.DeleteNotePayload) graphql.Marshaler {
-			return ec.marshalNDeleteNotePayload2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteNotePayload(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DeleteNotePayload) graphql.Marshaler {
+			return ec.marshalODeleteNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteNotePayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_deleteNote(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3872,11 +3879,11 @@ func (ec *executionContext) _Mutation_undeleteNote(ctx context.Context, field gr
 			return ec.Resolvers.Mutation().UndeleteNote(ctx, fc.Args["input"].(model.UndeleteNoteInput))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v model.UndeleteNotePayload) graphql.Marshaler {
-			return ec.marshalNUndeleteNotePayload2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndeleteNotePayload(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.UndeleteNotePayload) graphql.Marshaler {
+			return ec.marshalOUndeleteNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndeleteNotePayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_undeleteNote(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3916,11 +3923,11 @@ func (ec *executionContext) _Mutation_restoreVersion(ctx context.Context, field 
 			return ec.Resolvers.Mutation().RestoreVersion(ctx, fc.Args["input"].(model.RestoreVersionInput))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v model.RestoreVersionPayload) graphql.Marshaler {
-			return ec.marshalNRestoreVersionPayload2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRestoreVersionPayload(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.RestoreVersionPayload) graphql.Marshaler {
+			return ec.marshalORestoreVersionPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRestoreVersionPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_restoreVersion(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3960,11 +3967,11 @@ func (ec *executionContext) _Mutation_addNoteTags(ctx context.Context, field gra
 			return ec.Resolvers.Mutation().AddNoteTags(ctx, fc.Args["input"].(model.AddNoteTagsInput))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v model.AddNoteTagsPayload) graphql.Marshaler {
-			return ec.marshalNAddNoteTagsPayload2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAddNoteTagsPayload(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.AddNoteTagsPayload) graphql.Marshaler {
+			return ec.marshalOAddNoteTagsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAddNoteTagsPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_addNoteTags(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -4004,11 +4011,11 @@ func (ec *executionContext) _Mutation_removeNoteTags(ctx context.Context, field 
 			return ec.Resolvers.Mutation().RemoveNoteTags(ctx, fc.Args["input"].(model.RemoveNoteTagsInput))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v model.RemoveNoteTagsPayload) graphql.Marshaler {
-			return ec.marshalNRemoveNoteTagsPayload2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveNoteTagsPayload(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.RemoveNoteTagsPayload) graphql.Marshaler {
+			return ec.marshalORemoveNoteTagsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveNoteTagsPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_removeNoteTags(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -4048,11 +4055,11 @@ func (ec *executionContext) _Mutation_shareNote(ctx context.Context, field graph
 			return ec.Resolvers.Mutation().ShareNote(ctx, fc.Args["input"].(model.ShareNoteInput))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v model.ShareNotePayload) graphql.Marshaler {
-			return ec.marshalNShareNotePayload2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐShareNotePayload(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ShareNotePayload) graphql.Marshaler {
+			return ec.marshalOShareNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐShareNotePayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_shareNote(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -4092,11 +4099,11 @@ func (ec *executionContext) _Mutation_unshareNote(ctx context.Context, field gra
 			return ec.Resolvers.Mutation().UnshareNote(ctx, fc.Args["input"].(model.UnshareNoteInput))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v model.UnshareNotePayload) graphql.Marshaler {
-			return ec.marshalNUnshareNotePayload2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUnshareNotePayload(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.UnshareNotePayload) graphql.Marshaler {
+			return ec.marshalOUnshareNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUnshareNotePayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_unshareNote(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -8590,84 +8597,84 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_createUser(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "updateUser":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_updateUser(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "createNote":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_createNote(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "updateNote":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_updateNote(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "changeNoteDeadline":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_changeNoteDeadline(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "deleteNote":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_deleteNote(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "undeleteNote":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_undeleteNote(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "restoreVersion":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_restoreVersion(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "addNoteTags":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_addNoteTags(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "removeNoteTags":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_removeNoteTags(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "shareNote":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_shareNote(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "unshareNote":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_unshareNote(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -11504,10 +11511,6 @@ func (ec *executionContext) unmarshalNAddNoteTagsInput2githubᚗcomᚋtaggieᚋt
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNAddNoteTagsPayload2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAddNoteTagsPayload(ctx context.Context, sel ast.SelectionSet, v model.AddNoteTagsPayload) graphql.Marshaler {
-	return ec._AddNoteTagsPayload(ctx, sel, &v)
-}
-
 func (ec *executionContext) unmarshalNBoolean2bool(ctx context.Context, v any) (bool, error) {
 	res, err := graphql.UnmarshalBoolean(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -11529,26 +11532,14 @@ func (ec *executionContext) unmarshalNChangeNoteDeadlineInput2githubᚗcomᚋtag
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNChangeNoteDeadlinePayload2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐChangeNoteDeadlinePayload(ctx context.Context, sel ast.SelectionSet, v model.ChangeNoteDeadlinePayload) graphql.Marshaler {
-	return ec._ChangeNoteDeadlinePayload(ctx, sel, &v)
-}
-
 func (ec *executionContext) unmarshalNCreateNoteInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateNoteInput(ctx context.Context, v any) (model.CreateNoteInput, error) {
 	res, err := ec.unmarshalInputCreateNoteInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNCreateNotePayload2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateNotePayload(ctx context.Context, sel ast.SelectionSet, v model.CreateNotePayload) graphql.Marshaler {
-	return ec._CreateNotePayload(ctx, sel, &v)
-}
-
 func (ec *executionContext) unmarshalNCreateUserInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateUserInput(ctx context.Context, v any) (model.CreateUserInput, error) {
 	res, err := ec.unmarshalInputCreateUserInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNCreateUserPayload2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateUserPayload(ctx context.Context, sel ast.SelectionSet, v model.CreateUserPayload) graphql.Marshaler {
-	return ec._CreateUserPayload(ctx, sel, &v)
 }
 
 func (ec *executionContext) unmarshalNCursor2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx context.Context, v any) (page.Cursor, error) {
@@ -11580,10 +11571,6 @@ func (ec *executionContext) marshalNDateTime2timeᚐTime(ctx context.Context, se
 func (ec *executionContext) unmarshalNDeleteNoteInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteNoteInput(ctx context.Context, v any) (model.DeleteNoteInput, error) {
 	res, err := ec.unmarshalInputDeleteNoteInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNDeleteNotePayload2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteNotePayload(ctx context.Context, sel ast.SelectionSet, v model.DeleteNotePayload) graphql.Marshaler {
-	return ec._DeleteNotePayload(ctx, sel, &v)
 }
 
 func (ec *executionContext) unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx context.Context, v any) (gid.ID, error) {
@@ -11856,26 +11843,14 @@ func (ec *executionContext) unmarshalNRemoveNoteTagsInput2githubᚗcomᚋtaggie�
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNRemoveNoteTagsPayload2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveNoteTagsPayload(ctx context.Context, sel ast.SelectionSet, v model.RemoveNoteTagsPayload) graphql.Marshaler {
-	return ec._RemoveNoteTagsPayload(ctx, sel, &v)
-}
-
 func (ec *executionContext) unmarshalNRestoreVersionInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRestoreVersionInput(ctx context.Context, v any) (model.RestoreVersionInput, error) {
 	res, err := ec.unmarshalInputRestoreVersionInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNRestoreVersionPayload2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRestoreVersionPayload(ctx context.Context, sel ast.SelectionSet, v model.RestoreVersionPayload) graphql.Marshaler {
-	return ec._RestoreVersionPayload(ctx, sel, &v)
-}
-
 func (ec *executionContext) unmarshalNShareNoteInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐShareNoteInput(ctx context.Context, v any) (model.ShareNoteInput, error) {
 	res, err := ec.unmarshalInputShareNoteInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNShareNotePayload2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐShareNotePayload(ctx context.Context, sel ast.SelectionSet, v model.ShareNotePayload) graphql.Marshaler {
-	return ec._ShareNotePayload(ctx, sel, &v)
 }
 
 func (ec *executionContext) unmarshalNSharePermission2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐPermission(ctx context.Context, v any) (note.Permission, error) {
@@ -12024,17 +11999,9 @@ func (ec *executionContext) unmarshalNUndeleteNoteInput2githubᚗcomᚋtaggieᚋ
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNUndeleteNotePayload2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndeleteNotePayload(ctx context.Context, sel ast.SelectionSet, v model.UndeleteNotePayload) graphql.Marshaler {
-	return ec._UndeleteNotePayload(ctx, sel, &v)
-}
-
 func (ec *executionContext) unmarshalNUnshareNoteInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUnshareNoteInput(ctx context.Context, v any) (model.UnshareNoteInput, error) {
 	res, err := ec.unmarshalInputUnshareNoteInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNUnshareNotePayload2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUnshareNotePayload(ctx context.Context, sel ast.SelectionSet, v model.UnshareNotePayload) graphql.Marshaler {
-	return ec._UnshareNotePayload(ctx, sel, &v)
 }
 
 func (ec *executionContext) unmarshalNUpdateNoteInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateNoteInput(ctx context.Context, v any) (model.UpdateNoteInput, error) {
@@ -12042,17 +12009,9 @@ func (ec *executionContext) unmarshalNUpdateNoteInput2githubᚗcomᚋtaggieᚋta
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNUpdateNotePayload2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateNotePayload(ctx context.Context, sel ast.SelectionSet, v model.UpdateNotePayload) graphql.Marshaler {
-	return ec._UpdateNotePayload(ctx, sel, &v)
-}
-
 func (ec *executionContext) unmarshalNUpdateUserInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateUserInput(ctx context.Context, v any) (model.UpdateUserInput, error) {
 	res, err := ec.unmarshalInputUpdateUserInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNUpdateUserPayload2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateUserPayload(ctx context.Context, sel ast.SelectionSet, v model.UpdateUserPayload) graphql.Marshaler {
-	return ec._UpdateUserPayload(ctx, sel, &v)
 }
 
 func (ec *executionContext) marshalNUser2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx context.Context, sel ast.SelectionSet, v user.User) graphql.Marshaler {
@@ -12249,6 +12208,13 @@ func (ec *executionContext) marshalN__TypeKind2string(ctx context.Context, sel a
 	return res
 }
 
+func (ec *executionContext) marshalOAddNoteTagsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAddNoteTagsPayload(ctx context.Context, sel ast.SelectionSet, v *model.AddNoteTagsPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._AddNoteTagsPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOAddNoteTagsProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAddNoteTagsProblem(ctx context.Context, sel ast.SelectionSet, v model.AddNoteTagsProblem) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -12286,11 +12252,32 @@ func (ec *executionContext) marshalOBoolean2ᚖbool(ctx context.Context, sel ast
 	return res
 }
 
+func (ec *executionContext) marshalOChangeNoteDeadlinePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐChangeNoteDeadlinePayload(ctx context.Context, sel ast.SelectionSet, v *model.ChangeNoteDeadlinePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ChangeNoteDeadlinePayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOChangeNoteDeadlineProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐChangeNoteDeadlineProblem(ctx context.Context, sel ast.SelectionSet, v model.ChangeNoteDeadlineProblem) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._ChangeNoteDeadlineProblem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOCreateNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateNotePayload(ctx context.Context, sel ast.SelectionSet, v *model.CreateNotePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CreateNotePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOCreateUserPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateUserPayload(ctx context.Context, sel ast.SelectionSet, v *model.CreateUserPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CreateUserPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOCreateUserProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateUserProblem(ctx context.Context, sel ast.SelectionSet, v model.CreateUserProblem) graphql.Marshaler {
@@ -12344,6 +12331,13 @@ func (ec *executionContext) marshalODateTime2ᚖtimeᚐTime(ctx context.Context,
 	_ = ctx
 	res := scalar.MarshalDateTime(*v)
 	return res
+}
+
+func (ec *executionContext) marshalODeleteNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteNotePayload(ctx context.Context, sel ast.SelectionSet, v *model.DeleteNotePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteNotePayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalODeleteNoteProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteNoteProblem(ctx context.Context, sel ast.SelectionSet, v model.DeleteNoteProblem) graphql.Marshaler {
@@ -12444,11 +12438,32 @@ func (ec *executionContext) marshalONoteConnection2ᚖgithubᚗcomᚋtaggieᚋta
 	return ec._NoteConnection(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalORemoveNoteTagsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveNoteTagsPayload(ctx context.Context, sel ast.SelectionSet, v *model.RemoveNoteTagsPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RemoveNoteTagsPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORestoreVersionPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRestoreVersionPayload(ctx context.Context, sel ast.SelectionSet, v *model.RestoreVersionPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RestoreVersionPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalORestoreVersionProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRestoreVersionProblem(ctx context.Context, sel ast.SelectionSet, v model.RestoreVersionProblem) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._RestoreVersionProblem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOShareNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐShareNotePayload(ctx context.Context, sel ast.SelectionSet, v *model.ShareNotePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ShareNotePayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOShareNoteProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐShareNoteProblem(ctx context.Context, sel ast.SelectionSet, v model.ShareNoteProblem) graphql.Marshaler {
@@ -12539,11 +12554,39 @@ func (ec *executionContext) marshalOTaggedNoteConnection2ᚖgithubᚗcomᚋtaggi
 	return ec._TaggedNoteConnection(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOUndeleteNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndeleteNotePayload(ctx context.Context, sel ast.SelectionSet, v *model.UndeleteNotePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UndeleteNotePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUnshareNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUnshareNotePayload(ctx context.Context, sel ast.SelectionSet, v *model.UnshareNotePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UnshareNotePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUpdateNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateNotePayload(ctx context.Context, sel ast.SelectionSet, v *model.UpdateNotePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UpdateNotePayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOUpdateNoteProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateNoteProblem(ctx context.Context, sel ast.SelectionSet, v model.UpdateNoteProblem) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._UpdateNoteProblem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUpdateUserPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateUserPayload(ctx context.Context, sel ast.SelectionSet, v *model.UpdateUserPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UpdateUserPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOUpdateUserProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateUserProblem(ctx context.Context, sel ast.SelectionSet, v model.UpdateUserProblem) graphql.Marshaler {

@@ -118,3 +118,21 @@ func (l *Loader[K, V]) Prime(key K, value V) {
 	close(load.done)
 	l.batch.Prime(key, load)
 }
+
+// LoadNow returns the value of a key without waiting for others: for lists, which DynamoDB cannot batch. Whoever asks for the
+// same key meanwhile gets the same read.
+func (l *Loader[K, V]) LoadNow(ctx context.Context, key K) (V, error) {
+	l.Prefetch([]K{key})
+	return l.Load(ctx, key)
+}
+
+// oneByOne makes a batch of reads that cannot be batched.
+func oneByOne[K comparable, V any](read func(context.Context, K) (V, error)) func(context.Context, []K) ([]V, []error) {
+	return func(ctx context.Context, keys []K) ([]V, []error) {
+		values, errs := make([]V, len(keys)), make([]error, len(keys))
+		for i, key := range keys {
+			values[i], errs[i] = read(ctx, key)
+		}
+		return values, errs
+	}
+}

@@ -13,40 +13,40 @@ import (
 )
 
 // ahead reads what is selected below a list of notes, before its elements are resolved: versions, access lists and notes
-// by tag side by side, then the users that any of them names in one batch. What it cannot read, the elements' own
-// resolvers report.
+// by tag side by side, then the users that any of them names in one batch, then what is selected below the notes by tag.
+// What it cannot read, the elements' own resolvers report.
 func (r *Resolver) ahead(ctx context.Context, notes []note.Note, sel selection) {
 	if len(notes) == 0 || len(sel.fields) == 0 {
 		return
 	}
 	load := loaders.From(ctx)
 	var people []user.ID
-	var newest []note.VersionID
+	var newest []note.VersionRequest
 	var words []tag.Tag
+	owners, latest := sel.in("owner", "User", "Node").needsProfile(), sel.has("latestVersion")
 	for _, n := range notes {
 		load.Notes.Prime(n.ID, n)
-		if sel.has("owner") {
+		if owners {
 			people = append(people, n.Owner)
 		}
-		if n.Snapshot > 0 {
-			newest = append(newest, note.VersionID{Note: n.ID, Number: n.Snapshot})
+		if latest && n.Snapshot > 0 {
+			newest = append(newest, n.VersionAt(n.Snapshot))
 		}
 		words = append(words, n.Tags...)
 	}
+	// Everything that a client can influence is made here, where a panic is the field's own; what runs beside one another
+	// below is the loaders', which recover by themselves.
 	access, members := r.accessRequests(ctx, notes, sel)
+	versions := r.versionRequests(ctx, notes, sel)
+	ofTags := sel.in("tags", "Tag", "Node")
+	tagged := r.tagRequests(ctx, words, ofTags)
 
-	// The loaders recover from panics themselves, and keep errors for those who load.
 	var group errgroup.Group
-	if sel.has("latestVersion") {
-		group.Go(func() error { load.Versions.Prefetch(newest); return nil })
-	}
+	group.Go(func() error { load.Versions.Prefetch(newest); return nil })
 	group.Go(func() error { load.AccessLists.Prefetch(access); return nil })
-	group.Go(func() error { load.VersionsOf.Prefetch(r.versionRequests(ctx, notes, sel)); return nil })
-	group.Go(func() error {
-		load.NotesByTag.Prefetch(r.tagRequests(ctx, words, sel.in("tags", "Tag", "Node")))
-		return nil
-	})
-	_ = group.Wait()
+	group.Go(func() error { load.VersionsOf.Prefetch(versions); return nil })
+	group.Go(func() error { load.NotesByTag.Prefetch(tagged); return nil })
+	_ = group.Wait() // errors are for those who load
 
 	for _, request := range members {
 		shares, err := load.AccessLists.Load(ctx, request)
@@ -57,17 +57,51 @@ func (r *Resolver) ahead(ctx context.Context, notes []note.Note, sel selection) 
 			people = append(people, s.User)
 		}
 	}
-	if sel.in("tags", "Tag", "Node").has("author") {
+	if ofTags.in("author", "User", "Node").needsProfile() {
 		for _, t := range words {
 			people = append(people, t.Author)
 		}
 	}
 	load.Users.Prefetch(people)
+	r.taggedAhead(ctx, words, ofTags)
 }
 
 // tagsAhead reads what is selected below a list of tags.
 func (r *Resolver) tagsAhead(ctx context.Context, tags []tag.Tag, sel selection) {
+	if sel.in("author", "User", "Node").needsProfile() && len(tags) > 0 {
+		loaders.From(ctx).Users.Prefetch([]user.ID{tags[0].Author}) // they are one user's
+	}
 	loaders.From(ctx).NotesByTag.Prefetch(r.tagRequests(ctx, tags, sel))
+	r.taggedAhead(ctx, tags, sel)
+}
+
+// taggedAhead reads what is selected below the notes of tags, for the notes of all tags together.
+func (r *Resolver) taggedAhead(ctx context.Context, tags []tag.Tag, sel selection) {
+	sel.each("notes", "TaggedNoteConnection", func(paging page.Args, below selection) {
+		items := below.items("TaggedNoteEdge", "Note", "Node")
+		if len(items.fields) == 0 {
+			return
+		}
+		seen := map[note.ID]bool{}
+		var notes []note.Note
+		for _, t := range tags {
+			o, err := r.openTagged(ctx, below, t.ID(), paging)
+			if err != nil {
+				continue
+			}
+			found, err := loaders.From(ctx).NotesByTag.Load(ctx, note.TagRequest{Tag: t.ID(), Window: o.Window})
+			if err != nil {
+				continue
+			}
+			for _, f := range found.Items {
+				if f.Err == nil && !seen[f.ID] {
+					seen[f.ID] = true
+					notes = append(notes, f.Note)
+				}
+			}
+		}
+		r.ahead(ctx, notes, items)
+	})
 }
 
 // tagRequests returns the lists of notes that are selected of the tags.
@@ -91,7 +125,7 @@ func (r *Resolver) versionRequests(ctx context.Context, notes []note.Note, sel s
 	sel.each("versions", "VersionConnection", func(paging page.Args, below selection) {
 		for _, n := range notes {
 			if o, err := r.openVersions(ctx, below, n, paging); err == nil {
-				all = append(all, note.VersionsRequest{Note: n.ID, Window: o.Window})
+				all = append(all, n.Versions(o.Window))
 			}
 		}
 	})
@@ -105,13 +139,13 @@ func (r *Resolver) openVersions(ctx context.Context, sel selection, n note.Note,
 // accessRequests returns the access lists that are selected of the notes, and those of which the users are.
 func (r *Resolver) accessRequests(ctx context.Context, notes []note.Note, sel selection) (all, members []note.AccessRequest) {
 	sel.each("accessList", "NoteAccessConnection", func(paging page.Args, below selection) {
-		users := len(below.items("NoteAccessEdge", "User", "Node").fields) > 0
+		users := below.items("NoteAccessEdge", "User", "Node").needsProfile()
 		for _, n := range notes {
 			o, err := r.openAccessList(ctx, below, n, paging)
 			if err != nil {
 				continue
 			}
-			request := note.AccessRequest{Note: n.ID, Owner: n.Owner, Window: o.Window}
+			request := n.Access(o.Window)
 			all = append(all, request)
 			if users {
 				members = append(members, request)

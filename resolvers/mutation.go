@@ -71,62 +71,62 @@ func given[T any](field string, in graphql.Omittable[*T]) (*T, error) {
 	return value, nil
 }
 
-func (m mutation) CreateUser(ctx context.Context, in model.CreateUserInput) (model.CreateUserPayload, error) {
+func (m mutation) CreateUser(ctx context.Context, in model.CreateUserInput) (*model.CreateUserPayload, error) {
 	u, err := m.Users.Create(ctx, user.Create{Name: in.Name, Email: in.Email, IdempotencyKey: in.IdempotencyKey.Value()})
 	after, problem, err := done(ctx, m, u, err)
-	return model.CreateUserPayload{User: after, Problem: problem}, err
+	return &model.CreateUserPayload{User: after, Problem: problem}, err
 }
 
-func (m mutation) UpdateUser(ctx context.Context, in model.UpdateUserInput) (model.UpdateUserPayload, error) {
+func (m mutation) UpdateUser(ctx context.Context, in model.UpdateUserInput) (*model.UpdateUserPayload, error) {
 	name, err := given("input.name", in.Name)
 	if err != nil {
-		return model.UpdateUserPayload{}, err
+		return nil, err
 	}
 	email, err := given("input.email", in.Email)
 	if err != nil {
-		return model.UpdateUserPayload{}, err
+		return nil, err
 	}
 	u, err := m.Users.Update(ctx, user.Update{Name: name, Email: email, ExpectedVersion: in.ExpectedVersion.Value(), IdempotencyKey: in.IdempotencyKey.Value()})
 	after, problem, err := done(ctx, m, u, err)
-	return model.UpdateUserPayload{User: after, Problem: problem}, err
+	return &model.UpdateUserPayload{User: after, Problem: problem}, err
 }
 
-func (m mutation) CreateNote(ctx context.Context, in model.CreateNoteInput) (model.CreateNotePayload, error) {
+func (m mutation) CreateNote(ctx context.Context, in model.CreateNoteInput) (*model.CreateNotePayload, error) {
 	create := note.Create{Title: in.Title, Content: in.Content, Tags: in.Tags.Value(), IdempotencyKey: in.IdempotencyKey.Value()}
 	if deadline := in.Deadline.Value(); deadline != nil {
 		create.Deadline = *deadline
 	}
 	n, err := m.Notes.Create(ctx, create)
 	after, _, err := m.doneNote(ctx, n, err)
-	return model.CreateNotePayload{Note: after}, err
+	return &model.CreateNotePayload{Note: after}, err
 }
 
-func (m mutation) UpdateNote(ctx context.Context, in model.UpdateNoteInput) (model.UpdateNotePayload, error) {
+func (m mutation) UpdateNote(ctx context.Context, in model.UpdateNoteInput) (*model.UpdateNotePayload, error) {
 	id, err := noteID("input.noteId", in.NoteID)
 	if err != nil {
-		return model.UpdateNotePayload{}, err
+		return nil, err
 	}
 	title, err := given("input.title", in.Title)
 	if err != nil {
-		return model.UpdateNotePayload{}, err
+		return nil, err
 	}
 	content, err := given("input.content", in.Content)
 	if err != nil {
-		return model.UpdateNotePayload{}, err
+		return nil, err
 	}
 	n, err := m.Notes.Update(ctx, note.Update{ID: id, Title: title, Content: content, ExpectedVersion: in.ExpectedVersion.Value(), IdempotencyKey: in.IdempotencyKey.Value()})
 	after, problem, err := m.doneNote(ctx, n, err)
-	return model.UpdateNotePayload{Note: after, Problem: problem}, err
+	return &model.UpdateNotePayload{Note: after, Problem: problem}, err
 }
 
-func (m mutation) ChangeNoteDeadline(ctx context.Context, in model.ChangeNoteDeadlineInput) (model.ChangeNoteDeadlinePayload, error) {
+func (m mutation) ChangeNoteDeadline(ctx context.Context, in model.ChangeNoteDeadlineInput) (*model.ChangeNoteDeadlinePayload, error) {
 	id, err := noteID("input.noteId", in.NoteID)
 	if err != nil {
-		return model.ChangeNoteDeadlinePayload{}, err
+		return nil, err
 	}
 	deadline, set := in.Deadline.ValueOK()
 	if !set {
-		return model.ChangeNoteDeadlinePayload{}, fault.Invalidf("input.deadline", "give the new deadline, or null to remove it")
+		return nil, fault.Invalidf("input.deadline", "give the new deadline, or null to remove it")
 	}
 	change := note.ChangeDeadline{ID: id, ExpectedVersion: in.ExpectedVersion.Value(), IdempotencyKey: in.IdempotencyKey.Value()}
 	if deadline != nil {
@@ -134,124 +134,105 @@ func (m mutation) ChangeNoteDeadline(ctx context.Context, in model.ChangeNoteDea
 	}
 	n, err := m.Notes.ChangeDeadline(ctx, change)
 	after, problem, err := m.doneNote(ctx, n, err)
-	return model.ChangeNoteDeadlinePayload{Note: after, Problem: problem}, err
+	return &model.ChangeNoteDeadlinePayload{Note: after, Problem: problem}, err
 }
 
-func (m mutation) DeleteNote(ctx context.Context, in model.DeleteNoteInput) (model.DeleteNotePayload, error) {
+func (m mutation) DeleteNote(ctx context.Context, in model.DeleteNoteInput) (*model.DeleteNotePayload, error) {
 	id, err := noteID("input.noteId", in.NoteID)
 	if err != nil {
-		return model.DeleteNotePayload{}, err
+		return nil, err
 	}
 	deleted, err := m.Notes.Delete(ctx, note.Delete{ID: id, ExpectedVersion: in.ExpectedVersion.Value(), IdempotencyKey: in.IdempotencyKey.Value()})
 	after, problem, err := done(ctx, m, deleted, err)
 	if after != nil && after.ID == "" {
 		after = nil
 	}
-	return model.DeleteNotePayload{DeletedNote: after, Problem: problem}, err
+	return &model.DeleteNotePayload{DeletedNote: after, Problem: problem}, err
 }
 
-func (m mutation) UndeleteNote(ctx context.Context, in model.UndeleteNoteInput) (model.UndeleteNotePayload, error) {
+func (m mutation) UndeleteNote(ctx context.Context, in model.UndeleteNoteInput) (*model.UndeleteNotePayload, error) {
 	id, err := noteID("input.noteId", in.NoteID)
 	if err != nil {
-		return model.UndeleteNotePayload{}, err
+		return nil, err
 	}
 	n, err := m.Notes.Undelete(ctx, note.Undelete{ID: id, IdempotencyKey: in.IdempotencyKey.Value()})
 	after, _, err := m.doneNote(ctx, n, err)
-	return model.UndeleteNotePayload{Note: after}, err
+	return &model.UndeleteNotePayload{Note: after}, err
 }
 
-func (m mutation) RestoreVersion(ctx context.Context, in model.RestoreVersionInput) (model.RestoreVersionPayload, error) {
+func (m mutation) RestoreVersion(ctx context.Context, in model.RestoreVersionInput) (*model.RestoreVersionPayload, error) {
 	id, err := versionID("input.versionId", in.VersionID)
 	if err != nil {
-		return model.RestoreVersionPayload{}, err
+		return nil, err
 	}
 	n, err := m.Notes.Restore(ctx, note.Restore{Version: id, ExpectedVersion: in.ExpectedVersion.Value(), IdempotencyKey: in.IdempotencyKey.Value()})
 	after, problem, err := m.doneNote(ctx, n, err)
-	return model.RestoreVersionPayload{Note: after, Problem: problem}, err
+	return &model.RestoreVersionPayload{Note: after, Problem: problem}, err
 }
 
-func (m mutation) AddNoteTags(ctx context.Context, in model.AddNoteTagsInput) (model.AddNoteTagsPayload, error) {
+func (m mutation) AddNoteTags(ctx context.Context, in model.AddNoteTagsInput) (*model.AddNoteTagsPayload, error) {
 	id, err := noteID("input.noteId", in.NoteID)
 	if err != nil {
-		return model.AddNoteTagsPayload{}, err
+		return nil, err
 	}
 	n, err := m.Notes.AddTags(ctx, note.ChangeTags{ID: id, Tags: in.Tags, IdempotencyKey: in.IdempotencyKey.Value()})
 	after, problem, err := m.doneNote(ctx, n, err)
-	return model.AddNoteTagsPayload{Note: after, Problem: problem}, err
+	return &model.AddNoteTagsPayload{Note: after, Problem: problem}, err
 }
 
-func (m mutation) RemoveNoteTags(ctx context.Context, in model.RemoveNoteTagsInput) (model.RemoveNoteTagsPayload, error) {
+func (m mutation) RemoveNoteTags(ctx context.Context, in model.RemoveNoteTagsInput) (*model.RemoveNoteTagsPayload, error) {
 	id, err := noteID("input.noteId", in.NoteID)
 	if err != nil {
-		return model.RemoveNoteTagsPayload{}, err
+		return nil, err
 	}
 	n, err := m.Notes.RemoveTags(ctx, note.ChangeTags{ID: id, Tags: in.Tags, IdempotencyKey: in.IdempotencyKey.Value()})
 	after, _, err := m.doneNote(ctx, n, err)
-	return model.RemoveNoteTagsPayload{Note: after}, err
+	return &model.RemoveNoteTagsPayload{Note: after}, err
 }
 
-func (m mutation) ShareNote(ctx context.Context, in model.ShareNoteInput) (model.ShareNotePayload, error) {
+func (m mutation) ShareNote(ctx context.Context, in model.ShareNoteInput) (*model.ShareNotePayload, error) {
 	id, err := noteID("input.noteId", in.NoteID)
 	if err != nil {
-		return model.ShareNotePayload{}, err
+		return nil, err
 	}
-	with, field, err := m.sharee(ctx, id, in)
-	if err != nil {
-		_, problem, err := done(ctx, m, struct{}{}, err)
-		return model.ShareNotePayload{Problem: problem}, err
+	put := note.PutShare{Note: id, Email: in.Email.Value(), Permission: in.Permission, IdempotencyKey: in.IdempotencyKey.Value()}
+	if with := in.UserID.Value(); with != nil {
+		if put.User, err = userID("input.userId", *with); err != nil {
+			return nil, err
+		}
 	}
-	share, err := m.Notes.Share(ctx, note.PutShare{Note: id, User: with, UserField: field, Permission: in.Permission, IdempotencyKey: in.IdempotencyKey.Value()})
+	share, err := m.Notes.Share(ctx, put)
 	after, problem, err := done(ctx, m, share, err)
 	if after == nil {
-		return model.ShareNotePayload{Problem: problem}, err
+		return &model.ShareNotePayload{Problem: problem}, err
 	}
 	o, err := m.openAccessList(ctx, selection{}, note.Note{ID: id}, page.Args{})
 	if err != nil {
-		return model.ShareNotePayload{}, err
+		return nil, err
 	}
 	n, err := found(loaders.From(ctx).Notes.Load(ctx, id))
 	edge := accessEdgeOf(o.At(string(share.User)), share)
-	return model.ShareNotePayload{Note: n, AccessEdge: &edge}, err
+	return &model.ShareNotePayload{Note: n, AccessEdge: &edge}, err
 }
 
-// sharee returns the user that the input names, and the field that does.
-func (m mutation) sharee(ctx context.Context, shared note.ID, in model.ShareNoteInput) (user.ID, string, error) {
-	id, email := in.UserID.Value(), in.Email.Value()
-	switch {
-	case (id == nil) == (email == nil):
-		return "", "", fault.Invalidf("input.userId", "give one of userId and email")
-	case id != nil:
-		key, err := userID("input.userId", *id)
-		return key, "input.userId", err
-	}
-	if err := m.Notes.MayShare(ctx, shared); err != nil {
-		return "", "", err
-	}
-	key, err := m.Users.Lookup(ctx, *email)
-	if fault.Is(err, fault.NotFound) {
-		err = &note.UnknownUser{Field: "input.email"}
-	}
-	return key, "input.email", err
-}
-
-func (m mutation) UnshareNote(ctx context.Context, in model.UnshareNoteInput) (model.UnshareNotePayload, error) {
+func (m mutation) UnshareNote(ctx context.Context, in model.UnshareNoteInput) (*model.UnshareNotePayload, error) {
 	id, err := noteID("input.noteId", in.NoteID)
 	if err != nil {
-		return model.UnshareNotePayload{}, err
+		return nil, err
 	}
 	with, err := userID("input.userId", in.UserID)
 	if err != nil {
-		return model.UnshareNotePayload{}, err
+		return nil, err
 	}
 	if err := m.Notes.Unshare(ctx, note.DeleteShare{Note: id, User: with, IdempotencyKey: in.IdempotencyKey.Value()}); err != nil {
-		return model.UnshareNotePayload{}, err
+		return nil, err
 	}
 	load := loaders.From(ctx)
 	load.Clear()
 	n, err := found(load.Notes.Load(ctx, id))
 	if err != nil {
-		return model.UnshareNotePayload{}, err
+		return nil, err
 	}
 	u, err := found(load.Users.Load(ctx, with))
-	return model.UnshareNotePayload{Note: n, User: u}, err
+	return &model.UnshareNotePayload{Note: n, User: u}, err
 }

@@ -15,7 +15,7 @@ import (
 type notes struct{ *Resolver }
 
 func (notes) Owner(ctx context.Context, n *note.Note) (*user.User, error) {
-	return found(loaders.From(ctx).Users.Load(ctx, n.Owner))
+	return person(ctx, n.Owner)
 }
 
 func (r notes) AccessList(ctx context.Context, n *note.Note, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.NoteAccessConnection, error) {
@@ -24,11 +24,11 @@ func (r notes) AccessList(ctx context.Context, n *note.Note, first *int, after *
 	if err != nil {
 		return nil, err
 	}
-	slice, err := loaders.From(ctx).AccessLists.Load(ctx, note.AccessRequest{Note: n.ID, Owner: n.Owner, Window: o.Window})
+	slice, err := loaders.From(ctx).AccessLists.Load(ctx, n.Access(o.Window))
 	if err != nil {
 		return nil, err
 	}
-	if len(sel.items("NoteAccessEdge", "User", "Node").fields) > 0 {
+	if sel.items("NoteAccessEdge", "User", "Node").needsProfile() {
 		members := make([]user.ID, len(slice.Items))
 		for i, s := range slice.Items {
 			members[i] = s.User
@@ -46,33 +46,28 @@ type accessConnection struct{ *Resolver }
 
 func (accessConnection) Nodes(ctx context.Context, c *model.NoteAccessConnection) ([]*user.User, error) {
 	return partial(ctx, c.Edges, func(e model.NoteAccessEdge) (*user.User, error) { // AccessList has prefetched them
-		return found(loaders.From(ctx).Users.Load(ctx, e.User))
+		return person(ctx, e.User)
 	}), nil
 }
 
 type accessEdge struct{ *Resolver }
 
 func (accessEdge) Node(ctx context.Context, e *model.NoteAccessEdge) (*user.User, error) {
-	return found(loaders.From(ctx).Users.Load(ctx, e.User))
+	return person(ctx, e.User)
 }
 
 func (r notes) LatestVersion(ctx context.Context, n *note.Note) (*note.Version, error) {
 	if n.Snapshot == 0 {
 		return nil, nil
 	}
-	return r.version(ctx, *n, n.Snapshot)
+	return found(loaders.From(ctx).Versions.Load(ctx, n.VersionAt(n.Snapshot)))
 }
 
 func (r notes) VersionAt(ctx context.Context, n *note.Note, number int) (*note.Version, error) {
 	if number < 1 {
 		return nil, fault.Invalidf("number", "versions are numbered from 1")
 	}
-	return r.version(ctx, *n, number)
-}
-
-// version returns a version of a note that the viewer was shown.
-func (r *Resolver) version(ctx context.Context, n note.Note, number int) (*note.Version, error) {
-	return found(loaders.From(ctx).Versions.Load(ctx, note.VersionID{Note: n.ID, Number: number}))
+	return found(loaders.From(ctx).Versions.Load(ctx, n.VersionAt(number)))
 }
 
 func (r notes) Versions(ctx context.Context, n *note.Note, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[note.Version], error) {
@@ -80,7 +75,7 @@ func (r notes) Versions(ctx context.Context, n *note.Note, first *int, after *pa
 	if err != nil {
 		return nil, err
 	}
-	slice, err := loaders.From(ctx).VersionsOf.Load(ctx, note.VersionsRequest{Note: n.ID, Window: o.Window})
+	slice, err := loaders.From(ctx).VersionsOf.Load(ctx, n.Versions(o.Window))
 	if err != nil {
 		return nil, err
 	}
@@ -95,13 +90,10 @@ func (versions) Note(ctx context.Context, v *note.Version) (*note.Note, error) {
 
 type tags struct{ *Resolver }
 
-func (tags) Author(ctx context.Context, t *tag.Tag) (*user.User, error) {
-	return found(loaders.From(ctx).Users.Load(ctx, t.Author))
-}
+func (tags) Author(ctx context.Context, t *tag.Tag) (*user.User, error) { return person(ctx, t.Author) }
 
 func (r tags) Notes(ctx context.Context, t *tag.Tag, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.TaggedNoteConnection, error) {
-	sel := selected(ctx, "TaggedNoteConnection")
-	o, err := r.openTagged(ctx, sel, t.ID(), page.Args{First: first, After: after, Last: last, Before: before})
+	o, err := r.openTagged(ctx, selected(ctx, "TaggedNoteConnection"), t.ID(), page.Args{First: first, After: after, Last: last, Before: before})
 	if err != nil {
 		return nil, err
 	}
@@ -109,21 +101,9 @@ func (r tags) Notes(ctx context.Context, t *tag.Tag, first *int, after *page.Cur
 	if err != nil {
 		return nil, err
 	}
-	r.ahead(ctx, read(slice), sel.items("TaggedNoteEdge", "Note", "Node"))
 	return &model.TaggedNoteConnection{Connection: page.Connect(o, slice, func(p page.Position, f note.Found) model.TaggedNoteEdge {
 		return model.TaggedNoteEdge{Position: p, Found: f}
 	})}, nil
-}
-
-// read returns the notes of a list that could be read.
-func read(slice page.Slice[note.Found]) []note.Note {
-	var known []note.Note
-	for _, f := range slice.Items {
-		if f.Err == nil {
-			known = append(known, f.Note)
-		}
-	}
-	return known
 }
 
 type taggedConnection struct{ *Resolver }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/99designs/gqlgen/graphql"
+	"golang.org/x/sync/errgroup"
+
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/gid"
@@ -22,7 +25,7 @@ func (q query) Viewer(ctx context.Context) (*user.User, error) {
 	if id == "" {
 		return nil, nil
 	}
-	return found(loaders.From(ctx).Users.Load(ctx, id))
+	return person(ctx, id)
 }
 
 func (q query) User(ctx context.Context, id gid.ID) (*user.User, error) {
@@ -55,9 +58,7 @@ func (q query) Note(ctx context.Context, id gid.ID) (*note.Note, error) {
 
 func (q query) Node(ctx context.Context, id gid.ID) (model.Node, error) {
 	value, err := q.node(ctx, "id", id)
-	if n, ok := value.(note.Note); ok {
-		q.ahead(ctx, []note.Note{n}, selected(ctx, "Note", "Node"))
-	}
+	q.below(ctx, []model.Node{value})
 	return value, err
 }
 
@@ -69,54 +70,66 @@ func (q query) Nodes(ctx context.Context, ids []gid.ID) ([]model.Node, error) {
 		return nil, fault.Invalidf("ids", "give 1 to %d ids", maxNodes)
 	}
 	q.nodesAhead(ctx, ids)
-	nodes := make([]*model.Node, 0, len(ids))
-	nodes = append(nodes, partial(ctx, ids, func(id gid.ID) (*model.Node, error) {
-		node, err := q.node(ctx, "ids", id)
-		if node == nil || err != nil {
-			return nil, err
-		}
-		return &node, nil
-	})...)
-	values := make([]model.Node, len(nodes))
-	for i, node := range nodes {
-		if node != nil {
-			values[i] = *node
+	nodes := make([]model.Node, len(ids))
+	for i, id := range ids {
+		var err error
+		if nodes[i], err = q.node(ctx, "ids."+strconv.Itoa(i), id); err != nil {
+			graphql.AddError(graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i)), err)
 		}
 	}
-	return values, nil
+	q.below(ctx, nodes)
+	return nodes, nil
 }
 
-// nodesAhead reads the ids type by type, each in one batch.
+// nodesAhead reads the ids type by type, each type in one batch.
 func (q query) nodesAhead(ctx context.Context, ids []gid.ID) {
+	load := loaders.From(ctx)
 	var people []user.ID
 	var notes []note.ID
-	for _, id := range ids {
-		switch {
-		case id.Type == "User" && len(id.Key) == 1:
-			people = append(people, user.ID(id.Key[0]))
-		case id.Type == "Note" && len(id.Key) == 1, id.Type == "Version" && len(id.Key) == 2:
-			notes = append(notes, note.ID(id.Key[0]))
-		}
-	}
-	load := loaders.From(ctx)
-	load.Users.Prefetch(people)
-	load.Notes.Prefetch(notes)
+	var words []tag.ID
 	var versions []note.VersionID
 	for _, id := range ids {
-		if version, err := versionID("ids", id); err == nil {
-			if _, err := load.Notes.Load(ctx, version.Note); err == nil {
-				versions = append(versions, version)
-			}
+		if key, err := userID("", id); err == nil {
+			people = append(people, key)
+		}
+		if key, err := noteID("", id); err == nil {
+			notes = append(notes, key)
+		}
+		if key, err := tagID("", id); err == nil {
+			words = append(words, key)
+		}
+		if key, err := versionID("", id); err == nil {
+			versions, notes = append(versions, key), append(notes, key.Note)
 		}
 	}
-	load.Versions.Prefetch(versions)
-	var known []note.Note
-	for _, id := range notes {
-		if n, err := load.Notes.Load(ctx, id); err == nil {
-			known = append(known, n)
+	var group errgroup.Group // the loaders recover by themselves, and keep errors for those who load
+	group.Go(func() error { load.Users.Prefetch(people); return nil })
+	group.Go(func() error { load.Notes.Prefetch(notes); return nil })
+	group.Go(func() error { load.Tags.Prefetch(words); return nil })
+	_ = group.Wait()
+	var requests []note.VersionRequest
+	for _, id := range versions {
+		if n, err := load.Notes.Load(ctx, id.Note); err == nil {
+			requests = append(requests, n.VersionAt(id.Number))
 		}
 	}
-	q.ahead(ctx, known, selected(ctx, "Note", "Node"))
+	load.Versions.Prefetch(requests)
+}
+
+// below reads what is selected below notes and tags.
+func (q query) below(ctx context.Context, nodes []model.Node) {
+	var notes []note.Note
+	var words []tag.Tag
+	for _, value := range nodes {
+		switch value := value.(type) {
+		case note.Note:
+			notes = append(notes, value)
+		case tag.Tag:
+			words = append(words, value)
+		}
+	}
+	q.ahead(ctx, notes, selected(ctx, "Note", "Node"))
+	q.tagsAhead(ctx, words, selected(ctx, "Tag", "Node"))
 }
 
 // node reads the object with this id, nil when there is none that the viewer may see.
@@ -144,13 +157,13 @@ func (q query) node(ctx context.Context, field string, id gid.ID) (model.Node, e
 		if n == nil || err != nil {
 			return nil, err
 		}
-		return node(q.version(ctx, *n, key.Number))
+		return node(found(load.Versions.Load(ctx, n.VersionAt(key.Number))))
 	case "Tag":
 		key, err := tagID(field, id)
 		if err != nil {
 			return nil, err
 		}
-		return node(q.tag(ctx, key))
+		return node(found(load.Tags.Load(ctx, key)))
 	}
 	return nil, fault.Invalidf(field, "this is not an id that Taggie made")
 }
@@ -181,13 +194,4 @@ func tagID(field string, id gid.ID) (tag.ID, error) {
 		return tag.ID{}, err
 	}
 	return tag.ID{Author: user.ID(key[0]), Key: key[1]}, nil
-}
-
-// tag returns the viewer's tag; other people's tags do not exist for the viewer.
-func (r *Resolver) tag(ctx context.Context, id tag.ID) (*tag.Tag, error) {
-	t, err := r.Notes.FindTag(ctx, id)
-	if fault.Is(err, fault.Forbidden) {
-		return nil, nil
-	}
-	return found(t, err)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/user"
 	"github.com/taggie/taggie/internal/viewer"
+	"github.com/taggie/taggie/loaders"
 )
 
 // Resolver is the root of all resolvers.
@@ -78,6 +79,14 @@ func (r *Resolver) open(ctx context.Context, sel selection, paging page.Args, na
 	}
 	o.Window.Probe = o.Window.From != "" && sel.in("pageInfo", "PageInfo").has(other)
 	return o, nil
+}
+
+// person returns a user whose id is known to be one, read only if more than the id and lists of it are selected.
+func person(ctx context.Context, id user.ID) (*user.User, error) {
+	if !selected(ctx, "User", "Node").needsProfile() {
+		return &user.User{ID: id}, nil
+	}
+	return found(loaders.From(ctx).Users.Load(ctx, id))
 }
 
 // found turns NotFound into null.

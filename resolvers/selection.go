@@ -30,6 +30,18 @@ func (s selection) has(name string) bool {
 	return false
 }
 
+// needsProfile reports whether anything is selected of a user that only the user's row tells; the id and the lists of a
+// user need none.
+func (s selection) needsProfile() bool {
+	for _, f := range s.fields {
+		switch f.Name {
+		case "name", "email", "createdAt", "updatedAt", "version":
+			return true
+		}
+	}
+	return false
+}
+
 // in returns what is selected below all fields of the given name, which return the given types.
 func (s selection) in(name string, types ...string) selection {
 	below := selection{operation: s.operation}

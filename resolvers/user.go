@@ -29,7 +29,7 @@ func (r users) Notes(ctx context.Context, u *user.User, due *model.DueRange, fir
 	if err != nil {
 		return nil, err
 	}
-	slice, err := loaders.From(ctx).Lists.ListByDeadline(ctx, u.ID, wanted, o.Window)
+	slice, err := loaders.From(ctx).NotesOf.LoadNow(ctx, loaders.NotesOf{ListOf: loaders.ListOf{User: u.ID, Window: o.Window}, Due: wanted})
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (r users) Tags(ctx context.Context, u *user.User, prefix *string, first *in
 	if err != nil {
 		return nil, err
 	}
-	slice, err := r.Resolver.Notes.ListTags(ctx, u.ID, begin, o.Window)
+	slice, err := loaders.From(ctx).TagsOf.LoadNow(ctx, loaders.TagsOf{ListOf: loaders.ListOf{User: u.ID, Window: o.Window}, Prefix: begin})
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,11 @@ func (r users) Tags(ctx context.Context, u *user.User, prefix *string, first *in
 }
 
 func (r users) Tag(ctx context.Context, u *user.User, value string) (*tag.Tag, error) {
-	return found(r.Resolver.Notes.FindTag(ctx, tag.ID{Author: u.ID, Key: tag.Fold(value)}))
+	t, err := found(r.Resolver.Notes.FindTag(ctx, tag.ID{Author: u.ID, Key: tag.Fold(value)}))
+	if t != nil {
+		r.tagsAhead(ctx, []tag.Tag{*t}, selected(ctx, "Tag", "Node"))
+	}
+	return t, err
 }
 
 func (r users) SharedNotes(ctx context.Context, u *user.User, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.SharedNoteConnection, error) {
@@ -79,7 +83,7 @@ func (r users) SharedNotes(ctx context.Context, u *user.User, first *int, after 
 	if err != nil {
 		return nil, err
 	}
-	slice, err := loaders.From(ctx).Lists.ListShared(ctx, u.ID, o.Window)
+	slice, err := loaders.From(ctx).SharedNotes.LoadNow(ctx, loaders.ListOf{User: u.ID, Window: o.Window})
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +115,7 @@ func (r users) NoteChanges(ctx context.Context, u *user.User, changedSince *time
 	if err != nil {
 		return nil, err
 	}
-	slice, synced, err := loaders.From(ctx).Lists.ListChanges(ctx, u.ID, since, o.Window)
+	slice, err := loaders.From(ctx).NoteChanges.LoadNow(ctx, loaders.ChangesOf{ListOf: loaders.ListOf{User: u.ID, Window: o.Window}, Since: since})
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +126,7 @@ func (r users) NoteChanges(ctx context.Context, u *user.User, changedSince *time
 		}
 	}
 	r.ahead(ctx, present, sel.items("NoteChangeEdge", "Note", "Node", "NoteChange"))
-	return &model.NoteChangeConnection{Synced: synced, Connection: page.Connect(o, slice, func(p page.Position, c note.Change) model.NoteChangeEdge {
+	return &model.NoteChangeConnection{Synced: slice.Synced, Connection: page.Connect(o, slice.Slice, func(p page.Position, c note.Change) model.NoteChangeEdge {
 		return model.NoteChangeEdge{Position: p, Change: c}
 	})}, nil
 }

@@ -22,6 +22,8 @@ createRoot(document.getElementById('root')).render(
         defaultQuery={firstQuery}
         defaultTabs={exampleTabs}
         isHeadersEditorEnabled
+        // The description of the schema holds the conventions.
+        schemaDescription
         // A pasted Authorization header must not outlive the browser tab.
         shouldPersistHeaders={false}
         showPersistHeadersSettings={false}

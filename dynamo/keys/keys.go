@@ -7,6 +7,7 @@ package keys
 
 import (
 	"fmt"
+	"hash/fnv"
 	"strconv"
 	"strings"
 	"time"
@@ -154,8 +155,29 @@ func ChangedRange(since time.Time) (low, high string) {
 	return Instant(since), ":"
 }
 
-// CleanupPK is CLEANUP#<day>: what is to be cleaned up on that day (UTC).
-func CleanupPK(day time.Time) string { return "CLEANUP#" + day.UTC().Format(time.DateOnly) }
+// cleanupShards is how many partitions the orders of one day are spread over: every deletion writes one, and a partition
+// takes 1,000 writes a second.
+const cleanupShards = 16
+
+// CleanupPK is CLEANUP#<day>#<shard>: what is to be cleaned up on that day (UTC), in the shard of the note.
+func CleanupPK(day time.Time, note string) string {
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(note)) // never fails
+	return cleanupPK(day, hash.Sum32()%cleanupShards)
+}
+
+// CleanupPKs returns the partitions of one day, in order.
+func CleanupPKs(day time.Time) []string {
+	all := make([]string, cleanupShards)
+	for shard := range all {
+		all[shard] = cleanupPK(day, uint32(shard))
+	}
+	return all
+}
+
+func cleanupPK(day time.Time, shard uint32) string {
+	return fmt.Sprintf("CLEANUP#%s#%02d", day.UTC().Format(time.DateOnly), shard)
+}
 
 // CleanupSK is NOTE#<note_id>.
 func CleanupSK(note string) string { return "NOTE#" + escape(note) }

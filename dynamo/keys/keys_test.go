@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"fmt"
 	"sort"
 	"strings"
 	"testing"
@@ -39,12 +40,32 @@ func TestSpelling(t *testing.T) {
 		"a%3Ab%25%00":                           IdempotencySK("a:b%\x00"),
 		"SUBJECT#https%3A//issuer.example#ada1": SubjectPK("https://issuer.example", "ada1"),
 		"USER":                                  SubjectSK,
-		"CLEANUP#2026-12-24":                    CleanupPK(due),
+		"CLEANUP#2026-12-24#00":                 CleanupPK(due, "n1"),
+		"CLEANUP#2026-12-24#09":                 CleanupPK(due, "n2"),
 	} {
 		assert.Equal(t, want, got)
 	}
 	assert.Equal(t, "NOTE#n1", CleanupSK("n1"))
 	assert.Equal(t, "NOTE#2026-12-24T17:30:00.000Z#n1", NoteSK(due.In(time.FixedZone("", 3600)).Add(-time.Hour), "n1"), "in UTC")
+}
+
+// Every order is in one of the partitions of its day, and they sort by day.
+func TestCleanupsAreInTheShardsOfTheirDay(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		at, id := instant.Draw(t, "at"), part.Draw(t, "id")
+		all := CleanupPKs(at)
+		require.Len(t, all, 16)
+		require.True(t, sort.StringsAreSorted(all))
+		require.Contains(t, all, CleanupPK(at, id))
+		if at.Year() < 9999 {
+			require.Less(t, all[15], CleanupPKs(at.Add(24 * time.Hour))[0])
+		}
+	})
+	used := map[string]bool{}
+	for i := range 400 {
+		used[CleanupPK(due, fmt.Sprint("note ", i))] = true
+	}
+	assert.Len(t, used, 16, "deletions spread over all of them")
 }
 
 var part = rapid.OneOf(rapid.String(), rapid.StringMatching(`[#:%0-9A-F\x00$!~ ]{0,8}`), rapid.SampledFrom([]string{"", "#", "%23", "%2523", "a#NOTE#b", "\x00"}))
@@ -94,7 +115,7 @@ func TestKeysDoNotCollide(t *testing.T) {
 		kinds := []string{ // all the sort keys in a user's partition
 			ProfileSK, NoteSK(when, x.a), TagSK(x.a, x.b), SharedSK(x.a), TombstoneSK(x.a), LocatorSK, UniqueEmailsSK, SubjectSK, VersionSK(7),
 		}
-		partitions := []string{UserPK(x.a), EmailPK(x.a), NotePK(x.a), NoteHistoryPK(x.a), OwnerPK(x.a), IdempotencyPK(x.a), SubjectPK(x.a, x.b), CleanupPK(when)}
+		partitions := []string{UserPK(x.a), EmailPK(x.a), NotePK(x.a), NoteHistoryPK(x.a), OwnerPK(x.a), IdempotencyPK(x.a), SubjectPK(x.a, x.b), CleanupPK(when, x.a)}
 		for _, keys := range [][]string{kinds, partitions} {
 			for i, k := range keys {
 				for _, other := range keys[:i] {

@@ -86,7 +86,7 @@ func run(ctx context.Context, s settings, stdin io.Reader, out io.Writer) error 
 	if err := os.MkdirAll(objects, 0o700); err != nil {
 		return err
 	}
-	attributes, sidecar, err := chooseMetadata(dir)
+	metadata, sidecar, err := openMetadata(dir)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func run(ctx context.Context, s settings, stdin io.Reader, out io.Writer) error 
 	}
 	options.SetNewDirPerm(0o700)
 	options.SetNewFilePerm(0o600)
-	backend, err := posix.New(objects, attributes, options)
+	backend, err := posix.New(objects, metadata, options)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", objects, err)
 	}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -75,35 +74,15 @@ func TestRefusesToStart(t *testing.T) {
 	}
 }
 
-func TestSidecarFilesStayOnceChosen(t *testing.T) {
+func TestMetadataIsKeptInFiles(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "metadata"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	store, sidecar, err := chooseMetadata(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, ok := store.(meta.SideCar); !ok || sidecar != filepath.Join(dir, "metadata") {
-		t.Errorf("got %T in %q", store, sidecar)
-	}
-}
-
-func TestAttributesOrSidecarFiles(t *testing.T) {
-	dir := t.TempDir()
-	store, sidecar, err := chooseMetadata(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, attributes := store.(meta.XattrMeta)
-	if attributes != (sidecar == "") || attributes != attributesWork(dir) {
-		t.Errorf("got %T in %q, attributes work: %v", store, sidecar, attributesWork(dir))
-	}
-	left, err := filepath.Glob(filepath.Join(dir, ".probe-*"))
-	if err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
-	}
-	if attributesWork(filepath.Join(dir, "missing")) {
-		t.Error("attributes work in a directory that does not exist")
+	for range 2 { // a second start finds it again
+		store, sidecar, err := openMetadata(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := store.(meta.SideCar); !ok || sidecar != filepath.Join(dir, "metadata") {
+			t.Errorf("got %T in %q", store, sidecar)
+		}
 	}
 }

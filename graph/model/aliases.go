@@ -19,29 +19,46 @@ import (
 	"github.com/taggie/taggie/internal/user"
 )
 
-// Connections and edges that carry nothing but their items. (gqlgen.yml binds the other types of the domain.)
+// Connections and edges that carry nothing but their items; gqlgen.yml binds the other types of the domain.
 type (
-	NoteConnection    = page.List[note.Note]
-	NoteEdge          = page.Edge[note.Note]
+	// NoteConnection is a page of notes.
+	NoteConnection = page.List[note.Note]
+	// NoteEdge is a note in a list.
+	NoteEdge = page.Edge[note.Note]
+	// VersionConnection is a page of versions.
 	VersionConnection = page.List[note.Version]
-	VersionEdge       = page.Edge[note.Version]
-	TagConnection     = page.List[tag.Tag]
-	TagEdge           = page.Edge[tag.Tag]
+	// VersionEdge is a version in a list.
+	VersionEdge = page.Edge[note.Version]
+	// TagConnection is a page of tags.
+	TagConnection = page.List[tag.Tag]
+	// TagEdge is a tag in a list.
+	TagEdge = page.Edge[tag.Tag]
 )
 
 // Interfaces and unions. What may be in them the schema says; in Go they are open, because the domain does not know them.
 type (
-	Node                      any
-	Problem                   any
-	NoteChange                any
-	CreateUserProblem         any
-	UpdateUserProblem         any
-	UpdateNoteProblem         any
+	// Node is anything with a global id.
+	Node any
+	// Problem is any expected outcome.
+	Problem any
+	// NoteChange is a note or what is left of one.
+	NoteChange any
+	// CreateUserProblem is an expected outcome of createUser.
+	CreateUserProblem any
+	// UpdateUserProblem is an expected outcome of updateUser.
+	UpdateUserProblem any
+	// UpdateNoteProblem is an expected outcome of updateNote.
+	UpdateNoteProblem any
+	// ChangeNoteDeadlineProblem is an expected outcome of changeNoteDeadline.
 	ChangeNoteDeadlineProblem any
-	DeleteNoteProblem         any
-	RestoreVersionProblem     any
-	AddNoteTagsProblem        any
-	ShareNoteProblem          any
+	// DeleteNoteProblem is an expected outcome of deleteNote.
+	DeleteNoteProblem any
+	// RestoreVersionProblem is an expected outcome of restoreVersion.
+	RestoreVersionProblem any
+	// AddNoteTagsProblem is an expected outcome of addNoteTags.
+	AddNoteTagsProblem any
+	// ShareNoteProblem is an expected outcome of shareNote.
+	ShareNoteProblem any
 )
 
 // TaggedNoteConnection is a list of notes that carry a tag.

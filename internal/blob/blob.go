@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go"
@@ -37,76 +36,74 @@ type Step struct {
 // abandonedAfter is how many days the parts of an upload that was never completed are kept.
 const abandonedAfter = 7
 
-// Apply creates the bucket if it is missing and sets its CORS and lifecycle rules. It can be run again.
+// Apply creates the bucket if it is missing and adds its CORS and lifecycle rules to those that are there. It can be run
+// again.
 func (b *Bucket) Apply(ctx context.Context, report func(Step)) error {
+	there, err := b.exists(ctx)
+	if err != nil {
+		return err
+	}
+	text := "exists"
+	if !there {
+		if text, err = b.create(ctx); err != nil {
+			return err
+		}
+	}
+	report(Step{text, true})
+	if len(b.origins) > 0 {
+		if err := b.cors().apply(ctx, report); err != nil {
+			return fmt.Errorf("bucket %s: %w", b.name, err)
+		}
+	}
+	if err := b.lifecycle().apply(ctx, report); err != nil {
+		return fmt.Errorf("bucket %s: %w", b.name, err)
+	}
+	return nil
+}
+
+// exists asks first, because in one region creating a bucket of one's own succeeds also when it is there.
+func (b *Bucket) exists(ctx context.Context) (bool, error) {
+	_, err := b.client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &b.name})
+	if is(err, "NotFound") || is(err, "NoSuchBucket") {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look at bucket %s: %w", b.name, err)
+	}
+	return true, nil
+}
+
+// create makes the bucket and says what happened: another server may have been faster.
+func (b *Bucket) create(ctx context.Context) (string, error) {
 	in := &s3.CreateBucketInput{Bucket: &b.name}
 	if b.region != "us-east-1" { // the one region that must not be named
 		in.CreateBucketConfiguration = &types.CreateBucketConfiguration{LocationConstraint: types.BucketLocationConstraint(b.region)}
 	}
 	switch _, err := b.client.CreateBucket(ctx, in); {
 	case err == nil:
-		report(Step{"created", true})
+		return "created", nil
 	case is(err, "BucketAlreadyOwnedByYou"):
-		report(Step{"exists", true})
+		return "exists", nil
 	default:
-		return fmt.Errorf("create bucket %s: %w", b.name, err)
+		return "", fmt.Errorf("create bucket %s: %w", b.name, err)
 	}
-	if len(b.origins) > 0 {
-		_, err := b.client.PutBucketCors(ctx, &s3.PutBucketCorsInput{Bucket: &b.name, CORSConfiguration: &types.CORSConfiguration{CORSRules: []types.CORSRule{{
-			AllowedOrigins: b.origins,
-			AllowedMethods: []string{"GET", "HEAD", "PUT", "POST"},
-			AllowedHeaders: []string{"*"},
-			ExposeHeaders:  []string{"ETag"}, // a browser needs it to complete a multipart upload
-			MaxAgeSeconds:  aws.Int32(3600),
-		}}}})
-		if err != nil {
-			return fmt.Errorf("set the CORS rules of bucket %s: %w", b.name, err)
-		}
-		report(Step{"CORS rules set", true})
-	}
-	_, err := b.client.PutBucketLifecycleConfiguration(ctx, &s3.PutBucketLifecycleConfigurationInput{Bucket: &b.name,
-		LifecycleConfiguration: &types.BucketLifecycleConfiguration{Rules: []types.LifecycleRule{{
-			ID: aws.String("abort-incomplete-uploads"), Status: types.ExpirationStatusEnabled, Filter: &types.LifecycleRuleFilter{Prefix: aws.String("")},
-			AbortIncompleteMultipartUpload: &types.AbortIncompleteMultipartUpload{DaysAfterInitiation: aws.Int32(abandonedAfter)},
-		}}}})
-	switch {
-	case err == nil:
-		report(Step{"lifecycle rules set", true})
-	case is(err, "NotImplemented"):
-		report(Step{"this engine has no lifecycle rules", true})
-	default:
-		return fmt.Errorf("set the lifecycle rules of bucket %s: %w", b.name, err)
-	}
-	return nil
 }
 
 // Check reports whether the bucket is as [Bucket.Apply] would make it, and changes nothing.
 func (b *Bucket) Check(ctx context.Context, report func(Step)) error {
-	_, err := b.client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &b.name})
-	if is(err, "NotFound") || is(err, "NoSuchBucket") {
+	there, err := b.exists(ctx)
+	if err != nil {
+		return err
+	}
+	if !there {
 		report(Step{"does not exist; run `taggie tables apply`", false})
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("look at bucket %s: %w", b.name, err)
-	}
 	report(Step{"exists", true})
-	switch _, err := b.client.GetBucketLifecycleConfiguration(ctx, &s3.GetBucketLifecycleConfigurationInput{Bucket: &b.name}); {
-	case is(err, "NotImplemented"):
-		report(Step{"this engine has no lifecycle rules", true})
-	case err != nil:
-		report(Step{"has no lifecycle rules; run `taggie tables apply`", false})
-	default:
-		report(Step{"has lifecycle rules", true})
+	if len(b.origins) > 0 {
+		b.cors().check(ctx, report)
 	}
-	if len(b.origins) == 0 {
-		return nil
-	}
-	if _, err := b.client.GetBucketCors(ctx, &s3.GetBucketCorsInput{Bucket: &b.name}); err != nil {
-		report(Step{"has no CORS rules; run `taggie tables apply`", false})
-		return nil
-	}
-	report(Step{"has CORS rules", true})
+	b.lifecycle().check(ctx, report)
 	return nil
 }
 

@@ -53,8 +53,11 @@ func (c *checker) forms(config Config) {
 	if config.LogFormat != "text" && config.LogFormat != "json" {
 		c.add("TAGGIE_LOG_FORMAT", "expected text or json")
 	}
-	if config.OperationTimeout <= 0 || config.OperationTimeout > 5*time.Minute {
-		c.add("TAGGIE_OPERATION_TIMEOUT", "expected a duration above 0 and up to 5m, such as 10s")
+	if config.OperationTimeout <= 0 || config.OperationTimeout > 30*time.Second { // note.SyncMargin relies on it
+		c.add("TAGGIE_OPERATION_TIMEOUT", "expected a duration above 0 and up to 30s, such as 10s")
+	}
+	if config.DrainDelay < 0 || config.DrainDelay > 5*time.Minute {
+		c.add("TAGGIE_DRAIN_DELAY", "expected a duration from 0s to 5m, such as 5s")
 	}
 	if config.DynamoConcurrency < 1 || config.DynamoConcurrency > 256 {
 		c.add("TAGGIE_DYNAMO_CONCURRENCY", "expected a whole number from 1 to 256")

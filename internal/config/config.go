@@ -28,7 +28,8 @@ type Config struct {
 	LogFormat      string     `env:"TAGGIE_LOG_FORMAT" envDefault:"text" desc:"text or json."`
 	Pprof          string     `env:"TAGGIE_PPROF" desc:"Loopback address of a second listener with profiles; empty means none."`
 
-	OperationTimeout  time.Duration `env:"TAGGIE_OPERATION_TIMEOUT" envDefault:"10s" expect:"expected a duration such as 10s" desc:"Deadline of a query or mutation, at most 5m."`
+	OperationTimeout  time.Duration `env:"TAGGIE_OPERATION_TIMEOUT" envDefault:"10s" expect:"expected a duration such as 10s" desc:"Deadline of a query or mutation, at most 30s."`
+	DrainDelay        time.Duration `env:"TAGGIE_DRAIN_DELAY" envDefault:"0s" expect:"expected a duration such as 5s" desc:"How long the server, told to end, goes on accepting requests while /readyz already says 503: what the load balancer needs to notice, at most 5m."`
 	DynamoConcurrency int           `env:"TAGGIE_DYNAMO_CONCURRENCY" envDefault:"16" expect:"expected a whole number from 1 to 256" desc:"DynamoDB calls that one batch, or one group of queries, may have under way at a time, 1 to 256."`
 
 	DynamoDB       string `env:"TAGGIE_DYNAMODB" desc:"aws uses DynamoDB in AWS_REGION, embedded the one beside the server. Empty means embedded unless AWS_ENDPOINT_URL_DYNAMODB is set."`

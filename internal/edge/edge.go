@@ -7,23 +7,38 @@ package edge
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
+const (
+	// patience is how long an event waits for Redis: it is to be allowed without, if need be.
+	patience = 200 * time.Millisecond
+	// pause is how long Redis is not asked after it did not answer.
+	pause = time.Second
+)
+
 // Limiter allows a number of events at once and then a steady rate, for all servers together.
 type Limiter struct {
-	client redis.UniversalClient
-	name   string
-	burst  int
-	every  time.Duration
+	client   redis.UniversalClient
+	name     string
+	burst    int
+	every    time.Duration
+	now      func() time.Time
+	patience time.Duration
+
+	mu     sync.Mutex
+	closed time.Time // until when Redis is not asked
 }
 
-// NewLimiter returns a limiter that allows burst events at once and one more in each interval.
-func NewLimiter(client redis.UniversalClient, name string, burst int, every time.Duration) *Limiter {
-	return &Limiter{client: client, name: name, burst: burst, every: every}
+// NewLimiter returns a limiter that allows burst events at once and one more in each interval. The client must heed the
+// deadlines of contexts, and not try again by itself. The clock only measures how long Redis is left alone.
+func NewLimiter(client redis.UniversalClient, name string, burst int, every time.Duration, now func() time.Time) *Limiter {
+	return &Limiter{client: client, name: name, burst: burst, every: every, now: now, patience: patience}
 }
 
 // limitKey is taggie:limit:<name>:{<who>}.
@@ -45,11 +60,35 @@ redis.call('SET', KEYS[1], string.format('%.0f', empty), 'PX', math.ceil((empty 
 return 1
 `)
 
-// Allow reports whether one more event of who is allowed. An error means that Redis did not answer.
+// ErrAway means that Redis did not answer a moment ago, and is not asked yet again.
+var ErrAway = errors.New("redis did not answer a moment ago")
+
+// Allow reports whether one more event of who is allowed. An error means that Redis did not answer within a moment; for
+// another moment it is then [ErrAway] at once.
 func (l *Limiter) Allow(ctx context.Context, who string) (bool, error) {
-	n, err := allow.Run(ctx, l.client, []string{limitKey(l.name, who)}, l.burst, l.every.Microseconds()).Int()
+	if l.away() {
+		return false, fmt.Errorf("ask the limit %s: %w", l.name, ErrAway)
+	}
+	bounded, cancel := context.WithTimeout(ctx, l.patience)
+	defer cancel()
+	n, err := allow.Run(bounded, l.client, []string{limitKey(l.name, who)}, l.burst, l.every.Microseconds()).Int()
 	if err != nil {
+		if ctx.Err() == nil { // else it is not Redis that took too long
+			l.leave()
+		}
 		return false, fmt.Errorf("ask the limit %s: %w", l.name, err)
 	}
 	return n == 1, nil
+}
+
+func (l *Limiter) away() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.now().Before(l.closed)
+}
+
+func (l *Limiter) leave() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = l.now().Add(pause)
 }

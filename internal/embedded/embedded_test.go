@@ -91,20 +91,20 @@ func makeTable(t *testing.T, client *dynamodb.Client) {
 }
 
 func TestASecondStartFindsTheDataAgain(t *testing.T) {
-	t.Run("metadata where the file system wants it", func(t *testing.T) {
-		testSecondStart(t, filepath.Join(t.TempDir(), "data"))
-	})
-	t.Run("metadata in files", func(t *testing.T) {
-		dir := t.TempDir()
-		require.NoError(t, os.MkdirAll(filepath.Join(dir, "s3", "metadata"), 0o700))
-		testSecondStart(t, dir)
-		kept, err := os.ReadDir(filepath.Join(dir, "s3", "metadata"))
-		require.NoError(t, err)
-		assert.NotEmpty(t, kept)
+	testSecondStart(t, func(dir string) string { return dir })
+}
+
+// What people copy with is not always asked to keep extended attributes.
+func TestAPlainCopyOfTheDirectoryIsABackup(t *testing.T) {
+	testSecondStart(t, func(dir string) string {
+		to := filepath.Join(t.TempDir(), "copy")
+		require.NoError(t, os.CopyFS(to, os.DirFS(dir)))
+		return to
 	})
 }
 
-func testSecondStart(t *testing.T, dir string) {
+func testSecondStart(t *testing.T, move func(dir string) string) {
+	dir := filepath.Join(t.TempDir(), "data")
 	first, err := Start(t.Context(), all(dir))
 	require.NoError(t, err)
 
@@ -123,6 +123,7 @@ func testSecondStart(t *testing.T, dir string) {
 	require.Equal(t, "PONG", pong)
 	began := time.Now()
 	require.NoError(t, stop(first))
+	dir = move(dir)
 	require.Less(t, time.Since(began), 5*time.Second, "open connections of clients must not hold up the end")
 	require.NoError(t, stop(first), "stopping twice")
 

@@ -20,7 +20,7 @@ const (
 	NotFound                    // it does not exist, or the viewer may not know that it does
 	Forbidden                   // the viewer sees it but may not do this
 	Unauthenticated             // nobody, or nobody valid, is asking
-	Conflict                    // somebody else was faster; Current may carry the present state
+	Conflict                    // somebody else was faster
 	Unavailable                 // a store did not answer in time; the same request may succeed later
 	Exhausted                   // a quota, a budget or a limit of a store is used up
 )
@@ -40,7 +40,6 @@ type Error struct {
 	Kind    Kind
 	Field   string // the input field at fault, as a dotted path ("input.title"), or ""
 	Message string // safe for the client: no keys, no inner text
-	Current any    // with Conflict: the object as it is now, or nil
 	Cause   error  // for logs only; never shown
 }
 

@@ -80,12 +80,11 @@ func (r *Recorder) ReadTwice() []Key {
 func (r *Recorder) Violations() []string {
 	var found []string
 	for i, c := range r.Calls() {
-		limit, size := 0, len(c.Keys)
+		limit, size := 100, len(c.Keys)
 		switch c.Operation {
 		case "BatchGetItem", "TransactGetItems":
-			limit = 100
 		case "TransactWriteItems":
-			limit, size = 100, max(c.Writes, len(c.Keys))
+			size = max(c.Writes, len(c.Keys))
 		case "BatchWriteItem":
 			limit, size = 25, c.Writes
 		default:

@@ -61,15 +61,18 @@ func (id Single) MarshalGQL(w io.Writer) {
 	_, _ = w.Write(quoted)
 }
 
-// UnmarshalGQL reads the id from a GraphQL string.
+// UnmarshalGQL reads the id from a GraphQL string. Text that is no id becomes an id of no type, which [ID.As] refuses: one bad
+// id of a list must not take the others with it.
 func (id *ID) UnmarshalGQL(v any) error {
 	s, ok := v.(string)
 	if !ok {
 		return fmt.Errorf("an id is a string")
 	}
 	parsed, err := Parse(s)
-	*id = parsed
-	return err
+	if err == nil {
+		*id = parsed
+	}
+	return nil
 }
 
 // As returns the key parts of an id of the given type with n parts, or an Invalid fault that names field.

@@ -58,7 +58,9 @@ func TestWhatIsNoID(t *testing.T) {
 		_, err := Parse(s)
 		assert.True(t, fault.Is(err, fault.Invalid), name)
 		var id ID
-		assert.Error(t, id.UnmarshalGQL(s), name)
+		require.NoError(t, id.UnmarshalGQL(s), "one bad id of a list must not take the others with it")
+		_, err = id.As("ids.1", "Note", 1)
+		assert.True(t, fault.Is(err, fault.Invalid), name)
 	}
 	var id ID
 	assert.Error(t, id.UnmarshalGQL(7))

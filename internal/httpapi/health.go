@@ -6,16 +6,23 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 )
 
-// readyTimeout bounds each check: whoever asks for readiness asks again soon.
-const readyTimeout = 2 * time.Second
+const (
+	// readyTimeout bounds each check: whoever asks for readiness asks again soon.
+	readyTimeout = 2 * time.Second
+	// readyFor is how long results are remembered: /readyz is public, and must not pass on what it is asked.
+	readyFor = time.Second
+)
 
 // Check finds out whether something that the server needs answers.
 type Check struct {
-	Name  string // as operators know it: "dynamodb"
-	Check func(context.Context) error
+	Name     string // as operators know it: "dynamodb"
+	Check    func(context.Context) error
+	Optional bool // the server does its work without it, if less well
+	Always   bool // never remembered: it costs nothing, and must be seen at once
 }
 
 // healthy says that the process runs; it asks no store, because restarting would not mend one.
@@ -25,38 +32,104 @@ func healthy(w http.ResponseWriter, _ *http.Request) {
 
 // ready says whether all stores answer, and names those that do not. Why is in the log.
 func ready(checks []Check, log *slog.Logger) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
-		defer cancel()
-		results := make([]chan error, len(checks))
-		for i, check := range checks {
-			results[i] = make(chan error, 1) // a check that comes too late must not wait for a reader
-			go func() { results[i] <- ask(ctx, check) }()
+	r := &readiness{log: log, now: time.Now, timeout: readyTimeout}
+	for _, check := range checks {
+		if check.Always {
+			r.always = append(r.always, check)
+		} else {
+			r.remembered = append(r.remembered, check)
 		}
-		answer := struct {
-			Status string            `json:"status"`
-			Checks map[string]string `json:"checks"`
-		}{"ready", make(map[string]string, len(checks))}
-		status := http.StatusOK
+	}
+	return r
+}
+
+// readiness answers /readyz.
+type readiness struct {
+	log                *slog.Logger
+	now                func() time.Time
+	timeout            time.Duration
+	always, remembered []Check
+
+	mu      sync.Mutex // held while stores are asked: who comes meanwhile waits for the same results
+	results []error
+	until   time.Time
+}
+
+// ServeHTTP answers with the state of each check.
+func (h *readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	answer := struct {
+		Status string            `json:"status"`
+		Checks map[string]string `json:"checks"`
+	}{"ready", make(map[string]string, len(h.always)+len(h.remembered))}
+	status := http.StatusOK
+	tell := func(checks []Check, results []error) {
 		for i, check := range checks {
-			var err error
-			select {
-			case err = <-results[i]:
-			case <-ctx.Done():
-				err = ctx.Err()
+			answer.Checks[check.Name] = state(check, results[i])
+			if results[i] != nil && !check.Optional {
+				answer.Status, status = "not ready", http.StatusServiceUnavailable
 			}
-			if err == nil {
-				answer.Checks[check.Name] = "ok"
-				continue
-			}
-			answer.Status, answer.Checks[check.Name], status = "not ready", "failed", http.StatusServiceUnavailable
-			if errors.Is(err, context.DeadlineExceeded) {
-				answer.Checks[check.Name] = messageLate
-			}
-			log.WarnContext(r.Context(), "not ready", "check", check.Name, "error", err)
 		}
-		writeJSON(w, status, answer)
-	})
+	}
+	// Others wait for the results as well, whether this client does or not.
+	ctx := context.WithoutCancel(r.Context())
+	tell(h.remembered, h.recent(ctx))
+	tell(h.always, h.ask(ctx, h.always))
+	writeJSON(w, status, answer)
+}
+
+// state is a result as it is shown.
+func state(check Check, err error) string {
+	text := "ok"
+	switch {
+	case err == nil:
+		return text
+	case errors.Is(err, context.DeadlineExceeded):
+		text = messageLate
+	default:
+		text = "failed"
+	}
+	if check.Optional {
+		text = "degraded: " + text
+	}
+	return text
+}
+
+// recent returns results that are not older than readyFor.
+func (h *readiness) recent(ctx context.Context) []error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.results == nil || !h.now().Before(h.until) {
+		h.results = h.ask(ctx, h.remembered)
+		h.until = h.now().Add(readyFor)
+	}
+	return h.results
+}
+
+// ask runs checks at once and logs those that fail.
+func (h *readiness) ask(ctx context.Context, checks []Check) []error {
+	bounded, cancel := context.WithTimeout(ctx, h.timeout)
+	defer cancel()
+	answers := make([]chan error, len(checks))
+	for i, check := range checks {
+		answers[i] = make(chan error, 1) // a check that comes too late must not wait for a reader
+		go func() { answers[i] <- ask(bounded, check) }()
+	}
+	results := make([]error, len(checks))
+	for i, check := range checks {
+		select {
+		case results[i] = <-answers[i]:
+		case <-bounded.Done():
+			results[i] = bounded.Err()
+		}
+		if results[i] != nil {
+			message := "not ready"
+			if check.Optional {
+				message = "degraded"
+			}
+			h.log.WarnContext(ctx, message, "check", check.Name, "error", results[i])
+		}
+	}
+	return results
 }
 
 // ask runs a check in a goroutine of its own, where a panic would end the process.

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -235,17 +238,17 @@ func TestLocalOnly(t *testing.T) {
 
 func TestReadyNamesTheStoreAtFault(t *testing.T) {
 	ok := func(context.Context) error { return nil }
-	all := newServer(t, func(o *Options) { o.Ready = []Check{{"dynamodb", ok}, {"s3", ok}} }).get("/readyz")
+	all := newServer(t, func(o *Options) { o.Ready = []Check{{Name: "dynamodb", Check: ok}, {Name: "s3", Check: ok}} }).get("/readyz")
 	assert.Equal(t, http.StatusOK, all.Code)
 	assert.JSONEq(t, `{"status":"ready","checks":{"dynamodb":"ok","s3":"ok"}}`, all.Body.String())
 
 	started := make(chan struct{})
 	s := newServer(t, func(o *Options) {
 		o.Ready = []Check{
-			{"dynamodb", func(context.Context) error { <-started; return nil }}, // waits for the last: they run at once
-			{"s3", func(context.Context) error { return errors.New("dial s3.internal: refused") }},
-			{"redis", func(context.Context) error { panic("secret") }},
-			{"queue", func(context.Context) error { close(started); return context.DeadlineExceeded }},
+			{Name: "dynamodb", Check: func(context.Context) error { <-started; return nil }}, // waits for the last: they run at once
+			{Name: "s3", Check: func(context.Context) error { return errors.New("dial s3.internal: refused") }},
+			{Name: "redis", Check: func(context.Context) error { panic("secret") }},
+			{Name: "queue", Check: func(context.Context) error { close(started); return context.DeadlineExceeded }},
 		}
 	})
 	a := s.get("/readyz")
@@ -260,15 +263,56 @@ func TestReadyNamesTheStoreAtFault(t *testing.T) {
 func TestReadyDoesNotWaitForACheckForEver(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	gate := make(chan struct{})
-	s := newServer(t, func(o *Options) {
-		o.Ready = []Check{{"dynamodb", func(context.Context) error { <-gate; return nil }}} // deaf to its context
-	})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-	defer cancel()
-	a := s.do(httptest.NewRequest(http.MethodGet, "/readyz", nil).WithContext(ctx))
-	assert.Equal(t, http.StatusServiceUnavailable, a.Code)
+	deaf := Check{Name: "dynamodb", Check: func(context.Context) error { <-gate; return nil }}
+	h := &readiness{log: slog.New(slog.DiscardHandler), now: time.Now, timeout: time.Millisecond, remembered: []Check{deaf}}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+	assert.Equal(t, http.StatusServiceUnavailable, w.Code)
+	assert.Contains(t, w.Body.String(), messageLate)
 	close(gate)
 	goleak.VerifyNone(t, before) // the late check ended without a reader
+}
+
+func TestReadyWithoutAnOptionalStore(t *testing.T) {
+	s := newServer(t, func(o *Options) {
+		o.Ready = []Check{
+			{Name: "dynamodb", Check: func(context.Context) error { return nil }},
+			{Name: "redis", Check: func(context.Context) error { return errors.New("refused") }, Optional: true},
+		}
+	})
+	a := s.get("/readyz")
+	assert.Equal(t, http.StatusOK, a.Code)
+	assert.JSONEq(t, `{"status":"ready","checks":{"dynamodb":"ok","redis":"degraded: failed"}}`, a.Body.String())
+	assert.Len(t, s.logged("degraded"), 1)
+}
+
+func TestReadyAsksOnceASecond(t *testing.T) {
+	var stores, server atomic.Int32
+	now := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+	h := &readiness{
+		log: slog.New(slog.DiscardHandler), now: func() time.Time { return now }, timeout: time.Minute,
+		remembered: []Check{{Name: "dynamodb", Check: func(context.Context) error { stores.Add(1); return nil }}},
+		always:     []Check{{Name: "server", Check: func(context.Context) error { server.Add(1); return nil }}},
+	}
+	ask := func(ctx context.Context) {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil).WithContext(ctx))
+		assert.Equal(t, http.StatusOK, w.Code)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	ask(gone) // who no longer waits does not spoil the result for the others
+	var clients sync.WaitGroup
+	for range 20 {
+		clients.Go(func() { ask(t.Context()) })
+	}
+	clients.Wait()
+	assert.EqualValues(t, 1, stores.Load())
+	assert.EqualValues(t, 21, server.Load(), "that the server is shutting down is seen at once")
+
+	now = now.Add(readyFor)
+	ask(t.Context())
+	assert.EqualValues(t, 2, stores.Load())
 }
 
 func TestNewNamesAllThatIsMissing(t *testing.T) {
@@ -279,9 +323,10 @@ func TestNewNamesAllThatIsMissing(t *testing.T) {
 }
 
 func TestServerHasTimeouts(t *testing.T) {
-	s := Server(http.NotFoundHandler(), "127.0.0.1:0")
+	s := Server(http.NotFoundHandler(), "127.0.0.1:0", 30*time.Second)
 	for name, d := range map[string]time.Duration{"header": s.ReadHeaderTimeout, "body": s.ReadTimeout, "write": s.WriteTimeout, "idle": s.IdleTimeout} {
 		assert.Positive(t, d, name)
 	}
 	assert.Positive(t, s.MaxHeaderBytes)
+	assert.Greater(t, s.WriteTimeout, s.ReadTimeout+2*30*time.Second, "an answer that is in time can be written")
 }

@@ -104,15 +104,17 @@ func graphQL(o Options) http.Handler {
 	return endpoint{exec: exec, timeout: o.OperationTimeout}
 }
 
-// Server returns a server whose clients cannot hold a connection by being slow. Streams lift the write timeout for
-// themselves.
-func Server(h http.Handler, addr string) *http.Server {
+// Server returns a server whose clients cannot hold a connection by being slow. The time to write counts from when the
+// header was read: sending the body, the sign-in and the operation, each of the latter within timeout, must fit into it.
+// Streams lift it for themselves.
+func Server(h http.Handler, addr string, timeout time.Duration) *http.Server {
+	const reading, writing = 15 * time.Second, 15 * time.Second
 	return &http.Server{
 		Addr:              addr,
 		Handler:           h,
 		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       15 * time.Second,
-		WriteTimeout:      60 * time.Second,
+		ReadTimeout:       reading,
+		WriteTimeout:      reading + 2*timeout + writing,
 		IdleTimeout:       60 * time.Second,
 		MaxHeaderBytes:    64 << 10,
 	}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/handler/lru"
@@ -10,9 +11,10 @@ import (
 	"github.com/vektah/gqlparser/v2/parser"
 
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/fault"
 )
 
-// What one request may ask for. All of it is checked before the document is validated, which is the expensive part.
+// What one request may ask for, besides the cost in cost.go. All of it is checked before the document is validated, which is the expensive part.
 const (
 	// A content of 350,000 bytes grows sixfold when every character is written as \u00XX.
 	maxBody       = 3 << 20
@@ -56,12 +58,19 @@ func (b bounds) MutateOperationParameters(ctx context.Context, params *graphql.R
 	}
 	doc, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: params.Query}, maxTokens)
 	if err != nil {
-		return nil // gqlgen comes to the same end and reports it
+		return nil //nolint:nilerr // gqlgen comes to the same end and reports it
 	}
 	m := measure{doc: doc, fragments: make(map[string]*size, len(doc.Fragments))}
+	for _, fragment := range doc.Fragments {
+		m.directives(fragment.Directives)
+		m.spread(fragment.Name)
+	}
 	for _, op := range doc.Operations {
+		m.operation(op)
 		s := m.set(op.SelectionSet)
 		switch {
+		case m.refused != nil:
+			return m.refused
 		case m.deferred:
 			return refuse(model.ErrorCodeBadRequest, "@defer is not offered here")
 		case s.depth > maxDepth:
@@ -78,11 +87,12 @@ func (b bounds) MutateOperationParameters(ctx context.Context, params *graphql.R
 // size is how large a selection set is.
 type size struct{ roots, fields, depth int }
 
-// measure finds sizes. Each fragment is measured once, however often it is spread.
+// measure finds sizes, and numbers that cannot be read. Each fragment is measured once, however often it is spread.
 type measure struct {
 	doc       *ast.QueryDocument
 	fragments map[string]*size
 	deferred  bool
+	refused   *gqlerror.Error // of the first number that cannot be read
 }
 
 func (m *measure) set(set ast.SelectionSet) size {
@@ -91,6 +101,8 @@ func (m *measure) set(set ast.SelectionSet) size {
 		var s size
 		switch selection := selection.(type) {
 		case *ast.Field:
+			m.arguments(selection.Arguments)
+			m.directives(selection.Directives)
 			below := m.set(selection.SelectionSet)
 			s = size{roots: 1, fields: 1 + below.fields, depth: 1 + below.depth}
 			if selection.Name == "__schema" || selection.Name == "__type" {
@@ -125,4 +137,50 @@ func (m *measure) spread(name string) size {
 
 func (m *measure) directives(list ast.DirectiveList) {
 	m.deferred = m.deferred || list.ForName("defer") != nil
+	for _, directive := range list {
+		m.arguments(directive.Arguments)
+	}
+}
+
+func (m *measure) operation(op *ast.OperationDefinition) {
+	m.directives(op.Directives)
+	for _, variable := range op.VariableDefinitions {
+		m.directives(variable.Directives)
+		m.value(variable.Variable, variable.DefaultValue)
+	}
+}
+
+func (m *measure) arguments(list ast.ArgumentList) {
+	for _, argument := range list {
+		m.value(argument.Name, argument.Value)
+	}
+}
+
+// value looks for numbers that no Go number can hold: validation lets them pass as a scalar of ours, and gqlparser panics
+// when it reads them.
+func (m *measure) value(path string, value *ast.Value) {
+	if value == nil || m.refused != nil {
+		return
+	}
+	var err error
+	switch value.Kind {
+	case ast.IntValue:
+		_, err = strconv.ParseInt(value.Raw, 10, 64)
+	case ast.FloatValue:
+		_, err = strconv.ParseFloat(value.Raw, 64)
+	case ast.ListValue, ast.ObjectValue:
+		for i, child := range value.Children {
+			name := child.Name
+			if value.Kind == ast.ListValue {
+				name = strconv.Itoa(i)
+			}
+			m.value(path+"."+name, child.Value)
+		}
+	}
+	if err != nil {
+		m.refused = gqlerror.Wrap(fault.Invalidf(path, "%s: the number is too large", path))
+		if at := value.Position; at != nil {
+			m.refused.Locations = []gqlerror.Location{{Line: at.Line, Column: at.Column}}
+		}
+	}
 }

@@ -32,7 +32,7 @@ func multiplying(times int) string {
 	for i := range 4 {
 		fmt.Fprintf(&query, " fragment f%d on User {", i)
 		for alias := range times {
-			fmt.Fprintf(&query, " a%d: notes { nodes { owner { ...f%d } } }", alias, i+1)
+			fmt.Fprintf(&query, " a%d: notes(first: 1) { nodes { owner { ...f%d } } }", alias, i+1)
 		}
 		query.WriteString(" }")
 	}
@@ -115,4 +115,32 @@ func TestCacheTakesNoLargeDocuments(t *testing.T) {
 	assert.True(t, ok)
 	_, ok = cache.Get(ctx, large)
 	assert.False(t, ok)
+}
+
+func TestNumbersThatCannotBeRead(t *testing.T) {
+	s := newServer(t)
+	for query, field := range map[string]string{
+		`{ viewer { notes(after: 1e999) { nodes { id } } } }`:                                                        "after",
+		`{ viewer { notes(after: 99999999999999999999) { nodes { id } } } }`:                                         "after",
+		`{ viewer { notes(first: -99999999999999999999) { nodes { id } } } }`:                                        "first",
+		`{ viewer { notes(due: {after: 1e999}) { nodes { id } } } }`:                                                 "due.after",
+		`{ nodes(ids: ["a", 99999999999999999999]) { id } }`:                                                         "ids.1",
+		`{ viewer @skip(if: 1e999) { name } }`:                                                                       "if",
+		`{ ... @include(if: 1e999) { viewer { name } } }`:                                                            "if",
+		`query @a(b: 1e999) { viewer { name } }`:                                                                     "b",
+		`query($c: Cursor = 1e999) { viewer { notes(after: $c) { nodes { id } } } }`:                                 "c",
+		`query($c: DueRange = {after: 99999999999999999999}) { viewer { notes(due: $c) { nodes { id } } } }`:         "c.after",
+		`{ viewer { ...f } } fragment f on User { notes(after: 99999999999999999999) { nodes { id } } }`:             "after",
+		`{ viewer { id } } fragment f on User { notes(after: 1e999) { nodes { id } } }`:                              "after",
+		`{ viewer { id } } fragment f on User @a(b: 1e999) { id }`:                                                   "b",
+		`mutation { createNote(input: {title: "a", content: "b", deadline: 99999999999999999999}) { note { id } } }`: "input.deadline",
+	} {
+		a := s.ask(query, nil, "Accept", mediaResponse)
+		found := a.only(t, http.StatusBadRequest, "INVALID_INPUT")
+		assert.Equal(t, field, found.Extensions["field"], query)
+		assert.NotEmpty(t, found.Locations, query)
+	}
+	assert.Empty(t, s.logged("panic"))
+	a := s.ask(`{ viewer @skip(if: true) { notes(after: 9223372036854775807) { nodes { id } } } }`, nil)
+	assert.Empty(t, a.Errors, "what can be read is for the scalar to judge")
 }

@@ -63,7 +63,7 @@ func observe(metrics *telemetry.Metrics, log *slog.Logger, next http.Handler) ht
 		r = r.WithContext(telemetry.WithRequestID(r.Context(), id))
 		rec := &recorder{ResponseWriter: w}
 		defer func() {
-			if p := recover(); p == http.ErrAbortHandler {
+			if p := recover(); p == http.ErrAbortHandler { //nolint:errorlint // net/http documents this very value
 				panic(p)
 			} else if p != nil {
 				log.ErrorContext(r.Context(), "panic", "route", r.Pattern, "error", fmt.Sprint(p), "stack", string(debug.Stack()))

@@ -35,7 +35,7 @@ func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *
 		ctx, tally = telemetry.WithTally(ctx)
 	}
 	ctx = loaders.With(ctx, loaders.New(ctx, o.sources, names(op, "content")))
-	resp := next(ctx)
+	resp := within(ctx, next)
 	if resp == nil {
 		return nil
 	}
@@ -49,6 +49,21 @@ func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *
 	}
 	o.report(ctx, resp.Errors)
 	return resp
+}
+
+// within gives up an answer that becomes too large while it is written.
+func within(ctx context.Context, next graphql.ResponseHandler) (resp *graphql.Response) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case interface{ AnswerLimit() int }: // lean.TooLarge
+			err := fault.New(fault.Exhausted, "the answer would have more than %d bytes: ask for less at a time", p.AnswerLimit())
+			resp = &graphql.Response{Data: []byte("null"), Errors: gqlerror.List{present(ctx, err)}}
+		default:
+			panic(p)
+		}
+	}()
+	return next(ctx)
 }
 
 // names reports whether the document names a field so anywhere, in a fragment that is not used or on another type too: an

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -8,10 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/99designs/gqlgen/graphql"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/lean"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -227,5 +230,27 @@ func TestOperationsAreCounted(t *testing.T) {
 		`taggie_http_requests_total{code="200",method="POST",route="/graphql"} 3`,
 	} {
 		assert.True(t, strings.Contains(text, line), line)
+	}
+}
+
+func TestAnswerThatIsTooLarge(t *testing.T) {
+	s := newServer(t)
+	schema := s.options.Schema
+	s = newServer(t, func(o *Options) { o.Schema = oversized{schema} })
+	a := s.ask(`{ viewer { name } }`, nil)
+	assert.Contains(t, a.only(t, http.StatusOK, "EXHAUSTED").Message, "67108864 bytes")
+	assert.Nil(t, a.Data)
+	assert.Contains(t, a.Body.String(), `"data":null`)
+	assert.Empty(t, s.logged("panic"))
+}
+
+// oversized is a schema whose answers pass the limit while they are written.
+type oversized struct{ graphql.ExecutableSchema }
+
+func (oversized) Exec(context.Context) graphql.ResponseHandler {
+	return func(context.Context) *graphql.Response {
+		out := bytes.NewBuffer(make([]byte, lean.MaxAnswer+1))
+		lean.Object{}.MarshalGQL(out)
+		return &graphql.Response{Data: out.Bytes()}
 	}
 }

@@ -6,8 +6,10 @@
 package lean
 
 import (
+	"bytes"
 	"context"
 	"io"
+	"sync"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -20,8 +22,20 @@ type Object struct {
 	Values []graphql.Marshaler
 }
 
+// MaxAnswer is how many bytes an answer may have.
+const MaxAnswer = 64 << 20
+
+// TooLarge is what [Object.MarshalGQL] panics with when the answer passes MaxAnswer: gqlgen's writers return no error.
+type TooLarge struct{}
+
+// AnswerLimit is how many bytes an answer may have; internal/httpapi knows this panic by it.
+func (TooLarge) AnswerLimit() int { return MaxAnswer }
+
 // MarshalGQL writes the object. Names need no escaping: GraphQL has only letters, digits and underscores.
 func (o Object) MarshalGQL(w io.Writer) {
+	if b, ok := w.(*bytes.Buffer); ok && b.Len() > MaxAnswer {
+		panic(TooLarge{})
+	}
 	_, _ = io.WriteString(w, "{")
 	for i := range o.Fields {
 		if i > 0 {
@@ -39,10 +53,18 @@ func (o Object) MarshalGQL(w io.Writer) {
 type Field struct{ Type, Name string }
 
 // Slice resolves the elements of a list. gqlgen starts a goroutine for each, which costs more than the element when nothing
-// in it waits. Only a list below which a field is selected that waits is resolved that way.
+// in it waits. Only a list below which a field is selected that waits is resolved that way. When the time is up, the
+// elements that are left are null, and one error tells it.
 func Slice(ctx context.Context, n int, sel ast.SelectionSet, waits map[Field]bool, element func(ctx context.Context, i int) graphql.Marshaler) (all graphql.Array) {
 	if n > 1 && anyWaits(sel, waits) {
-		return graphql.MarshalSliceConcurrently(ctx, n, 0, false, element)
+		var once sync.Once
+		return graphql.MarshalSliceConcurrently(ctx, n, 0, false, func(below context.Context, i int) graphql.Marshaler {
+			if err := ctx.Err(); err != nil {
+				once.Do(func() { graphql.AddError(ctx, err) })
+				return graphql.Null
+			}
+			return element(below, i)
+		})
 	}
 	all = make(graphql.Array, n)
 	below := ctx
@@ -53,6 +75,13 @@ func Slice(ctx context.Context, n int, sel ast.SelectionSet, waits map[Field]boo
 		}
 	}()
 	for i := range n {
+		if err := ctx.Err(); err != nil {
+			graphql.AddError(ctx, err)
+			for ; i < n; i++ {
+				all[i] = graphql.Null
+			}
+			return all
+		}
 		below = graphql.WithFieldContext(ctx, &graphql.FieldContext{Index: &i})
 		all[i] = element(below, i)
 	}

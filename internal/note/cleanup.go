@@ -2,7 +2,7 @@ package note
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"time"
 )
 
@@ -16,34 +16,52 @@ type Cleaning struct {
 // Settle is how long after the first clean-up of a note the second one comes: an index lags seconds, not hours.
 const Settle = time.Hour
 
-// lookBack is how far the first run looks for orders that no server carried out: longer than any outage.
-const lookBack = 400 * 24 * time.Hour
+// lookBack is how far the first run of a process looks for orders that no server carried out. Those that are left behind
+// longer, because no server ran for two months, stay; they take space and nothing else.
+const lookBack = 60 * 24 * time.Hour
+
+// lateOrders is how far later runs look back: clocks of servers differ, and an order may be written across midnight.
+const lateOrders = 48 * time.Hour
 
 // NewCleaning returns the work over the store.
 func NewCleaning(store Cleaner, now func() time.Time) *Cleaning {
 	return &Cleaning{store: store, now: now, since: now().Add(-lookBack)}
 }
 
-// Run carries out all orders that are due. What fails is left for the next run.
+// Run carries out all orders that are due. One that fails does not keep the others waiting; it is left for the next run.
 func (c *Cleaning) Run(ctx context.Context) error {
 	now := c.now().UTC()
-	var failed []error
+	since := now.Add(-lateOrders)
+	var first error
+	var last Cleanup
+	tried, failed := 0, 0
 	for {
-		due, err := c.store.ListCleanups(ctx, c.since, now)
+		due, err := c.store.ListCleanups(ctx, c.since, now, last)
 		if err != nil {
 			return err
 		}
-		for _, order := range due {
-			if err := c.store.CleanUp(ctx, order, now.Add(Settle)); err != nil {
-				failed = append(failed, err)
-			}
-		}
-		if len(due) == 0 || len(failed) > 0 {
+		if len(due) == 0 {
 			break
 		}
+		for _, order := range due {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			tried++
+			if err := c.store.CleanUp(ctx, order, now.Add(Settle)); err != nil {
+				if failed++; failed == 1 {
+					first = err
+				}
+				if order.Due.Before(since) {
+					since = order.Due
+				}
+			}
+		}
+		last = due[len(due)-1]
 	}
-	if len(failed) == 0 {
-		c.since = now.Add(-48 * time.Hour)
+	c.since = since
+	if first != nil {
+		return fmt.Errorf("%d of %d deleted notes could not be cleaned up, the first: %w", failed, tried, first)
 	}
-	return errors.Join(failed...)
+	return nil
 }

@@ -233,12 +233,16 @@ func (s *Service) Undelete(ctx context.Context, in Undelete) (Note, error) {
 		return Note{}, fault.New(fault.Unauthenticated, "sign up first: createUser")
 	}
 	return s.once(ctx, "undeleteNote", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (Note, error) {
+		gone := fault.New(fault.NotFound, "there is no deleted note with this id")
 		n, deleted, err := s.store.FindDeleted(ctx, owner, in.ID)
+		if fault.Is(err, fault.NotFound) {
+			return Note{}, gone
+		}
 		if err != nil {
 			return Note{}, err
 		}
 		if !s.now().Before(deleted.UndoUntil()) {
-			return Note{}, notFound()
+			return Note{}, gone
 		}
 		n.Version++
 		n.UpdatedAt = s.later(deleted.DeletedAt)
@@ -247,42 +251,55 @@ func (s *Service) Undelete(ctx context.Context, in Undelete) (Note, error) {
 	})
 }
 
-// PutShare is the input of [Service.Share].
+// PutShare is the input of [Service.Share]. One of User and Email names the user.
 type PutShare struct {
 	Note           ID
 	User           UserID
-	UserField      string // the input field that named the user
+	Email          *string
 	Permission     Permission
 	IdempotencyKey *string `json:"-"`
 }
 
-// MayShare returns nil when the viewer may share the note. Who names a user by address is asked this first: whether an
-// address is in use is told to owners of notes only.
-func (s *Service) MayShare(ctx context.Context, id ID) error {
-	_, err := s.get(ctx, id, Owner)
-	return err
+// field returns the input field that names the user.
+func (in PutShare) field() string {
+	if in.Email != nil {
+		return "input.email"
+	}
+	return "input.userId"
 }
 
 // Share shares a note of the viewer, or changes what for. It returns *[UnknownUser] as an expected outcome.
 func (s *Service) Share(ctx context.Context, in PutShare) (Share, error) {
-	request := s.request(ctx, "shareNote", in.IdempotencyKey, in)
+	if (in.User == "") == (in.Email == nil) {
+		return Share{}, fault.Invalidf("input.userId", "give one of userId and email")
+	}
 	share := Share{Note: in.Note, Owner: viewer.From(ctx).UserID, User: in.User, Permission: in.Permission}
-	return idempotency.Do(ctx, s.guard(), request, func(ctx context.Context, once idempotency.Key) (Share, error) {
+	return idempotency.Do(ctx, s.guard(), s.request(ctx, "shareNote", in.IdempotencyKey, in), func(ctx context.Context, once idempotency.Key) (Share, error) {
+		// The note comes first: whether an address is in use is told to owners of notes only.
 		if _, err := s.get(ctx, in.Note, Owner); err != nil {
 			return Share{}, err
 		}
+		if in.Email != nil {
+			var err error
+			if share.User, err = s.people.Lookup(ctx, *in.Email); fault.Is(err, fault.NotFound) {
+				return Share{}, &UnknownUser{Field: in.field()}
+			} else if err != nil {
+				return Share{}, err
+			}
+		}
 		if share.User == share.Owner {
-			return Share{}, fault.Invalidf(in.UserField, "the note is yours already")
+			return Share{}, fault.Invalidf(in.field(), "the note is yours already")
 		}
 		share.SharedAt = s.now().UTC().Truncate(time.Millisecond)
-		err := s.store.PutShare(ctx, share, once.With(share.SharedAt.Format(time.RFC3339Nano)))
+		err := s.store.PutShare(ctx, share, once.With(string(share.User), share.SharedAt.Format(time.RFC3339Nano)))
 		if _, unknown := errors.AsType[*UnknownUser](err); unknown {
-			return Share{}, &UnknownUser{Field: in.UserField}
+			return Share{}, &UnknownUser{Field: in.field()}
 		}
 		return share, err
 	}, func(_ context.Context, result []string) (Share, error) {
 		var err error
-		share.SharedAt, err = time.Parse(time.RFC3339Nano, result[0])
+		share.User = UserID(result[0])
+		share.SharedAt, err = time.Parse(time.RFC3339Nano, result[1])
 		return share, err
 	})
 }
@@ -294,19 +311,20 @@ type DeleteShare struct {
 	IdempotencyKey *string `json:"-"`
 }
 
-// Unshare ends a share: the owner may end any, a user the own one.
+// Unshare ends a share: the owner may end any, a user the own one, also when the note is gone. A share that does not exist
+// is ended already.
 func (s *Service) Unshare(ctx context.Context, in DeleteShare) error {
 	self := viewer.From(ctx).UserID
+	if self == "" {
+		return fault.New(fault.Unauthenticated, "sign up first: createUser")
+	}
 	_, err := idempotency.Do(ctx, s.guard(), s.request(ctx, "unshareNote", in.IdempotencyKey, in), func(ctx context.Context, once idempotency.Key) (struct{}, error) {
-		need := Owner
-		if in.User == self {
-			need = View
+		if in.User != self {
+			if _, err := s.get(ctx, in.Note, Owner); err != nil {
+				return struct{}{}, err
+			}
 		}
-		n, err := s.get(ctx, in.Note, need)
-		if err != nil {
-			return struct{}{}, err
-		}
-		return struct{}{}, s.store.DeleteShare(ctx, Share{Note: n.ID, Owner: n.Owner, User: in.User}, once.With(string(n.ID)))
+		return struct{}{}, s.store.DeleteShare(ctx, Share{Note: in.Note, User: in.User}, once.With(string(in.Note)))
 	}, func(context.Context, []string) (struct{}, error) { return struct{}{}, nil })
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/taggie/taggie/internal/fault"
@@ -137,6 +138,9 @@ func parseTitle(title string) (string, error) {
 	title = strings.TrimSpace(title)
 	if err := parseText("input.title", "a title", title); err != nil {
 		return "", err
+	}
+	if strings.ContainsFunc(title, unicode.IsControl) {
+		return "", fault.Invalidf("input.title", "a title may not contain control characters")
 	}
 	if utf8.RuneCountInString(title) > MaxTitle {
 		return "", fault.Invalidf("input.title", "a title has at most %d characters", MaxTitle)

@@ -15,14 +15,31 @@ import (
 
 // Service carries out what may be asked about notes.
 type Service struct {
-	store Store
-	now   func() time.Time
-	newID func() string
+	store  Store
+	people People
+	now    func() time.Time
+	newID  func() string
+}
+
+// People finds users by what else names them.
+type People interface {
+	// Lookup returns the holder of an exact e-mail address, or NotFound. It tells that the address is in use, and is bounded:
+	// Exhausted.
+	Lookup(ctx context.Context, email string) (UserID, error)
+}
+
+// Knowing returns the service with people to share with by address.
+func (s *Service) Knowing(people People) *Service {
+	with := *s
+	with.people = people
+	return &with
 }
 
 // Without returns the service over another view of the same store, one that leaves out what the caller does not need.
 func (s *Service) Without(view Store) *Service {
-	return &Service{store: view, now: s.now, newID: s.newID}
+	with := *s
+	with.store = view
+	return &with
 }
 
 // NewService returns a service over the store. newID makes UUIDs.
@@ -92,19 +109,9 @@ func (s *Service) ListByDeadline(ctx context.Context, owner UserID, due Due, w p
 
 // ListByTags lists the author's notes that carry each tag. Forbidden for everybody else.
 func (s *Service) ListByTags(ctx context.Context, requests []TagRequest) ([]page.Slice[Found], []error) {
-	lists, errs := make([]page.Slice[Found], len(requests)), make([]error, len(requests))
-	var mine []TagRequest
-	var at []int
-	for i, r := range requests {
-		if errs[i] = private(ctx, r.Tag.Author); errs[i] == nil {
-			mine, at = append(mine, r), append(at, i)
-		}
-	}
-	found, failed := s.store.ListNotesByTags(ctx, mine)
-	for n, i := range at {
-		lists[i], errs[i] = found[n], failed[n]
-	}
-	return lists, errs
+	return allowed(requests, func(r TagRequest) error { return private(ctx, r.Tag.Author) }, func(requests []TagRequest) ([]page.Slice[Found], []error) {
+		return s.store.ListNotesByTags(ctx, requests)
+	})
 }
 
 // ListTags lists the user's tags that begin with the prefix. Forbidden for everybody else.
@@ -115,22 +122,78 @@ func (s *Service) ListTags(ctx context.Context, owner UserID, prefix string, w p
 	return s.store.ListTags(ctx, owner, tag.Fold(prefix), w)
 }
 
-// FindTag returns the user's tag in any spelling that folds to the same, or NotFound. Forbidden for everybody else.
+// FindTag returns the user's tag, or NotFound. Forbidden for everybody else.
 func (s *Service) FindTag(ctx context.Context, id tag.ID) (tag.Tag, error) {
 	if err := private(ctx, id.Author); err != nil {
 		return tag.Tag{}, err
 	}
-	return s.store.FindTag(ctx, id)
+	tags, errs := s.store.FindTags(ctx, []tag.ID{id})
+	if errs != nil {
+		return tags[0], errs[0]
+	}
+	return tags[0], nil
 }
 
-// ListVersions lists the versions of notes that the viewer was shown.
+// FindTags returns the viewer's tags by id, in the order of ids. Other people's tags are NotFound.
+func (s *Service) FindTags(ctx context.Context, ids []tag.ID) ([]tag.Tag, []error) {
+	return allowed(ids, func(id tag.ID) error {
+		if private(ctx, id.Author) != nil {
+			return fault.New(fault.NotFound, "there is no such tag")
+		}
+		return nil
+	}, func(ids []tag.ID) ([]tag.Tag, []error) { return s.store.FindTags(ctx, ids) })
+}
+
+// allowed reads what may be read of the keys and has the error of may for the others.
+func allowed[K, V any](keys []K, may func(K) error, read func([]K) ([]V, []error)) ([]V, []error) {
+	values, errs := make([]V, len(keys)), make([]error, len(keys))
+	var mine []K
+	var at []int
+	for i, key := range keys {
+		if errs[i] = may(key); errs[i] == nil {
+			mine, at = append(mine, key), append(at, i)
+		}
+	}
+	if len(mine) == 0 {
+		return values, errs
+	}
+	found, failed := read(mine)
+	if len(mine) == len(keys) {
+		return found, failed
+	}
+	for n, i := range at {
+		values[i] = found[n]
+		if failed != nil {
+			errs[i] = failed[n]
+		}
+	}
+	return values, errs
+}
+
+// ofShown is the one guard of what belongs to notes: the note has to have been shown to the viewer.
+func ofShown(ok shown) error {
+	if !ok {
+		return notFound()
+	}
+	return nil
+}
+
+// ListVersions lists the versions of notes that the viewer was shown; NotFound for others.
 func (s *Service) ListVersions(ctx context.Context, requests []VersionsRequest) ([]page.Slice[Version], []error) {
-	return s.store.ListVersionsOf(ctx, requests)
+	return allowed(requests, func(r VersionsRequest) error { return ofShown(r.shown) }, func(requests []VersionsRequest) ([]page.Slice[Version], []error) {
+		return s.store.ListVersionsOf(ctx, requests)
+	})
 }
 
-// VersionsByID returns versions of notes that the viewer was shown.
-func (s *Service) VersionsByID(ctx context.Context, ids []VersionID) ([]Version, []error) {
-	return s.store.VersionsByID(ctx, ids)
+// VersionsByID returns versions of notes that the viewer was shown; NotFound for others.
+func (s *Service) VersionsByID(ctx context.Context, requests []VersionRequest) ([]Version, []error) {
+	return allowed(requests, func(r VersionRequest) error { return ofShown(r.shown) }, func(requests []VersionRequest) ([]Version, []error) {
+		ids := make([]VersionID, len(requests))
+		for i, r := range requests {
+			ids[i] = r.VersionID
+		}
+		return s.store.VersionsByID(ctx, ids)
+	})
 }
 
 // ListShared lists the notes that others shared with the user. Forbidden for everybody else.
@@ -141,9 +204,11 @@ func (s *Service) ListShared(ctx context.Context, user UserID, w page.Window) (p
 	return s.store.ListSharedNotes(ctx, user, w)
 }
 
-// AccessLists lists the users of notes that the viewer was shown.
+// AccessLists lists the users of notes that the viewer was shown; NotFound for others.
 func (s *Service) AccessLists(ctx context.Context, requests []AccessRequest) ([]page.Slice[Share], []error) {
-	return s.store.AccessLists(ctx, requests)
+	return allowed(requests, func(r AccessRequest) error { return ofShown(r.shown) }, func(requests []AccessRequest) ([]page.Slice[Share], []error) {
+		return s.store.AccessLists(ctx, requests)
+	})
 }
 
 // SyncMargin is how far a synchronisation looks back behind the start of the one before: the time within which every

@@ -21,10 +21,10 @@ type Store struct {
 
 // Reader reads notes and versions by id. It sees every acknowledged write, also one that moves a note meanwhile.
 type Reader interface {
-	// NotesByID returns the note or the error of each id, in the order of ids, with the reader's permission; a note that
-	// the reader may not read has [None]. NotFound for one that does not exist.
+	// NotesByID returns the note or the error of each id, in the order of ids, with the reader's permission; of a note
+	// that the reader may not read only the id, with [None]. NotFound for one that does not exist.
 	NotesByID(ctx context.Context, reader UserID, ids []ID) ([]Note, []error)
-	// VersionsByID returns the version or the error of each id, in the order of ids; tags get the author.
+	// VersionsByID returns the version or the error of each id, in the order of ids.
 	VersionsByID(ctx context.Context, ids []VersionID) ([]Version, []error)
 	// FindDeleted returns the deleted note of the owner as it was, and when it was deleted, or NotFound.
 	FindDeleted(ctx context.Context, owner UserID, id ID) (Note, Deleted, error)
@@ -39,8 +39,8 @@ type Lists interface {
 	ListNotesByTags(ctx context.Context, requests []TagRequest) ([]page.Slice[Found], []error)
 	// ListTags lists the tags of the owner's notes whose key begins with prefix, by key.
 	ListTags(ctx context.Context, owner UserID, prefix string, w page.Window) (page.Slice[tag.Tag], error)
-	// FindTag returns the tag as it was typed on one of the notes that carry it, or NotFound.
-	FindTag(ctx context.Context, id tag.ID) (tag.Tag, error)
+	// FindTags returns each tag as it was typed on one of the notes that carry it, or NotFound, in the order of ids.
+	FindTags(ctx context.Context, ids []tag.ID) ([]tag.Tag, []error)
 	// ListVersionsOf lists the versions of each note, the newest first, in the order of the requests.
 	ListVersionsOf(ctx context.Context, requests []VersionsRequest) ([]page.Slice[Version], []error)
 	// ListChanges lists what changed at or after since, by time.
@@ -59,10 +59,35 @@ type TagRequest struct {
 	Window page.Window
 }
 
-// VersionsRequest asks for one page of the versions of a note.
+// VersionsRequest asks for one page of the versions of a note; see [Note.Versions].
 type VersionsRequest struct {
 	Note   ID
 	Window page.Window
+	shown  shown
+}
+
+// VersionRequest asks for a version of a note; see [Note.VersionAt].
+type VersionRequest struct {
+	VersionID
+	shown shown
+}
+
+// shown is proof that a note was shown to the viewer: only requests made from a note that the viewer may read have it.
+type shown bool
+
+// VersionAt asks for the version with the number.
+func (n Note) VersionAt(number int) VersionRequest {
+	return VersionRequest{VersionID: VersionID{Note: n.ID, Number: number}, shown: n.Permission >= View}
+}
+
+// Versions asks for a page of the versions.
+func (n Note) Versions(w page.Window) VersionsRequest {
+	return VersionsRequest{Note: n.ID, Window: w, shown: n.Permission >= View}
+}
+
+// Access asks for a page of the access list.
+func (n Note) Access(w page.Window) AccessRequest {
+	return AccessRequest{Note: n.ID, Owner: n.Owner, Window: w, shown: n.Permission >= View}
 }
 
 // Found is a note that a list names, or why it could not be read.
@@ -107,18 +132,20 @@ type SharedNote struct {
 	Found
 }
 
-// AccessRequest asks for one page of the access list of a note.
+// AccessRequest asks for one page of the access list of a note; see [Note.Access].
 type AccessRequest struct {
 	Note   ID
 	Owner  UserID
 	Window page.Window
+	shown  shown
 }
 
 // Cleaner removes what deleted notes left behind. Every step can be run again.
 type Cleaner interface {
-	// ListCleanups returns deleted notes whose clean-up is due at the given time, some at a time. The first call looks
-	// back over all days that can be due; later ones may pass since to look at fewer.
-	ListCleanups(ctx context.Context, since, due time.Time) ([]Cleanup, error)
+	// ListCleanups returns deleted notes whose clean-up is due at the given time, from the day of since on, some at a
+	// time: those that follow after, the last one of the list before, or the first ones when after is zero. None when
+	// there are no more.
+	ListCleanups(ctx context.Context, since, due time.Time, after Cleanup) ([]Cleanup, error)
 	// CleanUp removes shares and versions of the note and, with Cleanup.Last, its tombstone; otherwise it comes back at
 	// next. It does nothing to a note that was undeleted meanwhile.
 	CleanUp(ctx context.Context, c Cleanup, next time.Time) error

@@ -47,7 +47,7 @@ func UnmarshalDateTime(v any) (time.Time, error) {
 	}
 	t = t.UTC().Truncate(time.Millisecond)
 	if t.Year() < 1 || t.Year() > 9999 || t.IsZero() {
-		return time.Time{}, fmt.Errorf("a DateTime lies in the years 0001 to 9999")
+		return time.Time{}, fmt.Errorf("a DateTime lies after the first instant of the year 1 and before the year 10000")
 	}
 	return t, nil
 }

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -44,6 +45,27 @@ func testDeleteLeavesNoDanglingRow(t *testing.T, w *World) {
 	s, err := w.Rules.ListTags(asAda, ada, "", page.Window{Limit: 5})
 	require.NoError(t, err)
 	assert.Len(t, s.Items, 1)
+}
+
+func testDeletedNotesDoNotCountBesideAPage(t *testing.T, w *World) {
+	_, asAda := w.SignUp("ada")
+	grace, asGrace := w.SignUp("grace")
+	ids := make([]note.ID, 3)
+	for i := range ids {
+		n := w.Create(asAda, note.Create{Title: fmt.Sprint(i)})
+		w.Share(asAda, n.ID, grace, note.View)
+		ids[i] = n.ID
+	}
+	slices.Sort(ids)
+	before := page.Window{Limit: 2, From: string(ids[2]), Backward: true, Probe: true}
+	s, err := w.Rules.ListShared(asGrace, grace, before)
+	require.NoError(t, err)
+	assert.True(t, s.Other)
+	w.delete(asAda, ids[2])
+	s, err = w.Rules.ListShared(asGrace, grace, before)
+	require.NoError(t, err)
+	assert.Len(t, s.Items, 2)
+	assert.False(t, s.Other, "there is no next page")
 }
 
 func testUndeleteRestores(t *testing.T, w *World) {
@@ -153,10 +175,34 @@ func testCleanUpRunsAgain(t *testing.T, w *World) {
 		shares, versions, tombstone = w.Remains(n)
 		assert.Equal(t, []any{0, 0, false}, []any{shares, versions, tombstone})
 	}
-	due, err := w.Notes.ListCleanups(t.Context(), w.Clock.Now().Add(-60*24*time.Hour), w.Clock.Now().Add(60*24*time.Hour))
+	due, err := w.Notes.ListCleanups(t.Context(), w.Clock.Now().Add(-60*24*time.Hour), w.Clock.Now().Add(60*24*time.Hour), note.Cleanup{})
 	require.NoError(t, err)
 	assert.Empty(t, due, "no order is left")
 	assert.Len(t, w.Access(other), 1, "other notes are left alone")
+}
+
+func testCleanUpsAreListedOnAndOn(t *testing.T, w *World) {
+	_, asAda := w.SignUp("ada")
+	start := w.Clock.Now()
+	for range 4 { // on two days
+		for range 3 {
+			w.delete(asAda, w.Create(asAda, note.Create{Title: "n"}).ID)
+		}
+		w.Clock.Advance(8 * time.Hour)
+	}
+	w.Clock.Advance(note.UndoFor)
+	all, err := w.Notes.ListCleanups(t.Context(), start, w.Clock.Now(), note.Cleanup{})
+	require.NoError(t, err)
+	require.Len(t, all, 12)
+	for i, after := range all {
+		rest, err := w.Notes.ListCleanups(t.Context(), start, w.Clock.Now(), after)
+		require.NoError(t, err)
+		assert.Equal(t, len(all)-i-1, len(rest))
+		assert.Equal(t, all[i+1:], append([]note.Cleanup{}, rest...), "what follows, in the same order")
+	}
+	notDue, err := w.Notes.ListCleanups(t.Context(), start, start, note.Cleanup{})
+	require.NoError(t, err)
+	assert.Empty(t, notDue)
 }
 
 func testCleanUpLeavesUndeletedNotesAlone(t *testing.T, w *World) {
@@ -168,7 +214,7 @@ func testCleanUpLeavesUndeletedNotesAlone(t *testing.T, w *World) {
 	w.Share(asAda, n.ID, grace, note.View)
 	w.delete(asAda, n.ID)
 	far := w.Clock.Now().Add(2 * note.UndoFor)
-	orders, err := w.Notes.ListCleanups(t.Context(), w.Clock.Now(), far)
+	orders, err := w.Notes.ListCleanups(t.Context(), w.Clock.Now(), far, note.Cleanup{})
 	require.NoError(t, err)
 	require.Len(t, orders, 1)
 	n, err = w.Rules.Undelete(asAda, note.Undelete{ID: n.ID})
@@ -183,7 +229,7 @@ func testCleanUpLeavesUndeletedNotesAlone(t *testing.T, w *World) {
 	require.NoError(t, w.Notes.CleanUp(t.Context(), orders[0], far))
 	shares, versions, tombstone := w.Remains(n)
 	assert.Equal(t, []any{1, 1, true}, []any{shares, versions, tombstone})
-	orders, err = w.Notes.ListCleanups(t.Context(), w.Clock.Now(), far)
+	orders, err = w.Notes.ListCleanups(t.Context(), w.Clock.Now(), far, note.Cleanup{})
 	require.NoError(t, err)
 	assert.Len(t, orders, 1, "the order of the second deletion stands")
 }

@@ -67,10 +67,10 @@ func testSharingChecksNoteAndUser(t *testing.T, w *World) {
 	ada, asAda := w.SignUp("ada")
 	grace, asGrace := w.SignUp("grace")
 	n := w.Create(asAda, note.Create{Title: "n"})
-	_, err := w.Rules.Share(asAda, note.PutShare{Note: n.ID, User: "nobody", UserField: "input.user", Permission: note.View})
+	_, err := w.Rules.Share(asAda, note.PutShare{Note: n.ID, User: "nobody", Permission: note.View})
 	unknown, ok := errors.AsType[*note.UnknownUser](err)
 	require.True(t, ok, "got %v", err)
-	assert.Equal(t, "input.user", unknown.Field)
+	assert.Equal(t, "input.userId", unknown.Field)
 	share := note.Share{Note: n.ID, Owner: grace, User: ada, Permission: note.Edit, SharedAt: w.Clock.Now()}
 	isFault(t, w.Notes.PutShare(t.Context(), share, idempotency.Key{}), fault.NotFound)
 	_, err = w.Rules.Share(asAda, note.PutShare{Note: n.ID, User: ada, Permission: note.View})

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -127,4 +128,42 @@ func testFortyTagsReplaced(t *testing.T, w *World) {
 	tags := pages(t, 7, func(win page.Window) (page.Slice[tag.Tag], error) { return w.Rules.ListTags(asAda, ada, "", win) })
 	assert.Len(t, tags, note.MaxTags)
 	assert.False(t, slices.Contains(tags, "new 1"))
+}
+
+func testTagRowsFollowTheSpellingOfNotes(t *testing.T, w *World) {
+	ada, asAda := w.SignUp("ada")
+	n := w.Create(asAda, note.Create{Title: "0", Tags: []string{"Work"}})
+	spelled := func(want string) {
+		t.Helper()
+		for _, backward := range []bool{false, true} {
+			s, err := w.Rules.ListTags(asAda, ada, "", page.Window{Limit: 9, Backward: backward})
+			require.NoError(t, err)
+			require.Len(t, s.Items, 1)
+			assert.Equal(t, want, s.Items[0].Value, "backward %t", backward)
+		}
+		tags, errs := w.Notes.FindTags(t.Context(), []tag.ID{{Author: ada, Key: "work"}})
+		for _, err := range errs {
+			require.NoError(t, err)
+		}
+		assert.Equal(t, want, tags[0].Value)
+	}
+	spelled("Work")
+	_, err := w.Rules.Update(asAda, note.Update{ID: n.ID, Title: ptr("1")}) // keeps a version
+	require.NoError(t, err)
+	_, err = w.Rules.RemoveTags(asAda, note.ChangeTags{ID: n.ID, Tags: []string{"work"}})
+	require.NoError(t, err)
+	_, err = w.Rules.AddTags(asAda, note.ChangeTags{ID: n.ID, Tags: []string{"WORK"}})
+	require.NoError(t, err)
+	spelled("WORK")
+	restored, err := w.Rules.Restore(asAda, note.Restore{Version: note.VersionID{Note: n.ID, Number: 1}})
+	require.NoError(t, err)
+	require.Equal(t, "Work", restored.Tags[0].Value)
+	spelled("Work")
+
+	// Of several spellings all ways show the same one.
+	ids := map[note.ID]string{n.ID: "Work"}
+	for _, value := range []string{"wORK", "woRK", "worK"} {
+		ids[w.Create(asAda, note.Create{Title: value, Tags: []string{value}}).ID] = value
+	}
+	spelled(ids[slices.Min(slices.Collect(maps.Keys(ids)))])
 }

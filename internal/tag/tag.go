@@ -76,7 +76,7 @@ func Parse(field, value string) (Word, error) {
 	}
 	// NFKC can expand a character up to eighteenfold, so the shown and the compared form are bounded both.
 	if escapedLen(word.Key) > MaxBytes || len(word.Value) > MaxBytes {
-		return Word{}, fault.Invalidf(field, "a tag may have at most %d bytes", MaxBytes)
+		return Word{}, fault.Invalidf(field, "a tag may have at most %d bytes; #, : and %% count three each", MaxBytes)
 	}
 	return word, nil
 }

@@ -1,0 +1,28 @@
+package dynamo
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go/middleware"
+	"golang.org/x/sync/semaphore"
+)
+
+// bounded returns a client that has at most n attempts at calls under way. The bound of [DB.each] is one of a batch; this
+// one is of the process, which a flood of small batches cannot get around. An attempt waits until one has ended or its
+// context does; the pause between two attempts takes nobody's place.
+func bounded(client *dynamodb.Client, n int) *dynamodb.Client {
+	places := semaphore.NewWeighted(int64(n))
+	wait := middleware.FinalizeMiddlewareFunc("TaggieMaxInFlight", func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (out middleware.FinalizeOutput, metadata middleware.Metadata, err error) {
+		if err = places.Acquire(ctx, 1); err != nil {
+			return out, metadata, err
+		}
+		defer places.Release(1)
+		return next.HandleFinalize(ctx, in)
+	})
+	return dynamodb.New(client.Options(), func(o *dynamodb.Options) {
+		o.APIOptions = append(o.APIOptions[:len(o.APIOptions):len(o.APIOptions)], func(s *middleware.Stack) error {
+			return s.Finalize.Insert(wait, "Retry", middleware.After)
+		})
+	})
+}

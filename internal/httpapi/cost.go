@@ -1,0 +1,152 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/taggie/taggie/graph/model"
+)
+
+// What one operation may cost. A field costs 1, and what is selected below a list as often as the list may have elements.
+// The unit is about a microsecond and a hundred bytes of the answer.
+const (
+	maxCost     = 250_000
+	contentCost = 200 // up to 350,000 bytes, all of which are in memory until the answer is written
+
+	standardPage = 20
+	maxPage      = 500
+	expectedList = 5 // elements of a list without pages, such as the tags of a note: 40 are allowed, few is usual
+
+	// Costs are cut off here, so that no product overflows.
+	hugeCost = 1 << 30
+)
+
+// MutateOperationContext refuses an operation that may cost too much; it changes nothing. It runs after validation,
+// because the lengths of lists may stand in the variables.
+func (bounds) MutateOperationContext(_ context.Context, op *graphql.OperationContext) *gqlerror.Error {
+	if cost := newCosts(op).set(op.Operation.SelectionSet); cost > maxCost {
+		return refuse(model.ErrorCodeBadRequest,
+			"the operation may cost %d, and %d is the limit: ask for shorter lists (first, last) or nest fewer of them", cost, maxCost)
+	}
+	return nil
+}
+
+// costs adds up what an operation may cost. What a fragment costs does not depend on where it is spread, so that each is
+// looked at once.
+type costs struct {
+	variables map[string]any
+	fragments map[*ast.FragmentDefinition]int
+}
+
+func newCosts(op *graphql.OperationContext) *costs {
+	return &costs{variables: op.Variables, fragments: make(map[*ast.FragmentDefinition]int, len(op.Doc.Fragments))}
+}
+
+func (c *costs) set(set ast.SelectionSet) int {
+	sum := 0
+	for _, selection := range set {
+		switch selection := selection.(type) {
+		case *ast.Field:
+			sum += c.field(selection)
+		case *ast.InlineFragment:
+			sum += c.set(selection.SelectionSet)
+		case *ast.FragmentSpread:
+			sum += c.spread(selection.Definition)
+		}
+		sum = min(sum, hugeCost)
+	}
+	return sum
+}
+
+func (c *costs) spread(fragment *ast.FragmentDefinition) int {
+	if fragment == nil {
+		return 0
+	}
+	cost, ok := c.fragments[fragment]
+	if !ok {
+		cost = c.set(fragment.SelectionSet)
+		c.fragments[fragment] = cost
+	}
+	return cost
+}
+
+func (c *costs) field(field *ast.Field) int {
+	switch field.Name {
+	case "__schema", "__type":
+		return 1 // bounded by the size of the schema, and by the rules of gqlgen
+	case "content":
+		return contentCost
+	}
+	if len(field.SelectionSet) == 0 {
+		return 1
+	}
+	return min(1+c.elements(field)*c.set(field.SelectionSet), hugeCost)
+}
+
+// elements is how many objects a field may stand for.
+func (c *costs) elements(field *ast.Field) int {
+	definition := field.Definition
+	switch {
+	case definition == nil:
+		return 1
+	case definition.Arguments.ForName("first") != nil:
+		return c.page(field)
+	case definition.Type.Elem == nil:
+		return 1
+	case definition.Arguments.ForName("ids") != nil:
+		return c.given(field.Arguments.ForName("ids"))
+	case field.ObjectDefinition != nil && field.ObjectDefinition.Fields.ForName("pageInfo") != nil:
+		return 1 // the edges and nodes of a connection, which counted them
+	}
+	return expectedList
+}
+
+// page is the length of a page of a connection.
+func (c *costs) page(field *ast.Field) int {
+	length := 0
+	for _, name := range []string{"first", "last"} {
+		argument := field.Arguments.ForName(name)
+		if argument == nil {
+			continue
+		}
+		value := c.value(argument.Value)
+		if value == nil {
+			continue
+		}
+		n, err := strconv.Atoi(fmt.Sprint(value))
+		if err != nil {
+			n = maxPage // whatever else it may be: the resolver takes no more
+		}
+		length = max(length, min(max(n, 1), maxPage))
+	}
+	if length == 0 {
+		return standardPage
+	}
+	return length
+}
+
+// given is the number of values in an argument that is a list.
+func (c *costs) given(argument *ast.Argument) int {
+	if argument == nil {
+		return 1
+	}
+	list, ok := c.value(argument.Value).([]any)
+	if !ok {
+		return 1 // one value stands for a list of one
+	}
+	return min(max(len(list), 1), maxPage)
+}
+
+// value is what a literal or a variable says, nil when nothing.
+func (c *costs) value(value *ast.Value) any {
+	v, err := value.Value(c.variables)
+	if err != nil {
+		return nil
+	}
+	return v
+}

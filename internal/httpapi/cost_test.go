@@ -1,0 +1,85 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/validator"
+)
+
+func TestCosts(t *testing.T) {
+	schema := newServer(t).options.Schema.Schema()
+	for _, test := range []struct {
+		reason, query string
+		variables     map[string]any
+		want          int
+	}{
+		{"fields", `{ viewer { id name } }`, nil, 3},
+		{"a page of the usual length", `{ viewer { notes { nodes { id } } } }`, nil, 1 + 1 + 20*2},
+		{"first", `{ viewer { notes(first: 7) { nodes { id } pageInfo { endCursor } } } }`, nil, 1 + 1 + 7*4},
+		{"last", `{ viewer { notes(last: 7) { nodes { id } } } }`, nil, 1 + 1 + 7*2},
+		{"a list without arguments called last", `{ viewer { noteChanges(first: 7) { nodes { ... on Note { id } } } } }`, nil, 1 + 1 + 7*2},
+		{"first in a variable", `query($n: Int) { viewer { notes(first: $n) { nodes { id } } } }`, map[string]any{"n": 7}, 1 + 1 + 7*2},
+		{"first in a variable's default", `query($n: Int = 7) { viewer { notes(first: $n) { nodes { id } } } }`, nil, 1 + 1 + 7*2},
+		{"first: null", `{ viewer { notes(first: null) { nodes { id } } } }`, nil, 1 + 1 + 20*2},
+		{"more than a page may have", `{ viewer { notes(first: 2147483647) { nodes { id } } } }`, nil, 1 + 1 + 500*2},
+		{"less than nothing does not count as income", `{ viewer { name notes(first: -9) { nodes { id } } } }`, nil, 1 + 1 + 1 + 2},
+		{"tags", `{ viewer { notes(first: 7) { nodes { tags { value } } } } }`, nil, 1 + 1 + 7*(1+1+5)},
+		{"ids", `{ nodes(ids: ["a", "b", "c"]) { id __typename } }`, nil, 1 + 3*2},
+		{"ids in a variable", `query($ids: [ID!]!) { nodes(ids: $ids) { id } }`, map[string]any{"ids": []any{"a", "b", "c"}}, 1 + 3},
+		{"content", `{ viewer { notes(first: 7) { nodes { content } } } }`, nil, 1 + 1 + 7*(1+contentCost)},
+		{"lists in lists", `{ viewer { notes(first: 7) { nodes { versions(first: 3) { nodes { id } } } } } }`, nil, 1 + 1 + 7*(1+1+3*2)},
+		{"fragments", `{ viewer { ...f ...f } } fragment f on User { notes(first: 7) { ...g } } fragment g on NoteConnection { nodes { id } }`, nil, 1 + 2*(1+7*2)},
+		{"introspection", `{ __schema { types { name fields { name } } } }`, nil, 1},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			doc, errs := gqlparser.LoadQuery(schema, test.query)
+			require.Empty(t, errs)
+			variables, err := validator.VariableValues(schema, doc.Operations[0], test.variables)
+			require.NoError(t, err)
+			op := &graphql.OperationContext{Doc: doc, Operation: doc.Operations[0], Variables: variables}
+			c := newCosts(op)
+			assert.Equal(t, test.want, c.set(op.Operation.SelectionSet))
+		})
+	}
+}
+
+func TestCostIsLimited(t *testing.T) {
+	s := newServer(t)
+	for reason, query := range map[string]string{
+		"notes of tags of notes of tags": `{ viewer { notes(first: 40) { nodes { tags { notes { nodes { tags { notes { nodes { title } } } } } } } } } }`,
+		"contents by aliases":            `{ viewer { a: notes(first: 500) { nodes { content } } b: notes(first: 500) { nodes { content } } c: notes(first: 500) { nodes { content } } } }`,
+		"what would overflow":            `{ viewer {` + strings.Repeat(` notes(first: 500) { nodes { owner {`, 4) + ` id` + strings.Repeat(` } } }`, 4) + ` } }`,
+	} {
+		t.Run(reason, func(t *testing.T) {
+			message := s.ask(query, nil, "Accept", mediaResponse).only(t, http.StatusBadRequest, "BAD_REQUEST").Message
+			assert.Contains(t, message, "250000 is the limit")
+		})
+	}
+	var shown int
+	message := s.ask(`query($n: Int) { viewer { notes(first: $n) { nodes { versions(first: $n) { nodes { id } } } } } }`, map[string]any{"n": 500}, "Accept", mediaResponse).
+		only(t, http.StatusBadRequest, "BAD_REQUEST").Message
+	_, err := fmt.Sscanf(message, "the operation may cost %d,", &shown)
+	require.NoError(t, err, message)
+	assert.Equal(t, 1+1+500*(1+1+500*2), shown)
+}
+
+func TestCostingIsCheapWhateverFragmentsMultiplyTo(t *testing.T) {
+	schema := newServer(t).options.Schema.Schema()
+	var query strings.Builder
+	query.WriteString("{ viewer { ...f0 } }")
+	for i := range 90 { // 2^90 spreads
+		fmt.Fprintf(&query, " fragment f%d on User { ...f%d ...f%d }", i, i+1, i+1)
+	}
+	query.WriteString(" fragment f90 on User { id }")
+	doc, errs := gqlparser.LoadQuery(schema, query.String())
+	require.Empty(t, errs)
+	op := &graphql.OperationContext{Doc: doc, Operation: doc.Operations[0]}
+	assert.Equal(t, hugeCost, newCosts(op).set(op.Operation.SelectionSet))
+}

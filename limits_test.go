@@ -1,0 +1,59 @@
+package main
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/config"
+	"github.com/taggie/taggie/internal/edge"
+)
+
+func TestLimitsOfNumbers(t *testing.T) {
+	s := newServer(t)
+	ada := s.user("ada@example.com")
+	note := ada.must(`mutation { createNote(input: {title: "a", content: "b"}) { note { id } } }`, nil).str("createNote.note.id")
+	for _, number := range []string{"1e999", "99999999999999999999"} {
+		ada.do(`{ viewer { notes(after: `+number+`) { nodes { id } } } }`, nil).fails("INVALID_INPUT", "after")
+		ada.do(`query($id: ID!) { note(id: $id) { versions(after: `+number+`) { nodes { id } } } }`, vars{"id": note}).fails("INVALID_INPUT", "after")
+		ada.do(`query($c: Cursor = `+number+`) { viewer { notes(after: $c) { nodes { id } } } }`, nil).fails("INVALID_INPUT", "c")
+	}
+	assert.NotContains(t, s.logs.String(), "panic")
+}
+
+func TestLimitsOfCost(t *testing.T) {
+	ada := newServer(t).user("ada@example.com")
+	a := ada.do(`{ viewer { notes(first: 40) { nodes { tags { notes { nodes { tags { notes { nodes { title } } } } } } } } } }`, nil)
+	a.fails("BAD_REQUEST", "")
+	assert.Zero(t, a.Extensions.Dynamo.Calls, "refused before anything is read")
+	ada.must(`query($first: Int) { viewer { sharedNotes(first: $first) { edges { permission sharedAt node {
+		title owner { name } latestVersion { number updatedAt } accessList { edges { permission node { name } } } } } } } }`, vars{"first": 500})
+	ada.must(`{ viewer { noteChanges(first: 500) { nodes { ... on Note { id version title content deadline tags { value } } } } } }`, nil)
+}
+
+// TestLimitsDoNotWaitForRedis uses the client of the server on a Redis that refuses connections, and on one that accepts
+// them and says nothing.
+func TestLimitsDoNotWaitForRedis(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // the system accepts; nobody reads
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	for how, addr := range map[string]string{"refused": freePort(t), "mute": listener.Addr().String()} {
+		t.Run(how, func(t *testing.T) {
+			cfg, err := config.Load([]string{"TAGGIE_REDIS_URL=redis://" + addr})
+			require.NoError(t, err)
+			client, err := redisClient(cfg, nil)
+			require.NoError(t, err)
+			t.Cleanup(func() { _ = client.Close() })
+			limiter := edge.NewLimiter(client, "email", 60, time.Second, time.Now)
+			start := time.Now()
+			for range 50 {
+				_, err := limiter.Allow(t.Context(), "ada")
+				require.Error(t, err)
+			}
+			assert.Less(t, time.Since(start), time.Second, "one wait of 200 ms, or two")
+		})
+	}
+}
