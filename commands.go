@@ -147,6 +147,9 @@ func (c demoCommand) Run(ctx context.Context, t *terminal) error {
 	if url == "" {
 		url = "http://" + cfg.Addr
 	}
+	if !strings.Contains(url, "://") {
+		url = "http://" + url
+	}
 	options := demoOptions(strings.TrimSuffix(url, "/"), local)
 	options.Progress = t.stderr
 	return demo.Full(ctx, options)

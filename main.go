@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/taggie/taggie/internal/config"
 )
@@ -39,8 +40,9 @@ type terminal struct {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	redis.SetLogger(discard{})
 	var c commands
-	parsed := kong.Parse(&c, kong.Name("taggie"), kong.UsageOnError(),
+	parsed := kong.Parse(&c, kong.Name("taggie"), kong.ShortUsageOnError(),
 		kong.Description("A GraphQL server for people who collect, annotate and label things together. Settings come from TAGGIE_ variables; see the README."))
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	err := parsed.Run(&terminal{environ: os.Environ(), stdout: os.Stdout, stderr: os.Stderr})
@@ -49,6 +51,12 @@ func main() {
 		os.Exit(1)
 	}
 }
+
+// discard is the log of the Redis client, which has a form of its own. Whoever asked Redis something gets an error as well.
+type discard struct{}
+
+// Printf drops the line.
+func (discard) Printf(context.Context, string, ...any) {}
 
 // explain puts every problem of the settings on a line of its own.
 func explain(err error) string {

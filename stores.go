@@ -93,10 +93,16 @@ func (s *stores) connect(ctx context.Context, cfg config.Config, use storesFor) 
 	}
 	s.db = dynamo.New(dynamo.Options{Client: dynamoClient, TablePrefix: cfg.TablePrefix, Concurrency: cfg.DynamoConcurrency})
 	s.bucket = blob.NewBucket(s3Client, bucket, s3Options.Region, cfg.AllowedOrigins)
-	if !use.tables {
-		s.redis, err = redisClient(cfg, s.engines)
+	if use.tables {
+		return nil
 	}
-	return err
+	if s.redis, err = redisClient(cfg, s.engines); err != nil {
+		return err
+	}
+	if err := s.redis.Ping(ctx).Err(); err != nil {
+		use.log.WarnContext(ctx, "Redis does not answer; the server does without it. Is TAGGIE_REDIS_URL right?", "error", err)
+	}
+	return nil
 }
 
 func embeddedClient(e embedded.Endpoint) awsclient.Options {

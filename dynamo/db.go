@@ -92,6 +92,14 @@ func failed(err error, format string, args ...any) error {
 	return fault.Wrap(kind, err, format, args...)
 }
 
+// inTime ends a sentence about what could not be done: with what to do about it when time ran out.
+func inTime(ctx context.Context) string {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return " in time; ask for less at once, or again later"
+	}
+	return ""
+}
+
 // within returns a context that ends when half of what is left of ctx is over, so that one slow step leaves time for
 // the steps that follow it and for the answer.
 func within(ctx context.Context) (context.Context, context.CancelFunc) {

@@ -98,7 +98,7 @@ func (db *DB) queryPage(ctx context.Context, in *dynamodb.QueryInput, decode fun
 			break
 		}
 		if !repeatable(err) || !db.pause(ctx, idle) {
-			return 0, nil, false, failed(errors.Join(err, ctx.Err()), "the list could not be read")
+			return 0, nil, false, failed(errors.Join(err, ctx.Err()), "the list could not be read%s", inTime(ctx))
 		}
 	}
 	for _, item := range a.items {
@@ -132,7 +132,7 @@ func (db *DB) get(ctx context.Context, table string, key rowKey, decode func(ite
 		case err == nil:
 			return true, decode(a.items[0].json)
 		case !repeatable(err) || !db.pause(ctx, idle):
-			return false, failed(errors.Join(err, ctx.Err()), "the object could not be read")
+			return false, failed(errors.Join(err, ctx.Err()), "the object could not be read%s", inTime(ctx))
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/validator"
+	"github.com/vektah/gqlparser/v2/validator/rules"
 )
 
 func TestCosts(t *testing.T) {
@@ -39,7 +40,7 @@ func TestCosts(t *testing.T) {
 		{"introspection", `{ __schema { types { name fields { name } } } }`, nil, 1},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
-			doc, errs := gqlparser.LoadQuery(schema, test.query)
+			doc, errs := gqlparser.LoadQueryWithRules(schema, test.query, rules.NewDefaultRules())
 			require.Empty(t, errs)
 			variables, err := validator.VariableValues(schema, doc.Operations[0], test.variables)
 			require.NoError(t, err)
@@ -78,7 +79,7 @@ func TestCostingIsCheapWhateverFragmentsMultiplyTo(t *testing.T) {
 		fmt.Fprintf(&query, " fragment f%d on User { ...f%d ...f%d }", i, i+1, i+1)
 	}
 	query.WriteString(" fragment f90 on User { id }")
-	doc, errs := gqlparser.LoadQuery(schema, query.String())
+	doc, errs := gqlparser.LoadQueryWithRules(schema, query.String(), rules.NewDefaultRules())
 	require.Empty(t, errs)
 	op := &graphql.OperationContext{Doc: doc, Operation: doc.Operations[0]}
 	assert.Equal(t, hugeCost, newCosts(op).set(op.Operation.SelectionSet))
