@@ -101,9 +101,13 @@ func (l *Loader[K, V]) Load(ctx context.Context, key K) (V, error) {
 func (l *Loader[K, V]) Prefetch(keys []K) {
 	var mine []K
 	var loads []*pending[V]
+	var load *pending[V]
 	for _, key := range keys {
-		if load := newPending[V](); l.batch.Prime(key, load) {
-			mine, loads = append(mine, key), append(loads, load)
+		if load == nil {
+			load = newPending[V]()
+		}
+		if l.batch.Prime(key, load) {
+			mine, loads, load = append(mine, key), append(loads, load), nil
 		}
 	}
 	if len(mine) > 0 {

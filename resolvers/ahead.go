@@ -23,7 +23,7 @@ func (r *Resolver) ahead(ctx context.Context, notes []note.Note, sel selection) 
 	var people []user.ID
 	var newest []note.VersionRequest
 	var words []tag.Tag
-	owners, latest := sel.in("owner", "User", "Node").needsProfile(), sel.has("latestVersion")
+	owners, latest := sel.showsProfiles("owner"), sel.has("latestVersion")
 	for _, n := range notes {
 		load.Notes.Prime(n.ID, n)
 		if owners {
@@ -57,7 +57,7 @@ func (r *Resolver) ahead(ctx context.Context, notes []note.Note, sel selection) 
 			people = append(people, s.User)
 		}
 	}
-	if ofTags.in("author", "User", "Node").needsProfile() {
+	if ofTags.showsProfiles("author") {
 		for _, t := range words {
 			people = append(people, t.Author)
 		}
@@ -68,7 +68,7 @@ func (r *Resolver) ahead(ctx context.Context, notes []note.Note, sel selection) 
 
 // tagsAhead reads what is selected below a list of tags.
 func (r *Resolver) tagsAhead(ctx context.Context, tags []tag.Tag, sel selection) {
-	if sel.in("author", "User", "Node").needsProfile() && len(tags) > 0 {
+	if sel.showsProfiles("author") && len(tags) > 0 {
 		loaders.From(ctx).Users.Prefetch([]user.ID{tags[0].Author}) // they are one user's
 	}
 	loaders.From(ctx).NotesByTag.Prefetch(r.tagRequests(ctx, tags, sel))
@@ -139,7 +139,7 @@ func (r *Resolver) openVersions(ctx context.Context, sel selection, n note.Note,
 // accessRequests returns the access lists that are selected of the notes, and those of which the users are.
 func (r *Resolver) accessRequests(ctx context.Context, notes []note.Note, sel selection) (all, members []note.AccessRequest) {
 	sel.each("accessList", "NoteAccessConnection", func(paging page.Args, below selection) {
-		users := below.items("NoteAccessEdge", "User", "Node").needsProfile()
+		users := below.in("edges", "NoteAccessEdge").showsProfiles("node") || below.showsProfiles("nodes")
 		for _, n := range notes {
 			o, err := r.openAccessList(ctx, below, n, paging)
 			if err != nil {

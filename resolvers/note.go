@@ -28,7 +28,7 @@ func (r notes) AccessList(ctx context.Context, n *note.Note, first *int, after *
 	if err != nil {
 		return nil, err
 	}
-	if sel.items("NoteAccessEdge", "User", "Node").needsProfile() {
+	if sel.in("edges", "NoteAccessEdge").showsProfiles("node") || sel.showsProfiles("nodes") {
 		members := make([]user.ID, len(slice.Items))
 		for i, s := range slice.Items {
 			members[i] = s.User

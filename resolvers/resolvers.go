@@ -83,7 +83,7 @@ func (r *Resolver) open(ctx context.Context, sel selection, paging page.Args, na
 
 // person returns a user whose id is known to be one, read only if more than the id and lists of it are selected.
 func person(ctx context.Context, id user.ID) (*user.User, error) {
-	if !selected(ctx, "User", "Node").needsProfile() {
+	if !showsProfile(graphql.GetFieldContext(ctx).Field.Selections) {
 		return &user.User{ID: id}, nil
 	}
 	return found(loaders.From(ctx).Users.Load(ctx, id))

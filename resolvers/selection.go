@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/scalar"
@@ -30,12 +31,33 @@ func (s selection) has(name string) bool {
 	return false
 }
 
-// needsProfile reports whether anything is selected of a user that only the user's row tells; the id and the lists of a
-// user need none.
-func (s selection) needsProfile() bool {
+// showsProfile reports whether anything is selected of a user that only the user's row tells; the id and the lists of a user
+// need none. It does not look at @skip and @include: who looks ahead and who resolves must come to the same end, cheaply.
+func showsProfile(selections ast.SelectionSet) bool {
+	for _, s := range selections {
+		switch s := s.(type) {
+		case *ast.Field:
+			switch s.Name {
+			case "name", "email", "createdAt", "updatedAt", "version":
+				return true
+			}
+		case *ast.InlineFragment:
+			if showsProfile(s.SelectionSet) {
+				return true
+			}
+		case *ast.FragmentSpread:
+			if s.Definition != nil && showsProfile(s.Definition.SelectionSet) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// showsProfiles reports whether more than the id may be shown of the users that a field of this name returns.
+func (s selection) showsProfiles(name string) bool {
 	for _, f := range s.fields {
-		switch f.Name {
-		case "name", "email", "createdAt", "updatedAt", "version":
+		if f.Name == name && showsProfile(f.Selections) {
 			return true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/taggie/taggie/internal/fault"
 )
@@ -61,13 +62,16 @@ func (b Binding) bytes() []byte {
 	return append(raw, '\n')
 }
 
-// sealer makes the cursors of one list.
+// sealer makes the cursors of one list. Most lists are shown without any, so that what binds them is made at the first.
 type sealer struct {
-	codec *Codec
-	list  []byte
+	codec   *Codec
+	binding Binding
+	once    sync.Once
+	list    []byte
 }
 
 func (s *sealer) mac(secret []byte, position string) []byte {
+	s.once.Do(func() { s.list = s.binding.bytes() })
 	mac := hmac.New(sha256.New, secret)
 	mac.Write(s.list)
 	mac.Write([]byte(position))
@@ -104,7 +108,7 @@ func (c *Codec) Open(list Binding, args Args) (Opened, error) {
 	if err != nil {
 		return Opened{}, err
 	}
-	o := Opened{Window: w, sealer: &sealer{codec: c, list: list.bytes()}}
+	o := Opened{Window: w, sealer: &sealer{codec: c, binding: list}}
 	switch {
 	case args.After != nil:
 		o.Window.From, err = o.sealer.open("after", *args.After)
