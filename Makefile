@@ -65,7 +65,7 @@ test: engines ## Run all tests of all modules; the last lines say what was left 
 		(set -x; cd $$module && go test $$race $(TESTFLAGS) ./...) || failed="$$failed $$module"; \
 	done; \
 	echo; \
-	if [ -n "$$left" ]; then printf "Left out:\n$$left"; else echo 'Nothing was left out: race detector, Redis, Redis Cluster.'; fi; \
+	if [ -n "$$left" ]; then printf "Left out:\n$$left"; else echo 'Nothing was left out for want of a tool.'; fi; \
 	if [ -n "$$failed" ]; then echo "FAILED in:$$failed"; exit 1; fi
 
 check: check-generated check-go check-console ## Format, vet, linters, tidy modules, current generated code, the tests of the pages

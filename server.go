@@ -249,6 +249,10 @@ func (a *application) serve(ctx context.Context, listener net.Listener, started 
 	go func() { served <- server.Serve(listener) }()
 	a.log.InfoContext(ctx, "listening", "url", "http://"+listener.Addr().String(), "version", buildVersion())
 
+	if !console.Built() {
+		a.log.WarnContext(ctx, "GraphiQL is not in this build; `make build` puts it in")
+	}
+
 	background, stop := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() {

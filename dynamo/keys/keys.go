@@ -8,7 +8,6 @@ package keys
 import (
 	"fmt"
 	"hash/fnv"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -182,9 +181,6 @@ func cleanupPK(day time.Time, shard uint32) string {
 // CleanupSK is NOTE#<note_id>.
 func CleanupSK(note string) string { return "NOTE#" + escape(note) }
 
-// Last returns the part of a key behind its last "#", unescaped.
-func Last(key string) string { return unescape(key[strings.LastIndexByte(key, '#')+1:]) }
-
 // Part returns the n-th part of a key, unescaped; "" when there are fewer.
 func Part(key string, n int) string {
 	for range n {
@@ -197,6 +193,3 @@ func Part(key string, n int) string {
 	part, _, _ := strings.Cut(key, "#")
 	return unescape(part)
 }
-
-// VersionOf returns the number in a sort key that [VersionSK] made.
-func VersionOf(sk string) (int, error) { return strconv.Atoi(strings.TrimPrefix(sk, VersionPrefix)) }

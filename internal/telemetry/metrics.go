@@ -69,9 +69,6 @@ func NewMetrics() *Metrics {
 	}
 }
 
-// Registry returns the registry, for what other rooms want to add.
-func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
-
 // Handler serves the metrics in the format that was asked for.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
