@@ -117,8 +117,8 @@ func withStores(ctx context.Context, t *terminal, do func(*stores) error) error 
 	if err != nil {
 		return err
 	}
-	cfg.Redis = config.Redis{Mode: config.RedisNone} // tables need none
-	s, err := openStores(ctx, cfg, storesFor{tables: true, stderr: t.stderr})
+	cfg.Redis = config.Redis{Mode: config.RedisNone} // commands need none
+	s, err := openStores(ctx, cfg, storesFor{beside: true, stderr: t.stderr})
 	if err != nil {
 		return err
 	}

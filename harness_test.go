@@ -36,6 +36,7 @@ type testServer struct {
 	local  *auth.Local
 	faults *faultinject.Injector
 	db     *dynamo.DB
+	prefix string // of the tables
 	logs   *lockedBuffer
 	app    *application // nil when the server runs as its command
 }
@@ -48,7 +49,7 @@ func newServer(t *testing.T, change ...func(*config.Config)) *testServer {
 	for _, f := range change {
 		f(&cfg)
 	}
-	s := &testServer{t: t, faults: faultinject.New(), logs: &lockedBuffer{}}
+	s := &testServer{t: t, faults: faultinject.New(), prefix: cfg.TablePrefix, logs: &lockedBuffer{}}
 	metrics := telemetry.NewMetrics()
 	log := slog.New(slog.NewTextHandler(s.logs, nil))
 

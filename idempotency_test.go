@@ -20,7 +20,9 @@ type repeated struct {
 	// prepare makes what the mutation needs, anew for each round, and returns who sends it and its input.
 	prepare   func(ada, bob *client, round int) (who *client, input vars)
 	selection string
-	other     vars // what makes the input another one
+	other     vars   // what makes the input another one
+	more      bool   // it takes more transactions than the one that counts
+	made      string // what the state shows once more afterwards, where answers would not tell
 }
 
 // onNote prepares a mutation of ada about a new note.
@@ -32,8 +34,8 @@ func onNote(input vars) func(ada, bob *client, round int) (*client, vars) {
 	}
 }
 
-// mutations has an entry for each mutation of the schema.
-var mutations = map[string]repeated{
+// noteMutations are those of the mutations that are about users and notes.
+var noteMutations = map[string]repeated{
 	"createUser": {
 		prepare: func(ada, _ *client, _ int) (*client, vars) {
 			email := uuid.NewString() + "@example.com"
@@ -123,14 +125,14 @@ func (c *client) mutate(name, selection string, input vars) *answer {
 func (c *client) state() string {
 	c.t.Helper()
 	return c.must(`{ viewer { id name email version updatedAt notes(first: 20) { nodes { ...whole } } sharedNotes(first: 20) { edges { permission sharedAt node { ...whole } } }
-		noteChanges(first: 20) { nodes { ... on Note { id updatedAt } ... on DeletedNote { deleted: id deletedAt } } } } }`+whole, nil).data()
+		noteChanges(first: 20) { nodes { ... on Note { id updatedAt } ... on DeletedNote { deleted: id deletedAt } } } } }`+whole, nil).data() + c.scopesState() + c.projectsState()
 }
 
 func TestEachMutationWithAKeyHappensOnce(t *testing.T) {
 	s := newServer(t)
-	// Addresses of this run only: the limit of tried addresses is kept in Redis, which outlives the tables.
-	ada, bob := s.user(uuid.NewString()+"@example.com"), s.user(uuid.NewString()+"@example.com")
-	schema := ada.must(`{ __schema { mutationType { fields { name args { type { ofType { inputFields { name } } } } } } } }`, nil)
+	schema := s.as("nobody@example.com").must(`{ __schema { mutationType { fields { name args { type { ofType { inputFields { name } } } } } } } }`, nil)
+	mutations := maps.Clone(noteMutations)
+	maps.Copy(mutations, entityMutations)
 	var known []string
 	for _, field := range schema.list("__schema.mutationType.fields") {
 		f := &answer{t: t, body: schema.body, Data: field.(map[string]any)}
@@ -142,17 +144,21 @@ func TestEachMutationWithAKeyHappensOnce(t *testing.T) {
 	committed := func() int {
 		return s.faults.Recorder().Count(transactions, func(c *faultinject.Call) bool { return c.Status == 200 })
 	}
+	// New ones for each, so that their lists stay short, and with addresses of this run only: the limit of tried addresses is
+	// kept in Redis, which outlives the tables.
+	people := func() *client { return s.user(uuid.NewString() + "@example.com") }
 	for round, name := range slices.Sorted(maps.Keys(mutations)) {
 		m := mutations[name]
 		t.Run(name, func(t *testing.T) {
-			who, input := m.prepare(ada, bob, round)
+			who, input := m.prepare(people(), people(), round)
 			input["idempotencyKey"] = "key of " + name
 			before := who.state()
 			s.faults.Recorder().Reset()
 			first := who.mutate(name, m.selection, input)
 			require.Empty(t, first.Errors, "%s", first.body)
 			require.Nil(t, first.at("result.problem"), "%s", first.body)
-			assert.Equal(t, 1, committed())
+			once := committed()
+			assert.True(t, once == 1 || m.more, "%d transactions", once)
 			after := who.state()
 			assert.NotEqual(t, before, after, "it has an effect")
 
@@ -170,7 +176,7 @@ func TestEachMutationWithAKeyHappensOnce(t *testing.T) {
 			assert.Equal(t, after, who.state())
 		})
 		t.Run(name+" at once", func(t *testing.T) {
-			who, input := m.prepare(ada, bob, 100+round)
+			who, input := m.prepare(people(), people(), 100+round)
 			input["idempotencyKey"] = "another key of " + name
 			s.faults.Recorder().Reset()
 			const senders = 20
@@ -190,7 +196,10 @@ func TestEachMutationWithAKeyHappensOnce(t *testing.T) {
 				require.Nil(t, a.at("result.problem"), "%s", a.body)
 				assert.Equal(t, answers[0].data(), a.data())
 			}
-			assert.Equal(t, 1, committed())
+			assert.True(t, committed() == 1 || m.more, "%d transactions", committed())
+			if m.made != "" {
+				assert.Equal(t, 1, strings.Count(who.state(), m.made))
+			}
 		})
 	}
 }

@@ -28,6 +28,7 @@ type commands struct {
 	Tables  tablesCommand  `cmd:"" help:"Make or check DynamoDB tables and the S3 bucket."`
 	Token   tokenCommand   `cmd:"" help:"Print a token of the embedded issuer."`
 	Demo    demoCommand    `cmd:"" help:"Load the demo data into the running server."`
+	Export  exportCommand  `cmd:"" help:"Write the results of a project."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,6 +27,34 @@ var unlikely = []string{
 	`mutation { updateNote(input: {noteId: $deleted, title: $fresh}) { note { id } } }`,
 	`mutation { deleteNote(input: {noteId: $deleted}) { deletedNote { id } } }`,
 	`mutation { addNoteTags(input: {noteId: $deleted, tags: ["more"]}) { note { id } } }`,
+
+	`query { nodes(ids: [$scope, $entity, $other, $project, $reviewers, $category, $subcategory, $item, $open, $effort, $import, $export]) { id } }`,
+	`query { scope(id: $scope) { name viewerRole entity(type: "thing", key: "walk") { key } lookup(index: "bySecret") { nodes { id } } } }`,
+	`query { a: entity(id: $entity) { key relations { nodes { id } } } b: entity(id: $other) { key scope { id } } }`,
+	`query { project(id: $project) { name viewerMember { type } itemByExternalId(externalId: "secret-item") { id } imports { nodes { id } } } }`,
+	`query { a: node(id: $import) { ... on ProjectImport { state } } b: node(id: $export) { ... on ProjectExport { url } } }`,
+	`mutation { removeScopeMember(input: {scopeId: $scope, userId: $self}) { scope { id } user { id } problem { __typename } } }`,
+	`mutation { removeProjectMember(input: {projectId: $project, userId: $self}) { project { id } user { id } problem { __typename } } }`,
+	`mutation { putScopeMember(input: {scopeId: $scope, email: $takenEmail, role: OWNER}) { scope { id } problem { __typename } } }`,
+	`mutation { putScopeMember(input: {scopeId: $scope, email: "nobody@example.com", role: READER}) { scope { id } problem { __typename } } }`,
+	`mutation { putScopeMember(input: {scopeId: $scope, userId: $self, role: OWNER}) { scope { id } problem { __typename } } }`,
+	`mutation { putProjectMember(input: {teamId: $managers, email: $takenEmail}) { project { id } problem { __typename } } }`,
+	`mutation { putProjectMember(input: {teamId: $managers, email: "nobody@example.com"}) { project { id } problem { __typename } } }`,
+	`mutation { putProjectMember(input: {teamId: $managers, userId: $self}) { project { id } problem { __typename } } }`,
+	`mutation { setEntity(input: {scopeId: $scope, type: "thing", key: "walk", attributes: {}, expectedVersion: 0}) { entity { id } problem { __typename } } }`,
+	`mutation { setEntity(input: {scopeId: $scope, type: "thing", attributes: {}, idempotencyKey: $fresh}) { entity { id } problem { __typename } } }`,
+	`mutation { updateEntity(input: {entityId: $other, attributes: {}, expectedVersion: 1}) { entity { id } problem { __typename } } }`,
+	`mutation { declareEntityIndex(input: {scopeId: $scope, name: "bySecret", type: "thing", path: ["name"], kind: STRING}) { scope { id } } }`,
+	`mutation { removeEntityIndex(input: {scopeId: $scope, name: "noSuchIndex"}) { scope { id } } }`,
+	`mutation { finishProjectItem(input: {itemId: $item, categoryId: $category, idempotencyKey: $fresh}) { item { id } problem { __typename } } }`,
+	`mutation { startProjectImport(input: {importId: $imported}) { import { id } } }`,
+	`mutation { cancelProjectImport(input: {importId: $imported}) { import { id } } }`,
+}
+
+// ofRooms are objects of scopes and projects, by the names of their ids.
+var ofRooms = []string{
+	"scope", "entity", "other", "ghost", "project", "managers", "reviewers", "taggies", "category", "subcategory", "item", "open", "effort",
+	"import", "imported", "export",
 }
 
 // TestWhatIsHiddenLooksLikeWhatDoesNotExist asks everything that the walk asks twice: about what the role may not see,
@@ -82,11 +110,48 @@ func TestWhatIsThereDoesNotLookLikeWhatDoesNotExist(t *testing.T) {
 	}
 }
 
+// Imports and exports are for managers: other members are told of none of them whether it exists, though they are told that
+// they may not ask.
+func TestWhatIsForManagersLooksLikeWhatDoesNotExist(t *testing.T) {
+	schema := readSchema(t)
+	all := documentsOf(schema, waysOf(t, schema))
+	s := newWalkServer(t)
+	for _, role := range []string{"edit", "view"} {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, s, role)
+			w.ids["self"] = w.asker.id
+			before, asked := w.snapshot(), 0
+			for to, documents := range all {
+				for _, document := range documents {
+					values := w.values(to)
+					beside, missing := missingOf(t, values, false)[1], maps.Clone(values)
+					for _, name := range []string{"import", "imported", "export", "it"} {
+						if id, err := gid.Parse(values[name]); err == nil && (id.Type == "ProjectImport" || id.Type == "ProjectExport") {
+							missing[name] = beside[name]
+						}
+					}
+					if fill(document, missing) == fill(document, values) {
+						continue // about something else
+					}
+					asked++
+					there, gone := w.ask(fill(document, values)), w.ask(fill(document, missing))
+					assert.Equal(t, there.bare(), gone.bare(), "%s", document)
+					assert.Equal(t, there.Extensions, gone.Extensions, "%s", document)
+					assert.Contains(t, there.body, "FORBIDDEN", "%s", document)
+				}
+			}
+			require.GreaterOrEqual(t, asked, 10)
+			assert.Equal(t, before, w.snapshot())
+		})
+	}
+}
+
 // documentsOf returns what to ask, with the names of values still in it, by the type that it is about.
 func documentsOf(schema *ast.Schema, ways []way) map[string][]string {
 	documents := map[string][]string{"Note": unlikely}
-	for _, y := range ways {
-		documents[y.to] = append(documents[y.to], y.document(schema, nil))
+	for _, g := range grouped(ways) {
+		documents[g[0].to] = append(documents[g[0].to], g.document(schema, nil))
 	}
 	return documents
 }
@@ -97,7 +162,7 @@ func missingOf(t *testing.T, values map[string]string, users bool) []map[string]
 	t.Helper()
 	afar, beside := maps.Clone(values), maps.Clone(values)
 	others := map[string]string{} // a note and its version are of one note also where there are none: they are read together
-	for _, name := range []string{"note", "deleted", "version", "tag", "owner", "it"} {
+	for _, name := range append([]string{"note", "deleted", "version", "tag", "owner", "it"}, ofRooms...) {
 		id, err := gid.Parse(values[name])
 		require.NoError(t, err)
 		if id.Type == "User" && !users {
@@ -108,8 +173,23 @@ func missingOf(t *testing.T, values map[string]string, users bool) []map[string]
 		}
 		afar[name] = gid.Of(id.Type, append([]string{others[id.Key[0]]}, id.Key[1:]...)...).String()
 		if last := len(id.Key) - 1; last > 0 {
-			beside[name] = gid.Of(id.Type, id.Key[0], fmt.Sprint(strings.Repeat("9", len(id.Key[last])))).String()
+			key := slices.Clone(id.Key)
+			key[last] = strings.Map(mirrored, key[last])
+			beside[name] = gid.Of(id.Type, key...).String()
 		}
 	}
 	return []map[string]string{afar, beside}
+}
+
+// mirrored makes another id of the same form, and different ones of different ids.
+func mirrored(r rune) rune {
+	switch {
+	case '0' <= r && r <= '9':
+		return '0' + '9' - r
+	case 'a' <= r && r <= 'f':
+		return 'a' + 'f' - r
+	case 'g' <= r && r <= 'z':
+		return 'g' + 'z' - r
+	}
+	return r
 }

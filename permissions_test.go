@@ -20,7 +20,8 @@ import (
 //   - permissions_matrix_test.go reads the matrix and compares.
 //   - permissions_ways_test.go makes the ways from the roots to the types.
 //   - permissions_fixtures_test.go says what cannot be derived: arguments, and where ways begin.
-//   - permissions_world_test.go makes the people and their notes.
+//   - permissions_world_test.go makes the people and their notes, permissions_scopes_test.go and permissions_projects_test.go
+//     what else they have.
 //   - permissions_hidden_test.go compares what is hidden with what does not exist.
 
 // roles are the columns of the matrix.
@@ -72,59 +73,94 @@ type walk struct {
 	*world
 	schema  *ast.Schema
 	results map[string]string
-	last    snapshot // after the last mutation, the zero one when the notes are new
+	last    snapshot // after the last mutation that wrote, the zero one when something is new
+	refused []string // since then
 }
 
 // all goes every way and returns the outcome of each line of the matrix.
 func (w *walk) all(ways []way) map[string]string {
 	w.results = map[string]string{}
-	for _, y := range ways {
-		w.along(y)
+	for _, g := range grouped(ways) {
+		w.along(g)
+	}
+	if len(w.refused) > 0 {
+		assert.Equal(w.t, w.last, w.snapshot(), "one of these was refused and changed something: %v", w.refused)
 	}
 	return w.results
 }
 
-// along goes one way and asks there for every field of the type.
-func (w *walk) along(y way) {
-	mutation := y.root == "mutation"
+// along goes ways that begin together and asks at their ends for every field of the types.
+func (w *walk) along(g together) {
+	mutation := g[0].root == "mutation"
 	if mutation && w.last == (snapshot{}) {
 		w.last = w.snapshot()
 	}
-	a := w.ask(y.document(w.schema, w.values(y.to)))
-	object, at, arrival := w.arrive(a, y)
-	if y.shown() {
-		w.results[y.line()] = arrival
-	}
-	if arrival == reached {
-		for _, f := range objectFields(w.schema, y.to) {
-			w.merge(y, f.Name, outcomeOf(a, append(slices.Clone(at), f.Name), object[f.Name]))
+	a := w.ask(g.document(w.schema, w.values(g[0].to)))
+	for _, y := range g {
+		object, at, arrival := w.arrive(a, y)
+		if y.shown() {
+			w.results[y.line()] = arrival
+		}
+		if arrival == reached {
+			for _, f := range objectFields(w.schema, y.to) {
+				w.merge(y, f.Name, outcomeOf(a, append(slices.Clone(at), f.Name), object[f.Name]))
+			}
 		}
 	}
 	if mutation {
-		w.judge(y, a)
+		w.judge(g[0], a)
 	}
 }
 
-// judge asserts that a refused mutation changed nothing, and that an accepted one did: else the first would prove nothing.
+// judge asserts that a refused mutation changed nothing, and that an accepted one did: else the first would prove nothing. A
+// snapshot costs more than a mutation. Of a refused one whose answer counts no call that writes, it is taken later, together
+// with those that follow.
 func (w *walk) judge(y way, a *answer) {
-	before, after := w.last, w.snapshot()
 	name := y.steps[0].name()
 	outcome := w.outcomeOfMutation(a, name)
-	if len(y.steps) == 1 {
+	if !y.special {
 		w.results["Mutation."+name] = outcome
 	}
 	accepted := outcome == value
+	if !accepted && !a.wrote() {
+		w.refused = append(w.refused, y.line())
+		return
+	}
+	before, after := w.last, w.snapshot()
 	switch {
 	case !accepted:
 		assert.Equal(w.t, before, after, "%s was refused and changed something: %s", y.line(), a.body)
 	case !y.special:
 		assert.NotEqual(w.t, before, after, "%s was accepted and the snapshot shows no change: %s", y.line(), a.body)
 	}
-	w.last = after
-	if before.notes != after.notes || w.role == "newcomer" && accepted {
-		w.renew()
+	w.last, w.refused = after, nil
+	if w.role == "newcomer" && accepted {
+		w.renewAsker()
 		w.last = snapshot{}
 	}
+	for _, part := range []struct {
+		changed bool
+		renew   func()
+	}{
+		{before.notes != after.notes, w.renewNotes},
+		{before.scope != after.scope, w.renewScope},
+		{before.project != after.project, w.renewProject},
+	} {
+		if part.changed {
+			part.renew()
+			w.last = snapshot{}
+		}
+	}
+}
+
+// wrote reports whether the answer counts a call of DynamoDB that is not known to read only.
+func (a *answer) wrote() bool {
+	for name := range a.Extensions.Dynamo.Operations {
+		if !slices.Contains([]string{"GetItem", "BatchGetItem", "Query"}, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // The outcomes that are not error codes or problems.
@@ -170,7 +206,7 @@ func (w *walk) merge(y way, field, outcome string) {
 	case !ok:
 		w.results[line] = outcome
 	case known == outcome:
-	case len(w.subjects(y.to)) == 0 && slices.Contains(data, known) && slices.Contains(data, outcome):
+	case (len(w.subjects(y.to)) == 0 || slices.Contains(ofSome, line)) && slices.Contains(data, known) && slices.Contains(data, outcome):
 		w.results[line] = value
 	default:
 		assert.Fail(w.t, "two ways disagree", "%s as %s: %s here, %s by %s", line, w.role, known, outcome, y.line())
@@ -213,9 +249,29 @@ func (w *walk) arrive(a *answer, y way) (object map[string]any, at []any, arriva
 		return nil, nil, another
 	}
 	for _, err := range a.Errors {
-		return nil, nil, err.Extensions.Code
+		if alongside(err.Path, y) {
+			return nil, nil, err.Extensions.Code
+		}
 	}
 	return nil, nil, null
+}
+
+// alongside reports whether what failed lies on the way, or below its end.
+func alongside(path []any, y way) bool {
+	i := 0
+	for _, name := range path {
+		if _, is := name.(string); !is {
+			continue // the index of an element
+		}
+		if i == len(y.steps) {
+			break
+		}
+		if name != y.steps[i].name() {
+			return false
+		}
+		i++
+	}
+	return true
 }
 
 // samePath compares the path of an error, in which JSON made numbers floats, with one of ours.

@@ -45,10 +45,21 @@ func (y way) line() string { return y.to + " by " + y.path() }
 // shown reports whether the matrix has a line for the way: those to objects with ids have.
 func (y way) shown() bool { return slices.Contains(shownTypes, y.to) }
 
-// document asks for every field of the type at the end of the way.
-func (y way) document(schema *ast.Schema, values map[string]string) string {
+// together are ways that begin with the same field of the same root: one request asks for all of them.
+type together []way
+
+// document asks for every field of the types at the ends of the ways.
+func (g together) document(schema *ast.Schema, values map[string]string) string {
 	var b strings.Builder
-	b.WriteString(y.root + " {")
+	b.WriteString(g[0].root + " {")
+	for _, y := range g {
+		y.write(&b, schema)
+	}
+	b.WriteString(" }")
+	return fill(b.String(), values)
+}
+
+func (y way) write(b *strings.Builder, schema *ast.Schema) {
 	for i, s := range y.steps {
 		// The field may return a union or an interface, of which the type is a member.
 		b.WriteString(" " + s.field + " { ... on " + s.to + " {")
@@ -63,8 +74,26 @@ func (y way) document(schema *ast.Schema, values map[string]string) string {
 			b.WriteString(" { __typename }")
 		}
 	}
-	b.WriteString(strings.Repeat(" }", 2*len(y.steps)+1))
-	return fill(b.String(), values)
+	b.WriteString(strings.Repeat(" }", 2*len(y.steps)))
+}
+
+// grouped puts ways together that begin with the same mutation, which is asked for once. Each way of a query is asked by itself.
+func grouped(ways []way) []together {
+	var groups []together
+	at := map[string]int{}
+	for _, y := range ways {
+		if y.root != "mutation" {
+			groups = append(groups, together{y})
+			continue
+		}
+		first := y.steps[0].field
+		if _, there := at[first]; !there {
+			at[first] = len(groups)
+			groups = append(groups, nil)
+		}
+		groups[at[first]] = append(groups[at[first]], y)
+	}
+	return groups
 }
 
 var placeholder = regexp.MustCompile(`\$[a-zA-Z]+`)

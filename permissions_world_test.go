@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +18,8 @@ import (
 	"github.com/taggie/taggie/internal/gid"
 )
 
-// world is what one role walks through: people of its own, and notes that are made anew when the role changed them.
+// world is what one role walks through: people of its own, and notes, a scope and a project, each of which is made anew when the
+// role changed it.
 type world struct {
 	*testServer
 	key    []byte // with which the server's tokens are signed
@@ -58,15 +60,18 @@ func newWorld(t *testing.T, s walkServer, role string) *world {
 	}
 	w.owner = w.people["owner"]
 	w.ids["ownerEmail"], w.ids["takenEmail"] = w.address("owner"), w.address("taken")
-	w.renew()
+	w.renewAsker()
+	w.renewNotes()
+	w.renewScope()
+	w.renewProject()
 	return w
 }
 
 // address has the role in it, since each role has a world of its own.
 func (w *world) address(name string) string { return name + ".of." + w.role + "@example.com" }
 
-// renew makes notes, and the newcomer, that nobody has changed.
-func (w *world) renew() {
+// renewAsker makes who asks: the newcomer anew each time.
+func (w *world) renewAsker() {
 	w.t.Helper()
 	w.ids["email"] = w.address(w.role)
 	switch w.role {
@@ -86,7 +91,6 @@ func (w *world) renew() {
 	default:
 		w.asker = w.people[w.role]
 	}
-	w.renewNotes()
 }
 
 // renewNotes makes a note with an earlier version, which is shared, or was, and one that was deleted after that.
@@ -162,13 +166,13 @@ func (w *world) ask(document string) *answer {
 	a := w.asker.do(document, nil)
 	w.shown = append(w.shown, a.bare())
 	for _, err := range a.Errors {
-		require.NotContains(w.t, []string{"GRAPHQL_VALIDATION_FAILED", "GRAPHQL_PARSE_FAILED"}, err.Extensions.Code, "the walk asked nonsense: %s\n%s", document, a.body)
+		require.NotContains(w.t, []string{"GRAPHQL_VALIDATION_FAILED", "GRAPHQL_PARSE_FAILED", "BAD_REQUEST"}, err.Extensions.Code, "the walk asked nonsense: %s\n%s", document, a.body)
 	}
 	return a
 }
 
 // bare is the body without what differs from request to request by design: the ids of requests, and the cost that the
-// harness asks for.
+// harness asks for. Errors are in the order of their paths: fields are resolved side by side.
 func (a *answer) bare() string {
 	a.t.Helper()
 	var body map[string]any
@@ -180,6 +184,7 @@ func (a *answer) bare() string {
 				delete(extensions, "requestId")
 			}
 		}
+		slices.SortFunc(errs, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	}
 	text, err := json.Marshal(body)
 	require.NoError(a.t, err)
@@ -188,33 +193,56 @@ func (a *answer) bare() string {
 
 // snapshot is what there is to be changed.
 type snapshot struct {
-	notes string // everything of the notes that their owner sees
-	users string // everything that the owner and the role see of themselves
+	notes   string // everything of the notes that their owner sees
+	scope   string // everything in the scope that its owner sees
+	project string // everything of the project that its manager sees
+	users   string // everything that the owner and the role see of themselves
 }
 
 func (w *world) snapshot() snapshot {
 	w.t.Helper()
-	const profile = `viewer { id name email version updatedAt notes(last: 3) { nodes { id version } } sharedNotes(last: 3) { edges { permission sharedAt node { id } } } }`
-	notes := w.owner.must(fill(`
-		{ note(id: $note) { ...all } deleted: note(id: $deleted) { ...all }
-			viewer { noteChanges(changedSince: $renewed, first: 5) { nodes { ... on DeletedNote { id deletedAt undoUntil } ... on Note { id version } } } } }
-		fragment all on Note {
-			title content deadline createdAt updatedAt version tags { value }
-			accessList { edges { permission sharedAt node { id } } }
-			versions { nodes { number title content deadline updatedAt tags { value } } }
-		}`, w.ids), nil)
-	users := w.owner.must(`{ `+profile+` }`, nil).bare()
+	const profile = `viewer {
+		id name email version updatedAt notes(last: 3) { nodes { id version } } sharedNotes(last: 3) { edges { permission sharedAt node { id } } }
+		scopes(first: 500) { nodes { id } } projects(first: 500) { nodes { id } } }`
+	all := w.owner.must(fill(`{ `+notesShown+scopeShown+projectShown+profile+` }`+notesFragments+scopeFragments, w.ids), nil)
+	part := func(names ...string) string {
+		of := map[string]any{}
+		for _, name := range names {
+			of[name] = all.Data[name] // the deleted note is null
+		}
+		text, err := json.Marshal(of)
+		require.NoError(w.t, err)
+		return string(text)
+	}
+	require.NotNil(w.t, all.Data["scope"], "%s", all.body)
+	require.NotNil(w.t, all.Data["project"], "%s", all.body)
+	users := part("viewer")
 	if w.asker.id != "" && w.role != "owner" || w.role == "newcomer" {
 		users += w.asker.do(`{ `+profile+` }`, nil).bare()
 	}
-	return snapshot{notes: notes.bare(), users: users}
+	return snapshot{
+		notes: part("note", "deleted", "changes"), scope: part("scope"), project: part("project"), users: users,
+	}
 }
 
+// What the owner is shown of notes for a snapshot.
+const (
+	notesShown = `
+		note(id: $note) { ...note } deleted: note(id: $deleted) { ...note }
+		changes: viewer { noteChanges(changedSince: $renewed, first: 5) { nodes { ... on DeletedNote { id deletedAt undoUntil } ... on Note { id version } } } }`
+	notesFragments = `
+		fragment note on Note {
+			title content deadline createdAt updatedAt version tags { value }
+			accessList { edges { permission sharedAt node { id } } }
+			versions { nodes { number title content deadline updatedAt tags { value } } }
+		}`
+)
+
 var (
-	// What only those who may read the notes may be shown: see renewNotes.
+	// What only those who may read notes, scope and project may be shown: see the functions that make them anew.
 	secret = regexp.MustCompile(`(?i)secret`)
 	// Words of the stores, their client library, and of Go.
-	inner = regexp.MustCompile(`(USER|NOTE|TAG|SHARED|OWNER|VERSION|EMAIL|SUBJECT|DEADLINE|DUE|USER_NOTE)#|GSI\d|(?i:dynamodb|smithy|redis|amazon|conditional ?check|validationexception|resourcenotfound|goroutine|runtime error|nil pointer|panic|github\.com|operation error|requestid: )|\*?(note|user|tag|page|fault|model|gid)\.[A-Z]|\.go:\d|t[0-9a-f]{32}_`)
+	inner = regexp.MustCompile(`(USER|NOTE|TAG|SHARED|OWNER|VERSION|EMAIL|SUBJECT|DEADLINE|DUE|USER_NOTE)#|_[a-z_]+_key\b|index_lookup|entities_by_type|taggie:|GSI\d|(?i:dynamodb|smithy|redis|amazon|conditional ?check|validationexception|resourcenotfound|goroutine|runtime error|nil pointer|panic|github\.com|operation error|requestid: )|\*?(note|user|tag|entity|project|keys|page|fault|model|gid)\.[A-Z]|\.go:\d|t[0-9a-f]{32}_`)
 )
 
 // assertNothingShown reads everything that the role was answered.
@@ -235,5 +263,5 @@ func (w *world) assertNothingShown() {
 			}
 		}
 	}
-	assert.Equal(w.t, reader, found, "the walk must show the notes to their readers: else it proves nothing")
+	assert.Equal(w.t, reader, found, "the walk must show what is secret to its readers: else it proves nothing")
 }

@@ -22,18 +22,23 @@ var rooms = map[string][]string{
 	"": {"*"}, // server.go wires all rooms
 
 	"console":   {},
-	"graph":     {"graph/model", "internal/gid", "internal/lean", "internal/note", "internal/page", "internal/scalar", "internal/tag", "internal/user", "internal/viewer"},
-	"loaders":   {"internal/fault", "internal/note", "internal/page", "internal/tag", "internal/user"},
-	"resolvers": {"graph", "graph/model", "internal/fault", "internal/gid", "internal/note", "internal/page", "internal/scalar", "internal/tag", "internal/user", "internal/viewer", "loaders"},
+	"graph":     {"graph/model", "internal/entity", "internal/gid", "internal/lean", "internal/note", "internal/page", "internal/project", "internal/scalar", "internal/tag", "internal/user", "internal/viewer"},
+	"loaders":   {"internal/entity", "internal/fault", "internal/note", "internal/page", "internal/project", "internal/tag", "internal/user"},
+	"resolvers": {"graph", "graph/model", "internal/entity", "internal/fault", "internal/gid", "internal/note", "internal/page", "internal/project", "internal/scalar", "internal/tag", "internal/user", "internal/viewer", "loaders"},
 
-	"graph/model": {"internal/gid", "internal/note", "internal/page", "internal/tag", "internal/user"},
+	"graph/model": {"internal/entity", "internal/gid", "internal/note", "internal/page", "internal/project", "internal/tag", "internal/user"},
 
-	"dynamo":      {"dynamo/keys", "internal/fault", "internal/idempotency", "internal/note", "internal/page", "internal/tag", "internal/user"},
+	"dynamo":      {"dynamo/keys", "internal/entity", "internal/fault", "internal/idempotency", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/tag", "internal/task", "internal/user"},
 	"dynamo/keys": {},
 
-	// The domain. A note carries tags, so it knows what a word is; otherwise domains share ids only.
+	// The domain. Notes carry tags and projects names that are compared like tags, so both know what a word is; otherwise
+	// domains share ids only.
+	"internal/entity":      {"internal/fault", "internal/idempotency", "internal/page", "internal/task", "internal/viewer"},
+	"internal/labelling":   {"internal/fault", "internal/idempotency", "internal/project", "internal/tag", "internal/viewer"}, // what happens to the items of projects
 	"internal/note":        {"internal/fault", "internal/idempotency", "internal/page", "internal/tag", "internal/viewer"},
+	"internal/project":     {"internal/fault", "internal/idempotency", "internal/page", "internal/tag", "internal/task", "internal/viewer"},
 	"internal/tag":         {"internal/fault", "internal/viewer"},
+	"internal/task":        {},
 	"internal/user":        {"internal/fault", "internal/idempotency", "internal/viewer"},
 	"internal/idempotency": {"internal/fault"},
 
@@ -49,9 +54,10 @@ var rooms = map[string][]string{
 
 	"internal/auth":      {"internal/fault", "internal/viewer"},
 	"internal/awsclient": {},
-	"internal/blob":      {},
+	"internal/blob":      {"internal/fault"},
 	"internal/edge":      {},
-	"internal/jobs":      {},
+	"internal/jobs":      {"internal/task"},
+	"internal/queue":     {"internal/fault", "internal/labelling", "internal/project"},
 	"internal/httpapi":   {"console", "graph", "graph/model", "internal/auth", "internal/fault", "internal/telemetry", "internal/viewer", "loaders", "resolvers"},
 
 	"internal/embedded":              {"internal/embedded/child"},
@@ -69,7 +75,7 @@ var rooms = map[string][]string{
 // strangers are libraries that only the named rooms may import: what they are the adapters of.
 var strangers = map[string][]string{
 	"github.com/aws/":            {"", "dynamo", "internal/awsclient", "internal/blob", "internal/faultinject", "internal/storetest", "internal/telemetry", "bench"},
-	"github.com/redis/go-redis":  {"", "internal/edge"},
+	"github.com/redis/go-redis":  {"", "internal/edge", "internal/queue"},
 	"github.com/99designs":       {"graph", "graph/model", "resolvers", "internal/generate", "internal/httpapi", "internal/lean", "internal/scalar"},
 	"github.com/vektah":          {"graph", "internal/httpapi", "internal/lean", "resolvers"},
 	"github.com/vikstrous":       {"loaders"},

@@ -27,10 +27,13 @@ import (
 	"github.com/taggie/taggie/internal/config"
 	"github.com/taggie/taggie/internal/demo"
 	"github.com/taggie/taggie/internal/edge"
+	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/httpapi"
 	"github.com/taggie/taggie/internal/jobs"
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/task"
 	"github.com/taggie/taggie/internal/telemetry"
 	"github.com/taggie/taggie/internal/user"
 	"github.com/taggie/taggie/loaders"
@@ -137,12 +140,14 @@ type application struct {
 	local    *auth.Local // nil with a configured issuer or key
 	stores   *stores
 	cleaning *note.Cleaning
+	tasks    *jobs.Tasks
+	sockets  *httpapi.Sockets
 	draining atomic.Bool
 }
 
 // assemble wires the rooms: stores under domain services under loaders and resolvers under HTTP.
 func assemble(cfg config.Config, s *stores, metrics *telemetry.Metrics, log *slog.Logger) (*application, error) {
-	a := &application{cfg: cfg, log: log, stores: s}
+	a := &application{cfg: cfg, log: log, stores: s, sockets: httpapi.NewSockets(httpapi.SocketLimits{})}
 	secrets, err := cursorSecrets(cfg)
 	if err != nil {
 		return nil, err
@@ -152,13 +157,31 @@ func assemble(cfg config.Config, s *stores, metrics *telemetry.Metrics, log *slo
 	users := user.NewService(dynamo.Users{DB: s.db}, edge.NewLimiter(s.redis, cfg.TablePrefix+"email", 60, time.Second, time.Now), time.Now, newID)
 	notes := note.NewService(notesStore.Store(), time.Now, newID).Knowing(users)
 	a.cleaning = note.NewCleaning(notesStore, time.Now)
+	entities := entity.NewService(dynamo.Entities{DB: s.db}, users, time.Now, newID)
+	projectsStore := dynamo.Projects{DB: s.db}
+	projects := project.NewService(projectsStore, users, time.Now, newID).Receiving(s.bucket)
+	handlers := entities.Handlers()
+	handlers[project.RunImport] = project.Importer{Store: projectsStore, Files: s.bucket, Now: time.Now}.Run
+	handlers[dynamo.SweepLabels] = projectsStore.SweepLabels
+	handlers[project.RunExport] = exporter(projectsStore, s.bucket).Run
+	a.tasks = jobs.NewTasks(jobs.TasksOptions{
+		Store: dynamo.Tasks{DB: s.db}, Handlers: handlers, Log: log, Token: newID,
+		Pools: []jobs.Pool{{Kinds: []task.Kind{project.RunImport, project.RunExport}, Limit: 2}}, // they may take hours
+	})
+	s.db.OnTask(a.tasks.Wake)
 
+	light := loaders.Light{
+		Notes:    notes.Without(notesStore.WithoutContent().Store()),
+		Entities: entities.Showing(dynamo.Entities{DB: s.db}.WithoutAttributes()),
+		Projects: projects.Showing(projectsStore.WithoutMetadata()),
+	}
 	options := httpapi.Options{
 		Schema: graph.NewExecutableSchema(graph.Config{Resolvers: &resolvers.Resolver{
-			Users: users, Notes: notes, Cursors: page.NewCodec(secrets...),
+			Users: users, Notes: notes, Entities: entities, Projects: projects, Files: s.bucket, Cursors: page.NewCodec(secrets...),
 		}}),
-		Loaders:          loaders.Sources{Users: users, Notes: notes, Light: notes.Without(notesStore.WithoutContent().Store()), Observe: metrics.Batch},
+		Loaders:          loaders.Sources{Users: users, Notes: notes, Entities: entities, Projects: projects, Light: light, Observe: metrics.Batch},
 		SignIn:           users.SignIn,
+		Sockets:          a.sockets,
 		Metrics:          metrics,
 		Log:              log,
 		Console:          console.Handler(),
@@ -258,6 +281,7 @@ func (a *application) serve(ctx context.Context, listener net.Listener, started 
 	running.Go(func() {
 		jobs.Run(background, a.log, jobs.Job{Name: "clean up deleted notes", Every: time.Hour, Do: a.cleaning.Run})
 	})
+	running.Go(func() { a.tasks.Run(background) })
 	running.Go(func() { started(background) })
 	running.Go(func() { profiles(background, a.cfg.Pprof, a.log) })
 	defer running.Wait()
@@ -287,7 +311,9 @@ func (a *application) serve(ctx context.Context, listener net.Listener, started 
 	// ctx has ended; requests under way have their own.
 	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
-	if err := server.Shutdown(draining); err != nil {
+	ended := make(chan error, 1)
+	go func() { ended <- a.sockets.Shutdown(draining) }() // which the HTTP server knows nothing of
+	if err := errors.Join(server.Shutdown(draining), <-ended); err != nil {
 		failed = errors.Join(failed, fmt.Errorf("some requests did not end in time: %w", err))
 	}
 	return failed

@@ -35,7 +35,7 @@ type stores struct {
 
 // storesFor says who opens the stores.
 type storesFor struct {
-	tables  bool // a command that only makes or checks tables: no Redis
+	beside  bool // a command, which may run beside the server, and needs no Redis
 	log     *slog.Logger
 	metrics *telemetry.Metrics // nil for commands
 	stderr  io.Writer
@@ -51,13 +51,16 @@ func openStores(ctx context.Context, cfg config.Config, use storesFor) (*stores,
 	}
 	s := &stores{}
 	engines := embedded.Options{
-		Dir: cfg.Data, DynamoDB: cfg.EmbeddedDynamoDB(), S3: cfg.EmbeddedS3(), Redis: cfg.EmbeddedRedis() && !use.tables,
+		Dir: cfg.Data, DynamoDB: cfg.EmbeddedDynamoDB(), S3: cfg.EmbeddedS3(), Redis: cfg.EmbeddedRedis() && !use.beside,
 		Binaries: embedded.Binaries{DynamoDB: cfg.EngineDynamoDB, S3: cfg.EngineS3, Redis: cfg.EngineRedis},
 		Log:      use.log,
 	}
 	var err error
 	if engines.DynamoDB || engines.S3 || engines.Redis {
-		if s.engines, err = embedded.Start(ctx, engines); err != nil {
+		if s.engines, err = embedded.Start(ctx, engines); errors.Is(err, embedded.ErrInUse) && use.beside {
+			s.engines, err = embedded.Attach(cfg.Data)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -93,7 +96,7 @@ func (s *stores) connect(ctx context.Context, cfg config.Config, use storesFor) 
 	}
 	s.db = dynamo.New(dynamo.Options{Client: dynamoClient, TablePrefix: cfg.TablePrefix, Concurrency: cfg.DynamoConcurrency})
 	s.bucket = blob.NewBucket(s3Client, bucket, s3Options.Region, cfg.AllowedOrigins)
-	if use.tables {
+	if use.beside {
 		return nil
 	}
 	if s.redis, err = redisClient(cfg, s.engines); err != nil {

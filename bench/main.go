@@ -5,6 +5,9 @@
 // under test is the program that users run, in a process of its own with one core, and so is the handler. Start
 // reading at [compare]; docs/performance.md says what the numbers mean.
 //
+// It also compares an import of items with a bare loop that writes the same rows (imports*.go), both in this process and
+// into an embedded engine: start reading at [compareImports].
+//
 // A benchmark is never a test: it fails when the two answers differ, not when one is slow.
 package main
 
@@ -31,6 +34,8 @@ type options struct {
 	delay       time.Duration
 	server      string // the program of Taggie
 	profiles    string // directory for CPU and allocation profiles; "" for none
+	items       int    // of an import; 0 for no imports
+	inMemory    bool   // the engine of imports
 }
 
 func main() {
@@ -49,7 +54,9 @@ func run(ctx context.Context, args []string) error {
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.IntVar(&o.runs, "runs", 3, "how often everything is measured")
-	flags.DurationVar(&o.measure, "measure", 8*time.Second, "how long each query is measured at each server")
+	flags.DurationVar(&o.measure, "measure", 8*time.Second, "how long each query is measured at each server; 0 leaves queries out")
+	flags.IntVar(&o.items, "items", 5_000, "items of each import; 0 leaves imports out")
+	flags.BoolVar(&o.inMemory, "in-memory", false, "imports go into an engine that keeps its tables in memory, not on disk")
 	flags.DurationVar(&o.warmUp, "warm-up", 300*time.Millisecond, "how long the load runs before each of the five turns in which that is measured")
 	flags.IntVar(&o.connections, "connections", 32, "connections of the load, each with one request at a time")
 	flags.DurationVar(&o.delay, "delay", 2*time.Millisecond, "what DynamoDB takes for each call")
@@ -61,7 +68,13 @@ func run(ctx context.Context, args []string) error {
 	if runtime.GOOS != "linux" {
 		return errors.New("only Linux is supported: CPU time and memory are read from /proc")
 	}
-	// Load and engine share one core, the server under test has another.
-	runtime.GOMAXPROCS(1)
-	return compare(ctx, o)
+	if o.measure > 0 {
+		if err := compare(ctx, o); err != nil {
+			return err
+		}
+	}
+	if o.items > 0 {
+		return compareImports(ctx, o)
+	}
+	return nil
 }

@@ -94,19 +94,31 @@ func (p *process) stop() {
 // cpu returns the CPU time that the process has used, of its own and of the kernel for it. Its children (the embedded
 // engines that Taggie starts) are not in it.
 func (p *process) cpu() (time.Duration, error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	own, _, err := cpuTimes(strconv.Itoa(p.cmd.Process.Pid))
+	return own, err
+}
+
+// cpuTimes returns the CPU time of a process, and that of its children that have ended. "self" is the caller.
+func cpuTimes(pid string) (own, children time.Duration, err error) {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	_, rest, _ := strings.Cut(string(stat), ") ") // the name may hold blanks
 	fields := strings.Fields(rest)
-	if len(fields) < 13 {
-		return 0, errors.New("/proc/…/stat has another form than proc(5) says")
+	if len(fields) < 15 {
+		return 0, 0, errors.New("/proc/…/stat has another form than proc(5) says")
 	}
-	user, err1 := strconv.ParseInt(fields[11], 10, 64)
-	system, err2 := strconv.ParseInt(fields[12], 10, 64)
 	const tick = 10 * time.Millisecond // USER_HZ is 100 everywhere
-	return time.Duration(user+system) * tick, errors.Join(err1, err2)
+	var times [4]time.Duration         // user and system, of the process and of its children
+	for i := range times {
+		n, err := strconv.ParseInt(fields[11+i], 10, 64)
+		if err != nil {
+			return 0, 0, err
+		}
+		times[i] = time.Duration(n) * tick
+	}
+	return times[0] + times[1], times[2] + times[3], nil
 }
 
 // resident returns the memory of the process that is in RAM, in bytes.

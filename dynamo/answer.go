@@ -18,11 +18,12 @@ import (
 type answer struct {
 	body        []byte // items point into it
 	items       []item
-	unprocessed map[string][]rowKey
+	unprocessed map[string][][]byte // keys, by table
 	last        map[string]types.AttributeValue
 }
 
-// item is a row as a JSON object of attribute values. The table is known only in answers to BatchGetItem.
+// item is a row as a JSON object of attribute values. The table, with its full name, is known only in answers to
+// BatchGetItem.
 type item struct {
 	table string
 	json  []byte
@@ -153,20 +154,23 @@ func (a *answer) item(table string, d *jx.Decoder) error {
 	return err
 }
 
-func (a *answer) lastKey(d *jx.Decoder, name []byte) error {
-	attribute := string(name)
+func (a *answer) lastKey(d *jx.Decoder, key []byte) error {
+	name := string(key) // the next read overwrites key
 	if a.last == nil {
 		a.last = make(map[string]types.AttributeValue, 4)
 	}
-	v, err := value{d}.str()
-	a.last[attribute] = str(v)
+	v, err := value{d}.any() // a string, or a number where the index sorts by one
+	if err != nil {
+		return err
+	}
+	a.last[name], err = attribute(v)
 	return err
 }
 
 func (a *answer) unprocessedTable(d *jx.Decoder, table []byte) error {
 	name := string(table)
 	if a.unprocessed == nil {
-		a.unprocessed = map[string][]rowKey{}
+		a.unprocessed = map[string][][]byte{}
 	}
 	return d.ObjBytes(func(d *jx.Decoder, field []byte) error {
 		if string(field) != "Keys" {
@@ -174,11 +178,7 @@ func (a *answer) unprocessedTable(d *jx.Decoder, table []byte) error {
 		}
 		return d.Arr(func(d *jx.Decoder) error {
 			raw, err := d.Raw()
-			if err != nil {
-				return err
-			}
-			key, err := keyOf(raw)
-			a.unprocessed[name] = append(a.unprocessed[name], key)
+			a.unprocessed[name] = append(a.unprocessed[name], raw)
 			return err
 		})
 	})

@@ -15,7 +15,7 @@ var errMissing = errors.New("no such row")
 
 // want is one row to read.
 type want struct {
-	table  string // without prefix
+	table  table
 	key    rowKey
 	decode func(item []byte) error // not called for a missing row; must not keep item
 }
@@ -28,7 +28,7 @@ func (w want) read(item []byte) (err error) {
 
 // rowID tells rows of several tables apart. The table has its full name.
 type rowID struct {
-	table string
+	table table
 	key   rowKey
 }
 
@@ -39,7 +39,7 @@ type rowID struct {
 // nil for a row that was read and decoded, [errMissing] for one that does not exist, and an Unavailable fault for one
 // that could not be read; one row's error is never another's.
 //
-// Index: primary. Key: PK and SK of each row, strongly consistent. Cost: ⌈distinct keys/100⌉ BatchGetItem.
+// Index: primary. Key: the table's own, of each row, strongly consistent. Cost: ⌈distinct keys/100⌉ BatchGetItem.
 func (db *DB) batchGet(ctx context.Context, wants []want) []error {
 	ctx, cancel := within(ctx)
 	defer cancel()
@@ -52,7 +52,8 @@ func (db *DB) batchGet(ctx context.Context, wants []want) []error {
 			errs[i] = errMissing
 			continue
 		}
-		id := rowID{table: db.prefix + w.table, key: w.key}
+		id := rowID{table: w.table, key: w.key}
+		id.table.name = db.prefix + id.table.name
 		if rows[id] == nil {
 			distinct = append(distinct, id)
 		}
@@ -127,12 +128,15 @@ func reportAll(left map[rowID]bool, err error, report func(rowID, []byte, error)
 // answer.
 func (db *DB) readOnce(ctx context.Context, left map[rowID]bool, report func(rowID, []byte, error)) (int, error) {
 	request := map[string]types.KeysAndAttributes{}
+	tables := map[string]table{}
 	for id := range left {
-		asked := request[id.table]
+		tables[id.table.name] = id.table
+		asked := request[id.table.name]
 		asked.ConsistentRead = aws.Bool(true)
-		asked.ProjectionExpression, asked.ExpressionAttributeNames = db.project.expression, db.project.names
-		asked.Keys = append(asked.Keys, id.key.attributes())
-		request[id.table] = asked
+		wanted := db.project[id.table.name]
+		asked.ProjectionExpression, asked.ExpressionAttributeNames = wanted.expression, wanted.names
+		asked.Keys = append(asked.Keys, id.table.key(id.key))
+		request[id.table.name] = asked
 	}
 	var a answer
 	defer a.release()
@@ -143,17 +147,21 @@ func (db *DB) readOnce(ctx context.Context, left map[rowID]bool, report func(row
 		return 0, err
 	}
 	unprocessed := make(map[rowID]bool)
-	for table, unread := range a.unprocessed {
-		for _, key := range unread {
-			unprocessed[rowID{table, key}] = true
+	for name, unread := range a.unprocessed {
+		for _, raw := range unread {
+			key, err := keyOf(raw, tables[name])
+			if err != nil {
+				return 0, err
+			}
+			unprocessed[rowID{tables[name], key}] = true
 		}
 	}
 	for _, item := range a.items {
-		key, err := keyOf(item.json)
+		key, err := keyOf(item.json, tables[item.table])
 		if err != nil {
 			return 0, err
 		}
-		id := rowID{item.table, key}
+		id := rowID{tables[item.table], key}
 		if left[id] {
 			delete(left, id)
 			report(id, item.json, nil)

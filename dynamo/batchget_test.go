@@ -21,10 +21,10 @@ import (
 var batches = faultinject.Operation("BatchGetItem")
 
 // otherTable is a second table for batches that span tables; it exists in tests only.
-const otherTable = "others"
+var otherTable = table{"others", "PK", "SK"}
 
 // fill puts n rows with the keys p/0, p/1 … and a text of the given size into the table, creating it if need be.
-func fill(t *testing.T, db *DB, table string, n, size int) {
+func fill(t *testing.T, db *DB, table table, n, size int) {
 	t.Helper()
 	spec := db.tables()[0]
 	spec.TableName = db.table(table)
@@ -35,8 +35,8 @@ func fill(t *testing.T, db *DB, table string, n, size int) {
 	for first := 0; first < n; first += 25 {
 		var puts []types.WriteRequest
 		for i := first; i < min(first+25, n); i++ {
-			row := rowKey{"p", fmt.Sprint(i)}.attributes()
-			row["text"] = str(table + " " + fmt.Sprint(i) + strings.Repeat("x", size))
+			row := table.key(rowKey{"p", fmt.Sprint(i)})
+			row["text"] = str(table.name + " " + fmt.Sprint(i) + strings.Repeat("x", size))
 			puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: row}})
 		}
 		_, err := db.client.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{*spec.TableName: puts}})
@@ -50,7 +50,7 @@ type wanted struct {
 	texts []string
 }
 
-func (w *wanted) add(table string, ids ...int) {
+func (w *wanted) add(table table, ids ...int) {
 	for _, id := range ids {
 		n := len(w.wants)
 		w.texts = append(w.texts, "")
@@ -90,7 +90,7 @@ func (w *wanted) check(t *testing.T, errs []error) {
 	require.Len(t, errs, len(w.wants))
 	for i, want := range w.wants {
 		require.NoError(t, errs[i])
-		require.Equal(t, want.table+" "+want.key.SK, w.texts[i])
+		require.Equal(t, want.table.name+" "+want.key.SK, w.texts[i])
 	}
 }
 

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/note"
@@ -30,7 +27,7 @@ func (db Notes) ListCleanups(ctx context.Context, since, due time.Time, after no
 		shards := keys.CleanupPKs(day)
 		orders, cut := make([][]note.Cleanup, len(shards)), make([]bool, len(shards))
 		errs := db.each(len(shards), func(i int) error {
-			s := span{table: notesTable, index: primary, pk: shards[i], low: low, high: high}
+			s := span{table: notesTable, pk: shards[i], low: low, high: high}
 			if last := cleanupKey(after); after.Note != "" && s.pk == last.PK {
 				s.low = last.SK + "\x00"
 			} else if after.Note != "" && s.pk < last.PK {
@@ -109,58 +106,24 @@ const removePage = 100
 func (db Notes) removeLeftovers(ctx context.Context, id note.ID) error {
 	shares := span{table: notesTable, index: gsi2, pk: keys.NotePK(string(id))}
 	shares.low, shares.high = prefixed(keys.SharedPrefix)
-	versions := span{table: notesTable, index: primary, pk: keys.NoteHistoryPK(string(id))}
+	versions := span{table: notesTable, pk: keys.NoteHistoryPK(string(id))}
 	versions.low, versions.high = prefixed(keys.VersionPrefix)
 	for _, s := range []span{shares, versions} {
 		s.limit, s.single, s.keys = removePage, true, true
 		for more := true; more; more = s.start != nil {
-			var rows []rowKey
+			var rows []write
 			next, err := db.query(ctx, s, func(item []byte) (bool, error) {
-				key, err := keyOf(item)
-				rows = append(rows, key)
+				key, err := keyOf(item, s.table)
+				rows = append(rows, write{table: s.table, key: key})
 				return true, err
 			})
 			if err != nil {
 				return err
 			}
-			if err := db.batchDelete(ctx, notesTable, rows); err != nil {
+			if err := db.batchWrite(ctx, rows); err != nil {
 				return err
 			}
 			s.start = next
-		}
-	}
-	return nil
-}
-
-// batchDelete removes rows in chunks of 25 and repeats what DynamoDB leaves unprocessed until the deadline.
-//
-// Cost: ⌈n/25⌉ BatchWriteItem.
-func (db *DB) batchDelete(ctx context.Context, table string, rows []rowKey) error {
-	ctx, cancel := within(ctx)
-	defer cancel()
-	for len(rows) > 0 {
-		chunk := rows[:min(maxBatchWrite, len(rows))]
-		rows = rows[len(chunk):]
-		left := make([]types.WriteRequest, len(chunk))
-		for i, key := range chunk {
-			left[i] = types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: key.attributes()}}
-		}
-		for idle := 0; len(left) > 0; idle++ {
-			out, err := db.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
-				RequestItems: map[string][]types.WriteRequest{*db.table(table): left}, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
-			})
-			switch {
-			case err != nil && !repeatable(err):
-				return failed(err, "some rows could not be removed")
-			case err == nil:
-				before := len(left)
-				if left = out.UnprocessedItems[*db.table(table)]; len(left) < before {
-					idle = -1
-				}
-			}
-			if len(left) > 0 && !db.pause(ctx, max(idle, 0)) {
-				return failed(errors.Join(err, ctx.Err()), "some rows could not be removed in time")
-			}
 		}
 	}
 	return nil

@@ -122,18 +122,18 @@ func TestNoReadAfterWriteGoesThroughAnIndex(t *testing.T) {
 	assert.Error(t, err)
 }
 
-func TestBatchDeleteRepeatsWhatIsUnprocessed(t *testing.T) {
+func TestBatchWriteRepeatsWhatIsUnprocessed(t *testing.T) {
 	t.Parallel()
 	db, inj := openDB(t, nil)
 	fill(t, db, notesTable, 60, 0)
 	inj.Recorder().Reset()
 	inj.LeaveUnprocessed(5, faultinject.Always)
 	inj.Throttle(faultinject.Every(3))
-	var rows []rowKey
+	var rows []write
 	for i := range 60 {
-		rows = append(rows, rowKey{"p", fmt.Sprint(i)})
+		rows = append(rows, write{table: notesTable, key: rowKey{"p", fmt.Sprint(i)}})
 	}
-	require.NoError(t, db.batchDelete(soon(t, 20*time.Second), notesTable, rows))
+	require.NoError(t, db.batchWrite(soon(t, 20*time.Second), rows))
 	inj.Clear()
 	var w wanted
 	w.add(notesTable, upTo(60)...)
@@ -142,7 +142,7 @@ func TestBatchDeleteRepeatsWhatIsUnprocessed(t *testing.T) {
 	}
 	assert.Empty(t, inj.Recorder().Violations())
 	inj.Throttle(faultinject.Always)
-	assert.Error(t, db.batchDelete(soon(t, time.Second), notesTable, rows))
+	assert.Error(t, db.batchWrite(soon(t, time.Second), rows))
 }
 
 // The versions of one note are more than can be looked at in the time there is: what was done stays done.

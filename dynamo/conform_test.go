@@ -17,10 +17,10 @@ func openStores(t *testing.T, now func() time.Time) storetest.Stores {
 	return stores(db)
 }
 
-// openFaulty returns stores whose every tenth call or so is throttled, refused or broken, before or after the engine
+// openFaultyDB returns a DB whose every tenth call or so is throttled, refused or broken, before or after the engine
 // carried it out, whose batches are cut short, and whose engine knows no tokens, so that every write that is sent again
 // has to be safe by itself.
-func openFaulty(t *testing.T, now func() time.Time) storetest.Stores {
+func openFaultyDB(t *testing.T, now func() time.Time) *DB {
 	db, inj := openDBOn(t, now, forget)
 	inj.Throttle(faultinject.Every(10))
 	inj.Fail(http.StatusInternalServerError, "InternalServerError", faultinject.Every(17))
@@ -29,7 +29,11 @@ func openFaulty(t *testing.T, now func() time.Time) storetest.Stores {
 	inj.Conflict(faultinject.Every(11))
 	inj.LeaveUnprocessed(40, faultinject.Every(3))
 	t.Cleanup(func() { assert.Empty(t, inj.Recorder().Violations()) })
-	return stores(db)
+	return db
+}
+
+func openFaulty(t *testing.T, now func() time.Time) storetest.Stores {
+	return stores(openFaultyDB(t, now))
 }
 
 func TestUsers(t *testing.T) { storetest.Users(t, openStores) }

@@ -39,7 +39,9 @@ type DB struct {
 	concurrency int
 	now         func() time.Time
 	pause       func(ctx context.Context, idle int) bool // see [pause]
-	project     projection                               // of reads by primary key
+	project     projections                              // of reads of many rows
+	prepared    int                                      // actions of a change of relations in one transaction; fewer in tests
+	onTask      func()                                   // see [DB.OnTask]
 }
 
 // Options sets up a [DB].
@@ -56,7 +58,7 @@ func New(o Options) *DB {
 	if o.MaxInFlight == 0 {
 		o.MaxInFlight = 256
 	}
-	db := &DB{client: bounded(o.Client, o.MaxInFlight), prefix: o.TablePrefix, concurrency: o.Concurrency, now: o.Now, pause: pause}
+	db := &DB{client: bounded(o.Client, o.MaxInFlight), prefix: o.TablePrefix, concurrency: o.Concurrency, now: o.Now, pause: pause, prepared: maxPrepared}
 	if db.concurrency == 0 {
 		db.concurrency = 16
 	}
@@ -66,21 +68,22 @@ func New(o Options) *DB {
 	return db
 }
 
-// rowKey is the primary key of a row in a table with PK and SK.
+// OnTask has f called, which must not wait, when a task was recorded through this DB. It is to be set before the DB is used.
+func (db *DB) OnTask(f func()) { db.onTask = f }
+
+// rowKey is the primary key of a row: its partition key and its sort key, which each [table] calls by names of its own.
 type rowKey struct{ PK, SK string }
 
-func (k rowKey) attributes() map[string]types.AttributeValue {
-	return map[string]types.AttributeValue{"PK": str(k.PK), "SK": str(k.SK)}
-}
-
 // possible reports whether a row can have the key at all. DynamoDB refuses a whole batch for the sake of one key that
-// is too long, and a client can make ids of any length up.
-func (k rowKey) possible() bool { return len(k.PK) <= maxPK && len(k.SK) <= maxSK }
+// is empty or too long, and a client can make ids of any length up.
+func (k rowKey) possible() bool {
+	return k.PK != "" && len(k.PK) <= maxPK && len(k.SK) <= maxSK
+}
 
 func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
 // table returns the full name of a table.
-func (db *DB) table(name string) *string { return aws.String(db.prefix + name) }
+func (db *DB) table(t table) *string { return aws.String(db.prefix + t.name) }
 
 // failed wraps what the SDK returned after its retries: Unavailable when the store did not answer or nobody waits any more,
 // Internal when it refused what we asked, which asking again would not mend.

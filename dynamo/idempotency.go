@@ -67,7 +67,7 @@ func (db *DB) remember(k idempotency.Key) action {
 	for i, id := range k.Result {
 		result[i] = str(id)
 	}
-	row := idempotencyKey(k).attributes()
+	row := notesTable.key(idempotencyKey(k))
 	row["hash"] = &types.AttributeValueMemberB{Value: k.Hash}
 	row["result"] = &types.AttributeValueMemberL{Value: result}
 	row["expires_at"] = number(k.ExpiresAt.Unix())

@@ -14,15 +14,23 @@ type projection struct {
 	names      map[string]string // attribute names, since some are reserved words
 }
 
+// projections are the projections of reads, by the full name of the table or index. What has none returns everything.
+type projections map[string]projection
+
 // withoutContent leaves out the one attribute that may be large; every other attribute of the rows of the notes table that
 // is read is here.
-var withoutContent = project("PK", "SK", "note_id", "user_id", "owner_id", "title", "deadline", "tags", "tag", "version",
+var withoutContent = projectionOf("PK", "SK", "note_id", "user_id", "owner_id", "title", "deadline", "tags", "tag", "version",
 	"snapshot", "created_at", "updated_at", "deleted_at", "permission", "shared_at")
 
-// keysOnly is for rows that are only to be found.
-var keysOnly = project("PK", "SK")
+// withoutOwn leaves out what clients put into entities; every attribute of the store's own that is read is here.
+var withoutOwn = projectionOf("_id", "_scope_type_key", "_scope", "_type", "_created", "_updated", "_meta", "_index_entries")
 
-func project(attributes ...string) projection {
+// withoutMetadata leaves out the one attribute of an item that may be large; every other one that is read is here.
+var withoutMetadata = projectionOf("_id", "_scope_type_key", "_scope", "_type", "_created", "_updated", "_meta",
+	"external_id", "name", "type", "url", "status", "seq", "category", "subcategory", "keywords", "efforts", "last_effort",
+	"claim_user", "claim_token", "claim_since", "claim_until", "returned_to", "import", "line")
+
+func projectionOf(attributes ...string) projection {
 	p := projection{names: make(map[string]string, len(attributes))}
 	aliases := make([]string, len(attributes))
 	for i, attribute := range attributes {
@@ -36,7 +44,23 @@ func project(attributes ...string) projection {
 // WithoutContent returns the store for reads that do not need the content of notes and versions: it may have 350 KB each.
 // What it returns must not be written back.
 func (db Notes) WithoutContent() Notes {
-	light := *db.DB
-	light.project = withoutContent
-	return Notes{DB: &light}
+	return Notes{DB: db.projecting(projections{*db.table(notesTable): withoutContent})}
+}
+
+// WithoutAttributes returns the store for reads of entities that do not need their attributes, which may have 350 KB; they
+// are empty then. Scopes are entities too, and lack everything: it is good for nothing else.
+func (db Entities) WithoutAttributes() Entities {
+	return Entities{DB: db.projecting(projections{*db.table(entitiesMaster): withoutOwn, *db.indexName(entitiesByType): withoutOwn})}
+}
+
+// WithoutMetadata returns the store for reads of items that do not need their metadata, which may have 100 KB. It is good for
+// nothing else.
+func (db Projects) WithoutMetadata() Projects {
+	return Projects{DB: db.projecting(projections{*db.table(entitiesMaster): withoutMetadata})}
+}
+
+func (db *DB) projecting(p projections) *DB {
+	light := *db
+	light.project = p
+	return &light
 }

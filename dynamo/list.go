@@ -36,7 +36,7 @@ func (l listing[T]) keyAt(position string) string {
 
 func (l listing[T]) startAt(position string) attrs {
 	if l.start == nil {
-		return rowKey{l.span.pk, l.keyAt(position)}.attributes()
+		return l.span.table.key(rowKey{l.span.pk, l.keyAt(position)})
 	}
 	return l.start(position)
 }

@@ -33,7 +33,7 @@ func (db Notes) ListNotesByTags(ctx context.Context, requests []note.TagRequest)
 	for i, r := range requests {
 		low, high := prefixed(keys.TagNotesPrefix(r.Tag.Key))
 		l := listing[tagged]{
-			span:    span{table: notesTable, index: primary, pk: keys.UserPK(string(r.Tag.Author)), low: low, high: high},
+			span:    span{table: notesTable, pk: keys.UserPK(string(r.Tag.Author)), low: low, high: high},
 			decode:  decodeTagged,
 			sortKey: func(p string) string { return keys.TagSK(r.Tag.Key, p) },
 		}

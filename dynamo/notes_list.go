@@ -18,7 +18,7 @@ import (
 func (db Notes) ListNotes(ctx context.Context, owner note.UserID, due note.Due, w page.Window) (page.Slice[note.Note], error) {
 	low, high := keys.NoteRange(due.After, due.Before)
 	return listing[note.Note]{
-		span: span{table: notesTable, index: primary, pk: keys.UserPK(string(owner)), low: low, high: high},
+		span: span{table: notesTable, pk: keys.UserPK(string(owner)), low: low, high: high},
 		decode: func(item []byte, n *note.Note) error {
 			n.Permission = note.Owner
 			return decodeNote(item, n, nil)
@@ -75,7 +75,7 @@ const tagRows = 200
 // per tag on the page and one more; backward, one of one row more per tag that was jumped over.
 func (db Notes) ListTags(ctx context.Context, owner note.UserID, prefix string, w page.Window) (page.Slice[tag.Tag], error) {
 	low, high := prefixed(keys.TagPrefix(prefix))
-	s := span{table: notesTable, index: primary, pk: keys.UserPK(string(owner)), low: low, high: high, backward: w.Backward, limit: tagRows}
+	s := span{table: notesTable, pk: keys.UserPK(string(owner)), low: low, high: high, backward: w.Backward, limit: tagRows}
 	if w.From != "" {
 		s.jump(w.From)
 	}
@@ -118,7 +118,7 @@ func (db Notes) ListTags(ctx context.Context, owner note.UserID, prefix string, 
 	}
 	low, high = prefixed(keys.TagPrefix(prefix))
 	fromLow, fromHigh := keys.TagRange(w.From)
-	other := span{table: notesTable, index: primary, pk: s.pk, low: low, high: min(high, fromHigh), limit: 1}
+	other := span{table: notesTable, pk: s.pk, low: low, high: min(high, fromHigh), limit: 1}
 	if w.Backward {
 		other.low, other.high = max(low, fromLow), high
 	}
@@ -163,7 +163,7 @@ func (s *span) jump(key string) {
 // Index: primary. Key: PK = USER#<author> AND begins_with(SK, TAG#<tag>#NOTE#). Cost: 1 Query of one row.
 func (db Notes) FindTag(ctx context.Context, id tag.ID) (tag.Tag, error) {
 	low, high := prefixed(keys.TagNotesPrefix(id.Key))
-	s := span{table: notesTable, index: primary, pk: keys.UserPK(string(id.Author)), low: low, high: high, limit: 1}
+	s := span{table: notesTable, pk: keys.UserPK(string(id.Author)), low: low, high: high, limit: 1}
 	var row tagged
 	_, err := db.query(ctx, s, func(item []byte) (bool, error) { return false, decodeTagged(item, &row) })
 	if err == nil && row.key == "" {
@@ -178,7 +178,7 @@ func (db Notes) FindTag(ctx context.Context, id tag.ID) (tag.Tag, error) {
 func (db Notes) ListVersions(ctx context.Context, id note.ID, w page.Window) (page.Slice[note.Version], error) {
 	low, high := prefixed(keys.VersionPrefix)
 	return listing[note.Version]{
-		span:       span{table: notesTable, index: primary, pk: keys.NoteHistoryPK(string(id)), low: low, high: high},
+		span:       span{table: notesTable, pk: keys.NoteHistoryPK(string(id)), low: low, high: high},
 		descending: true,
 		decode:     decodeVersion,
 		position:   func(v note.Version) string { return keys.VersionSK(v.Number) },

@@ -145,7 +145,7 @@ func TestReaderGivesUpOnANoteThatAlwaysMoves(t *testing.T) {
 	t.Parallel()
 	w, db, inj := openWorld(t)
 	m := openMoving(w)
-	require.NoError(t, db.batchDelete(t.Context(), notesTable, []rowKey{noteKey(m.note)}))
+	require.NoError(t, db.batchWrite(t.Context(), []write{{table: notesTable, key: noteKey(m.note)}}))
 	inj.Recorder().Reset()
 	_, errs := Notes{db}.NotesByID(t.Context(), m.ada, []note.ID{m.note.ID})
 	require.Len(t, errs, 1)

@@ -136,7 +136,7 @@ func cleanupKey(c note.Cleanup) rowKey {
 }
 
 func cleanupRow(c note.Cleanup) attrs {
-	row := cleanupKey(c).attributes()
+	row := notesTable.key(cleanupKey(c))
 	row["note_id"], row["user_id"] = str(string(c.Note)), str(string(c.Owner))
 	row["deleted_at"], row["due_at"] = str(keys.Instant(c.DeletedAt)), str(keys.Instant(c.Due))
 	if c.Last {

@@ -76,7 +76,7 @@ func noteRow(n note.Note) attrs {
 }
 
 func locatorRow(n note.Note) attrs {
-	row := locatorKey(n.ID).attributes()
+	row := notesTable.key(locatorKey(n.ID))
 	row["user_id"] = str(string(n.Owner))
 	if !n.Deadline.IsZero() {
 		row["deadline"] = str(keys.Instant(n.Deadline))
@@ -101,7 +101,7 @@ func tagRow(owner note.UserID, id note.ID, t tag.Tag) attrs {
 }
 
 func versionRow(owner note.UserID, v note.Version) attrs {
-	row := versionKey(v.VersionID).attributes()
+	row := notesTable.key(versionKey(v.VersionID))
 	row["note_id"], row["user_id"], row["version"] = str(string(v.Note)), str(string(owner)), number(int64(v.Number))
 	row["title"], row["content"], row["updated_at"] = str(v.Title), str(v.Content), str(keys.Instant(v.UpdatedAt))
 	optional(row, v.Tags, 0)

@@ -41,7 +41,7 @@ func (db Notes) DeleteShare(ctx context.Context, s note.Share, once idempotency.
 func (db Notes) ListSharedNotes(ctx context.Context, user note.UserID, w page.Window) (page.Slice[note.SharedNote], error) {
 	low, high := prefixed(keys.SharedPrefix)
 	l := listing[note.Share]{
-		span:    span{table: notesTable, index: primary, pk: keys.UserPK(string(user)), low: low, high: high},
+		span:    span{table: notesTable, pk: keys.UserPK(string(user)), low: low, high: high},
 		decode:  decodeShare,
 		sortKey: keys.SharedSK,
 	}
@@ -177,7 +177,7 @@ func (db Notes) noteAccess(ctx context.Context, r note.AccessRequest) (page.Slic
 		position: func(s note.Share) string { return string(s.User) },
 		sortKey:  keys.NoteSharedSK,
 		start: func(user string) attrs {
-			start := shareKey(note.UserID(user), r.Note).attributes()
+			start := notesTable.key(shareKey(note.UserID(user), r.Note))
 			start["GSI2PK"], start["GSI2SK"] = str(keys.NotePK(id)), str(keys.NoteSharedSK(user))
 			return start
 		},

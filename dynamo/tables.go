@@ -15,40 +15,70 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// notesTable is the single table of users, notes, tags, shares and versions.
-const notesTable = "notes"
-
-// ttlAttribute holds the second, since 1970, after which a row may be removed.
+// ttlAttribute holds the second, since 1970, after which a row of the notes table may be removed. The other tables have no
+// time to live: entities hold the attributes of clients at the top level, and one that happens to be called expires_at
+// must not make DynamoDB remove rows.
 const ttlAttribute = "expires_at"
+
+// expires reports whether the rows of a table have a time to live.
+func (db *DB) expires(tableName *string) bool { return *tableName == *db.table(notesTable) }
 
 // tables returns what `taggie tables apply` makes.
 func (db *DB) tables() []dynamodb.CreateTableInput {
-	attribute := func(name string) types.AttributeDefinition {
-		return types.AttributeDefinition{AttributeName: aws.String(name), AttributeType: types.ScalarAttributeTypeS}
+	all := &types.Projection{ProjectionType: types.ProjectionTypeAll}
+	notes := db.newTable(notesTable, gsi1, gsi2, lsi1)
+	notes.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{
+		db.newIndex(gsi1, all),
+		// Access lists need no more; a note's content would double its cost of writing.
+		db.newIndex(gsi2, &types.Projection{
+			ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: []string{"note_id", "user_id", "owner_id", "permission", "shared_at"},
+		}),
 	}
-	schema := func(i index) []types.KeySchemaElement {
-		return []types.KeySchemaElement{
-			{AttributeName: aws.String(i.pk), KeyType: types.KeyTypeHash},
-			{AttributeName: aws.String(i.sk), KeyType: types.KeyTypeRange},
+	notes.LocalSecondaryIndexes = []types.LocalSecondaryIndex{
+		{IndexName: db.indexName(lsi1), KeySchema: lsi1.schema(), Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly}},
+	}
+	made := []dynamodb.CreateTableInput{notes}
+	for _, t := range []struct {
+		table table
+		index index
+	}{{entitiesMaster, entitiesByType}, {relationshipEntries, reverseRelationships}, {indexEntries, indexLookup}} {
+		in := db.newTable(t.table, t.index)
+		in.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{db.newIndex(t.index, all)}
+		made = append(made, in)
+	}
+	return made
+}
+
+// newTable returns a table, still without the indexes, with the attributes by which it and they sort.
+func (db *DB) newTable(t table, indexes ...index) dynamodb.CreateTableInput {
+	in := dynamodb.CreateTableInput{TableName: db.table(t), BillingMode: types.BillingModePayPerRequest, KeySchema: t.primary().schema()}
+	defined := map[string]bool{}
+	define := func(name string, typ types.ScalarAttributeType) {
+		if !defined[name] {
+			defined[name] = true
+			in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{AttributeName: aws.String(name), AttributeType: typ})
 		}
 	}
-	all := &types.Projection{ProjectionType: types.ProjectionTypeAll}
-	return []dynamodb.CreateTableInput{{
-		TableName:            db.table(notesTable),
-		BillingMode:          types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{attribute("PK"), attribute("SK"), attribute("GSI1PK"), attribute("GSI1SK"), attribute("GSI2PK"), attribute("GSI2SK"), attribute("LSI1SK")},
-		KeySchema:            schema(primary),
-		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{
-			{IndexName: aws.String(gsi1.name), KeySchema: schema(gsi1), Projection: all},
-			{IndexName: aws.String(gsi2.name), KeySchema: schema(gsi2), Projection: &types.Projection{
-				// Access lists need no more; a note's content would double its cost of writing.
-				ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: []string{"note_id", "user_id", "owner_id", "permission", "shared_at"},
-			}},
-		},
-		LocalSecondaryIndexes: []types.LocalSecondaryIndex{
-			{IndexName: aws.String(lsi1.name), KeySchema: schema(lsi1), Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly}},
-		},
-	}}
+	for _, i := range append([]index{t.primary()}, indexes...) {
+		define(i.pk, types.ScalarAttributeTypeS)
+		if i.number {
+			define(i.sk, types.ScalarAttributeTypeN)
+		} else {
+			define(i.sk, types.ScalarAttributeTypeS)
+		}
+	}
+	return in
+}
+
+func (db *DB) newIndex(i index, projection *types.Projection) types.GlobalSecondaryIndex {
+	return types.GlobalSecondaryIndex{IndexName: db.indexName(i), KeySchema: i.schema(), Projection: projection}
+}
+
+func (i index) schema() []types.KeySchemaElement {
+	return []types.KeySchemaElement{
+		{AttributeName: aws.String(i.pk), KeyType: types.KeyTypeHash},
+		{AttributeName: aws.String(i.sk), KeyType: types.KeyTypeRange},
+	}
 }
 
 // TableNames returns the full names of all tables.
@@ -67,8 +97,8 @@ type Step struct {
 	OK    bool // false: something is missing or different
 }
 
-// ApplyTables creates missing tables with on-demand billing, switches on time to live and point-in-time recovery, and
-// reports each step. It changes no key of a table that exists: what differs is reported as not OK. It can be run again.
+// ApplyTables creates missing tables with on-demand billing, switches on point-in-time recovery and, for notes, time to live,
+// and reports each step. It changes no key of a table that exists: what differs is reported as not OK. It can be run again.
 func (db *DB) ApplyTables(ctx context.Context, report func(Step)) error {
 	for _, want := range db.tables() {
 		have, err := db.describe(ctx, want.TableName)
@@ -91,8 +121,10 @@ func (db *DB) ApplyTables(ctx context.Context, report func(Step)) error {
 		} else {
 			db.compare(&want, have, report)
 		}
-		if err := db.timeToLive(ctx, want.TableName, true, report); err != nil {
-			return err
+		if db.expires(want.TableName) {
+			if err := db.timeToLive(ctx, want.TableName, true, report); err != nil {
+				return err
+			}
 		}
 		if err := db.recovery(ctx, want.TableName, true, report); err != nil {
 			return err
@@ -113,8 +145,10 @@ func (db *DB) CheckTables(ctx context.Context, report func(Step)) error {
 			continue
 		}
 		db.compare(&want, have, report)
-		if err := db.timeToLive(ctx, want.TableName, false, report); err != nil {
-			return err
+		if db.expires(want.TableName) {
+			if err := db.timeToLive(ctx, want.TableName, false, report); err != nil {
+				return err
+			}
 		}
 		if err := db.recovery(ctx, want.TableName, false, report); err != nil {
 			return err

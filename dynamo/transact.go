@@ -20,11 +20,12 @@ type attrs = map[string]types.AttributeValue
 
 // action is one write of a transaction. The condition is about the row as it is before the transaction.
 type action struct {
-	table     string // without prefix
+	table     table
 	key       rowKey // of a delete, update or check
 	item      attrs  // of a put
 	update    string // an update expression; "" for the other kinds
 	remove    bool   // delete the row
+	task      bool   // it records a task, which [DB.OnTask] is told of
 	condition string // "" for none
 	names     map[string]string
 	values    attrs
@@ -41,18 +42,18 @@ func (db *DB) item(a action) types.TransactWriteItem {
 		condition = &a.condition
 	}
 	const old = types.ReturnValuesOnConditionCheckFailureAllOld
-	switch table := db.table(a.table); {
+	switch table, key := db.table(a.table), a.table.key(a.key); {
 	case a.item != nil:
 		return types.TransactWriteItem{Put: &types.Put{TableName: table, Item: a.item, ConditionExpression: condition,
 			ExpressionAttributeNames: a.names, ExpressionAttributeValues: a.values, ReturnValuesOnConditionCheckFailure: old}}
 	case a.update != "":
-		return types.TransactWriteItem{Update: &types.Update{TableName: table, Key: a.key.attributes(), UpdateExpression: &a.update,
+		return types.TransactWriteItem{Update: &types.Update{TableName: table, Key: key, UpdateExpression: &a.update,
 			ConditionExpression: condition, ExpressionAttributeNames: a.names, ExpressionAttributeValues: a.values, ReturnValuesOnConditionCheckFailure: old}}
 	case a.remove:
-		return types.TransactWriteItem{Delete: &types.Delete{TableName: table, Key: a.key.attributes(), ConditionExpression: condition,
+		return types.TransactWriteItem{Delete: &types.Delete{TableName: table, Key: key, ConditionExpression: condition,
 			ExpressionAttributeNames: a.names, ExpressionAttributeValues: a.values, ReturnValuesOnConditionCheckFailure: old}}
 	default:
-		return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{TableName: table, Key: a.key.attributes(), ConditionExpression: condition,
+		return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{TableName: table, Key: key, ConditionExpression: condition,
 			ExpressionAttributeNames: a.names, ExpressionAttributeValues: a.values, ReturnValuesOnConditionCheckFailure: old}}
 	}
 }
@@ -61,7 +62,7 @@ func (db *DB) item(a action) types.TransactWriteItem {
 // remembers a token for ten minutes, the row for as long as it stays: when the answer to an attempt was lost, the
 // condition of the next one fails at a row that says who wrote it. Versions and times cannot tell: two servers may write the
 // same ones at the same millisecond.
-const writtenBy = "written_by"
+const writtenBy = "_written_by"
 
 // transact carries out all actions or none, and records the idempotency key with them. A conflict with another transaction
 // and throttling are tried again, with the same token, until the deadline. What a failed condition means is asked of the
@@ -91,11 +92,13 @@ func (db *DB) transact(ctx context.Context, actions []action, once idempotency.K
 	for idle := 0; ; idle++ {
 		_, err := db.client.TransactWriteItems(ctx, &in)
 		if err == nil {
+			db.told(actions)
 			return nil
 		}
 		again := repeatable(err)
 		if canceled, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
 			if carriedOut(canceled, token) {
+				db.told(actions)
 				return nil
 			}
 			var meaning error
@@ -111,6 +114,13 @@ func (db *DB) transact(ctx context.Context, actions []action, once idempotency.K
 		if !db.pause(ctx, idle) {
 			return failed(errors.Join(err, ctx.Err()), "the change could not be made in time; whether it was made is unknown")
 		}
+	}
+}
+
+// told lets who works on tasks know that there is one.
+func (db *DB) told(actions []action) {
+	if db.onTask != nil && slices.ContainsFunc(actions, func(a action) bool { return a.task }) {
+		db.onTask()
 	}
 }
 

@@ -83,7 +83,7 @@ func (db Users) userID(ctx context.Context, key rowKey) (user.ID, error) {
 // Index: primary. Key: USER#<id>/PROFILE, EMAIL#<email>/UNIQUE_EMAILS, SUBJECT#<issuer>#<subject>/USER, the latter two
 // on condition that there is none. Cost: 1 TransactWriteItems of 3 rows.
 func (db Users) CreateUser(ctx context.Context, u user.User, issuer, subject string, once idempotency.Key) error {
-	subjectRow := rowKey{keys.SubjectPK(issuer, subject), keys.SubjectSK}.attributes()
+	subjectRow := notesTable.key(rowKey{keys.SubjectPK(issuer, subject), keys.SubjectSK})
 	subjectRow["user_id"] = str(string(u.ID))
 	return db.transact(ctx, []action{
 		{table: notesTable, item: subjectRow, condition: "attribute_not_exists(PK)", failed: func(attrs) error { return user.ErrAlreadySignedUp }},
@@ -93,7 +93,7 @@ func (db Users) CreateUser(ctx context.Context, u user.User, issuer, subject str
 }
 
 func lockEmail(u user.User) action {
-	row := emailKey(user.FoldEmail(u.Email)).attributes()
+	row := notesTable.key(emailKey(user.FoldEmail(u.Email)))
 	row["user_id"] = str(string(u.ID))
 	return action{table: notesTable, item: row, condition: "attribute_not_exists(PK) OR user_id = :self", values: attrs{":self": str(string(u.ID))},
 		failed: func(attrs) error { return user.ErrEmailTaken }}

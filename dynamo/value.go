@@ -115,6 +115,18 @@ func (v value) list(each func(s string) error) error {
 	return end(&it)
 }
 
+// object calls each for every attribute of a map. each must read the value or [value.skip] it.
+func (v value) object(each func(name []byte, v value) error) error {
+	it, err := v.open("M")
+	if err != nil {
+		return err
+	}
+	if err := v.d.ObjBytes(func(d *jx.Decoder, name []byte) error { return each(name, value{d}) }); err != nil {
+		return err
+	}
+	return end(&it)
+}
+
 // binary reads bytes.
 func (v value) binary() ([]byte, error) {
 	it, err := v.open("B")
@@ -126,21 +138,4 @@ func (v value) binary() ([]byte, error) {
 		return nil, err
 	}
 	return b, end(&it)
-}
-
-// keyOf reads PK and SK of an item or key.
-func keyOf(item []byte) (rowKey, error) {
-	var k rowKey
-	err := attributes(item, func(name []byte, v value) (err error) {
-		switch string(name) {
-		case "PK":
-			k.PK, err = v.str()
-		case "SK":
-			k.SK, err = v.str()
-		default:
-			err = v.skip()
-		}
-		return err
-	})
-	return k, err
 }

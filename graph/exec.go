@@ -15,10 +15,12 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/introspection"
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/lean"
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/scalar"
 	"github.com/taggie/taggie/internal/tag"
 	"github.com/taggie/taggie/internal/user"
@@ -37,14 +39,29 @@ func NewExecutableSchema(cfg Config) graphql.ExecutableSchema {
 type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 
 type ResolverRoot interface {
+	Category() CategoryResolver
+	Entity() EntityResolver
+	EntityRelationConnection() EntityRelationConnectionResolver
+	EntityRelationEdge() EntityRelationEdgeResolver
 	Mutation() MutationResolver
 	Note() NoteResolver
 	NoteAccessConnection() NoteAccessConnectionResolver
 	NoteAccessEdge() NoteAccessEdgeResolver
+	Project() ProjectResolver
+	ProjectExport() ProjectExportResolver
+	ProjectImport() ProjectImportResolver
+	ProjectItem() ProjectItemResolver
+	ProjectItemEffort() ProjectItemEffortResolver
+	ProjectMember() ProjectMemberResolver
 	Query() QueryResolver
+	Scope() ScopeResolver
+	ScopeMemberConnection() ScopeMemberConnectionResolver
+	ScopeMemberEdge() ScopeMemberEdgeResolver
 	SharedNoteConnection() SharedNoteConnectionResolver
+	Subcategory() SubcategoryResolver
 	Tag() TagResolver
 	TaggedNoteConnection() TaggedNoteConnectionResolver
+	Team() TeamResolver
 	User() UserResolver
 	Version() VersionResolver
 }
@@ -53,14 +70,35 @@ type DirectiveRoot struct {
 }
 
 type ComplexityRoot struct {
+	AddEntityRelationsPayload struct {
+		Entity  func(childComplexity int) int
+		Problem func(childComplexity int) int
+	}
+
 	AddNoteTagsPayload struct {
 		Note    func(childComplexity int) int
 		Problem func(childComplexity int) int
 	}
 
+	AddProjectCategoriesPayload struct {
+		Problem func(childComplexity int) int
+		Project func(childComplexity int) int
+	}
+
 	AlreadySignedUp struct {
 		Message func(childComplexity int) int
 		User    func(childComplexity int) int
+	}
+
+	CancelProjectImportPayload struct {
+		Import func(childComplexity int) int
+	}
+
+	Category struct {
+		Items   func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		LabelID func(childComplexity int) int
+		Name    func(childComplexity int) int
+		Project func(childComplexity int) int
 	}
 
 	ChangeNoteDeadlinePayload struct {
@@ -72,9 +110,40 @@ type ComplexityRoot struct {
 		Note func(childComplexity int) int
 	}
 
+	CreateProjectExportPayload struct {
+		Export func(childComplexity int) int
+	}
+
+	CreateProjectImportPayload struct {
+		Import func(childComplexity int) int
+		Upload func(childComplexity int) int
+	}
+
+	CreateProjectPayload struct {
+		Project func(childComplexity int) int
+	}
+
+	CreateScopePayload struct {
+		Scope func(childComplexity int) int
+	}
+
+	CreateTeamPayload struct {
+		Problem func(childComplexity int) int
+		Team    func(childComplexity int) int
+	}
+
 	CreateUserPayload struct {
 		Problem func(childComplexity int) int
 		User    func(childComplexity int) int
+	}
+
+	DeclareEntityIndexPayload struct {
+		Scope func(childComplexity int) int
+	}
+
+	DeleteEntityPayload struct {
+		DeletedEntityID func(childComplexity int) int
+		Problem         func(childComplexity int) int
 	}
 
 	DeleteNotePayload struct {
@@ -93,19 +162,138 @@ type ComplexityRoot struct {
 		Message func(childComplexity int) int
 	}
 
+	Entity struct {
+		Attributes       func(childComplexity int) int
+		CreatedAt        func(childComplexity int) int
+		ID               func(childComplexity int) int
+		Index            func(childComplexity int) int
+		Key              func(childComplexity int) int
+		Relations        func(childComplexity int, predicate *string, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		ReverseRelations func(childComplexity int, predicate *string, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		Scope            func(childComplexity int) int
+		Type             func(childComplexity int) int
+		UpdatedAt        func(childComplexity int) int
+		Version          func(childComplexity int) int
+	}
+
+	EntityConflict struct {
+		Current func(childComplexity int) int
+		Message func(childComplexity int) int
+	}
+
+	EntityConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	EntityEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	EntityIndex struct {
+		DeclaredAt func(childComplexity int) int
+		Done       func(childComplexity int) int
+		Kind       func(childComplexity int) int
+		Name       func(childComplexity int) int
+		Path       func(childComplexity int) int
+		Ready      func(childComplexity int) int
+		Type       func(childComplexity int) int
+	}
+
+	EntityIndexEntry struct {
+		Key  func(childComplexity int) int
+		Name func(childComplexity int) int
+	}
+
+	EntityRelationConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	EntityRelationEdge struct {
+		Attributes func(childComplexity int) int
+		Cursor     func(childComplexity int) int
+		Index      func(childComplexity int) int
+		Node       func(childComplexity int) int
+		Predicate  func(childComplexity int) int
+	}
+
+	FinishProjectItemPayload struct {
+		Effort  func(childComplexity int) int
+		Item    func(childComplexity int) int
+		Problem func(childComplexity int) int
+	}
+
+	IndexedEntityConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	IndexedEntityEdge struct {
+		Cursor func(childComplexity int) int
+		Key    func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	LastManager struct {
+		Message func(childComplexity int) int
+	}
+
+	LastOwner struct {
+		Message func(childComplexity int) int
+	}
+
+	LineFault struct {
+		Line    func(childComplexity int) int
+		Message func(childComplexity int) int
+	}
+
 	Mutation struct {
-		AddNoteTags        func(childComplexity int, input model.AddNoteTagsInput) int
-		ChangeNoteDeadline func(childComplexity int, input model.ChangeNoteDeadlineInput) int
-		CreateNote         func(childComplexity int, input model.CreateNoteInput) int
-		CreateUser         func(childComplexity int, input model.CreateUserInput) int
-		DeleteNote         func(childComplexity int, input model.DeleteNoteInput) int
-		RemoveNoteTags     func(childComplexity int, input model.RemoveNoteTagsInput) int
-		RestoreVersion     func(childComplexity int, input model.RestoreVersionInput) int
-		ShareNote          func(childComplexity int, input model.ShareNoteInput) int
-		UndeleteNote       func(childComplexity int, input model.UndeleteNoteInput) int
-		UnshareNote        func(childComplexity int, input model.UnshareNoteInput) int
-		UpdateNote         func(childComplexity int, input model.UpdateNoteInput) int
-		UpdateUser         func(childComplexity int, input model.UpdateUserInput) int
+		AddEntityRelations     func(childComplexity int, input model.AddEntityRelationsInput) int
+		AddNoteTags            func(childComplexity int, input model.AddNoteTagsInput) int
+		AddProjectCategories   func(childComplexity int, input model.AddProjectCategoriesInput) int
+		CancelProjectImport    func(childComplexity int, input model.CancelProjectImportInput) int
+		ChangeNoteDeadline     func(childComplexity int, input model.ChangeNoteDeadlineInput) int
+		CreateNote             func(childComplexity int, input model.CreateNoteInput) int
+		CreateProject          func(childComplexity int, input model.CreateProjectInput) int
+		CreateProjectExport    func(childComplexity int, input model.CreateProjectExportInput) int
+		CreateProjectImport    func(childComplexity int, input model.CreateProjectImportInput) int
+		CreateScope            func(childComplexity int, input model.CreateScopeInput) int
+		CreateTeam             func(childComplexity int, input model.CreateTeamInput) int
+		CreateUser             func(childComplexity int, input model.CreateUserInput) int
+		DeclareEntityIndex     func(childComplexity int, input model.DeclareEntityIndexInput) int
+		DeleteEntity           func(childComplexity int, input model.DeleteEntityInput) int
+		DeleteNote             func(childComplexity int, input model.DeleteNoteInput) int
+		FinishProjectItem      func(childComplexity int, input model.FinishProjectItemInput) int
+		PutProjectMember       func(childComplexity int, input model.PutProjectMemberInput) int
+		PutScopeMember         func(childComplexity int, input model.PutScopeMemberInput) int
+		RemoveEntityIndex      func(childComplexity int, input model.RemoveEntityIndexInput) int
+		RemoveEntityRelations  func(childComplexity int, input model.RemoveEntityRelationsInput) int
+		RemoveNoteTags         func(childComplexity int, input model.RemoveNoteTagsInput) int
+		RemoveProjectMember    func(childComplexity int, input model.RemoveProjectMemberInput) int
+		RemoveScopeMember      func(childComplexity int, input model.RemoveScopeMemberInput) int
+		RenameScope            func(childComplexity int, input model.RenameScopeInput) int
+		RenameTeam             func(childComplexity int, input model.RenameTeamInput) int
+		ReplaceEntityRelations func(childComplexity int, input model.ReplaceEntityRelationsInput) int
+		RestoreVersion         func(childComplexity int, input model.RestoreVersionInput) int
+		SetEntity              func(childComplexity int, input model.SetEntityInput) int
+		ShareNote              func(childComplexity int, input model.ShareNoteInput) int
+		StartProjectImport     func(childComplexity int, input model.StartProjectImportInput) int
+		UndeleteNote           func(childComplexity int, input model.UndeleteNoteInput) int
+		UnshareNote            func(childComplexity int, input model.UnshareNoteInput) int
+		UpdateEntity           func(childComplexity int, input model.UpdateEntityInput) int
+		UpdateNote             func(childComplexity int, input model.UpdateNoteInput) int
+		UpdateProject          func(childComplexity int, input model.UpdateProjectInput) int
+		UpdateUser             func(childComplexity int, input model.UpdateUserInput) int
+	}
+
+	NameTaken struct {
+		Field   func(childComplexity int) int
+		Message func(childComplexity int) int
 	}
 
 	Note struct {
@@ -174,21 +362,285 @@ type ComplexityRoot struct {
 		StartCursor     func(childComplexity int) int
 	}
 
+	Project struct {
+		Categories       func(childComplexity int) int
+		CreatedAt        func(childComplexity int) int
+		Description      func(childComplexity int) int
+		Exports          func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		ID               func(childComplexity int) int
+		Imports          func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		ItemByExternalID func(childComplexity int, externalID string) int
+		Items            func(childComplexity int, status *project.Status, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		Keywords         func(childComplexity int) int
+		Member           func(childComplexity int) int
+		Members          func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		Name             func(childComplexity int) int
+		Subcategories    func(childComplexity int) int
+		Teams            func(childComplexity int) int
+		UpdatedAt        func(childComplexity int) int
+		Version          func(childComplexity int) int
+	}
+
+	ProjectConflict struct {
+		Current func(childComplexity int) int
+		Message func(childComplexity int) int
+	}
+
+	ProjectConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	ProjectEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	ProjectExport struct {
+		Bytes     func(childComplexity int) int
+		CreatedAt func(childComplexity int) int
+		CreatedBy func(childComplexity int) int
+		EndedAt   func(childComplexity int) int
+		Format    func(childComplexity int) int
+		GlobalID  func(childComplexity int) int
+		Items     func(childComplexity int) int
+		Message   func(childComplexity int) int
+		Project   func(childComplexity int) int
+		State     func(childComplexity int) int
+		Status    func(childComplexity int) int
+		URL       func(childComplexity int) int
+	}
+
+	ProjectExportConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	ProjectExportEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	ProjectImport struct {
+		Bytes      func(childComplexity int) int
+		CreatedAt  func(childComplexity int) int
+		CreatedBy  func(childComplexity int) int
+		Duplicates func(childComplexity int) int
+		EndedAt    func(childComplexity int) int
+		Faults     func(childComplexity int) int
+		Format     func(childComplexity int) int
+		GlobalID   func(childComplexity int) int
+		Imported   func(childComplexity int) int
+		Lines      func(childComplexity int) int
+		Message    func(childComplexity int) int
+		Mistakes   func(childComplexity int) int
+		Project    func(childComplexity int) int
+		Read       func(childComplexity int) int
+		State      func(childComplexity int) int
+	}
+
+	ProjectImportConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	ProjectImportEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	ProjectItem struct {
+		Category    func(childComplexity int) int
+		CreatedAt   func(childComplexity int) int
+		Efforts     func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		ExternalID  func(childComplexity int) int
+		ItemID      func(childComplexity int) int
+		Keywords    func(childComplexity int) int
+		Metadata    func(childComplexity int) int
+		Name        func(childComplexity int) int
+		Project     func(childComplexity int) int
+		Status      func(childComplexity int) int
+		Subcategory func(childComplexity int) int
+		Type        func(childComplexity int) int
+		URL         func(childComplexity int) int
+		UpdatedAt   func(childComplexity int) int
+		Version     func(childComplexity int) int
+	}
+
+	ProjectItemConflict struct {
+		Current func(childComplexity int) int
+		Message func(childComplexity int) int
+	}
+
+	ProjectItemConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	ProjectItemEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	ProjectItemEffort struct {
+		Category    func(childComplexity int) int
+		EffortID    func(childComplexity int) int
+		FinishedAt  func(childComplexity int) int
+		Item        func(childComplexity int) int
+		Keywords    func(childComplexity int) int
+		Project     func(childComplexity int) int
+		Subcategory func(childComplexity int) int
+		Team        func(childComplexity int) int
+		User        func(childComplexity int) int
+	}
+
+	ProjectItemEffortConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	ProjectItemEffortEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	ProjectMember struct {
+		AddedAt func(childComplexity int) int
+		Efforts func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		Team    func(childComplexity int) int
+		Type    func(childComplexity int) int
+		User    func(childComplexity int) int
+	}
+
+	ProjectMemberConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	ProjectMemberEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	PutProjectMemberPayload struct {
+		Member  func(childComplexity int) int
+		Problem func(childComplexity int) int
+		Project func(childComplexity int) int
+	}
+
+	PutScopeMemberPayload struct {
+		MemberEdge func(childComplexity int) int
+		Problem    func(childComplexity int) int
+		Scope      func(childComplexity int) int
+	}
+
 	Query struct {
+		Entity      func(childComplexity int, id gid.ID) int
 		Node        func(childComplexity int, id gid.ID) int
 		Nodes       func(childComplexity int, ids []gid.ID) int
 		Note        func(childComplexity int, id gid.ID) int
+		Project     func(childComplexity int, id gid.ID) int
+		Scope       func(childComplexity int, id gid.ID) int
 		User        func(childComplexity int, id gid.ID) int
 		UserByEmail func(childComplexity int, email string) int
 		Viewer      func(childComplexity int) int
+	}
+
+	RemoveEntityIndexPayload struct {
+		Scope func(childComplexity int) int
+	}
+
+	RemoveEntityRelationsPayload struct {
+		Entity func(childComplexity int) int
 	}
 
 	RemoveNoteTagsPayload struct {
 		Note func(childComplexity int) int
 	}
 
+	RemoveProjectMemberPayload struct {
+		Problem func(childComplexity int) int
+		Project func(childComplexity int) int
+		User    func(childComplexity int) int
+	}
+
+	RemoveScopeMemberPayload struct {
+		Problem func(childComplexity int) int
+		Scope   func(childComplexity int) int
+		User    func(childComplexity int) int
+	}
+
+	RenameScopePayload struct {
+		Problem func(childComplexity int) int
+		Scope   func(childComplexity int) int
+	}
+
+	RenameTeamPayload struct {
+		Problem func(childComplexity int) int
+		Team    func(childComplexity int) int
+	}
+
+	ReplaceEntityRelationsPayload struct {
+		Entity  func(childComplexity int) int
+		Problem func(childComplexity int) int
+	}
+
 	RestoreVersionPayload struct {
 		Note    func(childComplexity int) int
+		Problem func(childComplexity int) int
+	}
+
+	Scope struct {
+		CreatedAt func(childComplexity int) int
+		Declared  func(childComplexity int) int
+		Entities  func(childComplexity int, typeArg string, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		Entity    func(childComplexity int, typeArg string, key string) int
+		GlobalID  func(childComplexity int) int
+		Lookup    func(childComplexity int, index string, key *model.KeyCondition, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		Members   func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		Name      func(childComplexity int) int
+		Role      func(childComplexity int) int
+		UpdatedAt func(childComplexity int) int
+		Version   func(childComplexity int) int
+	}
+
+	ScopeConflict struct {
+		Current func(childComplexity int) int
+		Message func(childComplexity int) int
+	}
+
+	ScopeConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	ScopeEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	ScopeMemberConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	ScopeMemberEdge struct {
+		AddedAt func(childComplexity int) int
+		Cursor  func(childComplexity int) int
+		Node    func(childComplexity int) int
+		Role    func(childComplexity int) int
+	}
+
+	SetEntityPayload struct {
+		Entity  func(childComplexity int) int
 		Problem func(childComplexity int) int
 	}
 
@@ -209,6 +661,17 @@ type ComplexityRoot struct {
 		Node       func(childComplexity int) int
 		Permission func(childComplexity int) int
 		SharedAt   func(childComplexity int) int
+	}
+
+	StartProjectImportPayload struct {
+		Import func(childComplexity int) int
+	}
+
+	Subcategory struct {
+		Items   func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		LabelID func(childComplexity int) int
+		Name    func(childComplexity int) int
+		Project func(childComplexity int) int
 	}
 
 	Tag struct {
@@ -240,6 +703,15 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	Team struct {
+		CreatedAt func(childComplexity int) int
+		Members   func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		Name      func(childComplexity int) int
+		Project   func(childComplexity int) int
+		TeamID    func(childComplexity int) int
+		Type      func(childComplexity int) int
+	}
+
 	TooManyTags struct {
 		Limit   func(childComplexity int) int
 		Message func(childComplexity int) int
@@ -247,6 +719,12 @@ type ComplexityRoot struct {
 
 	UndeleteNotePayload struct {
 		Note func(childComplexity int) int
+	}
+
+	UnknownObject struct {
+		Key     func(childComplexity int) int
+		Message func(childComplexity int) int
+		Type    func(childComplexity int) int
 	}
 
 	UnknownUser struct {
@@ -259,14 +737,36 @@ type ComplexityRoot struct {
 		User func(childComplexity int) int
 	}
 
+	UpdateEntityPayload struct {
+		Entity  func(childComplexity int) int
+		Problem func(childComplexity int) int
+	}
+
 	UpdateNotePayload struct {
 		Note    func(childComplexity int) int
 		Problem func(childComplexity int) int
 	}
 
+	UpdateProjectPayload struct {
+		Problem func(childComplexity int) int
+		Project func(childComplexity int) int
+	}
+
 	UpdateUserPayload struct {
 		Problem func(childComplexity int) int
 		User    func(childComplexity int) int
+	}
+
+	Upload struct {
+		ExpiresAt func(childComplexity int) int
+		Headers   func(childComplexity int) int
+		Method    func(childComplexity int) int
+		URL       func(childComplexity int) int
+	}
+
+	UploadHeader struct {
+		Name  func(childComplexity int) int
+		Value func(childComplexity int) int
 	}
 
 	User struct {
@@ -276,6 +776,8 @@ type ComplexityRoot struct {
 		Name        func(childComplexity int) int
 		NoteChanges func(childComplexity int, changedSince *time.Time, first *int, after *page.Cursor) int
 		Notes       func(childComplexity int, due *model.DueRange, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		Projects    func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		Scopes      func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		SharedNotes func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		Tag         func(childComplexity int, value string) int
 		Tags        func(childComplexity int, prefix *string, first *int, after *page.Cursor, last *int, before *page.Cursor) int
@@ -315,6 +817,22 @@ type ComplexityRoot struct {
 
 // region    ************************** generated!.gotpl **************************
 
+type CategoryResolver interface {
+	Project(ctx context.Context, obj *model.Category) (*project.Project, error)
+	Items(ctx context.Context, obj *model.Category, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Item], error)
+}
+type EntityResolver interface {
+	Scope(ctx context.Context, obj *entity.Entity) (*entity.Scope, error)
+
+	Relations(ctx context.Context, obj *entity.Entity, predicate *string, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.EntityRelationConnection, error)
+	ReverseRelations(ctx context.Context, obj *entity.Entity, predicate *string, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.EntityRelationConnection, error)
+}
+type EntityRelationConnectionResolver interface {
+	Nodes(ctx context.Context, obj *model.EntityRelationConnection) ([]*entity.Entity, error)
+}
+type EntityRelationEdgeResolver interface {
+	Node(ctx context.Context, obj *model.EntityRelationEdge) (*entity.Entity, error)
+}
 type MutationResolver interface {
 	CreateUser(ctx context.Context, input model.CreateUserInput) (*model.CreateUserPayload, error)
 	UpdateUser(ctx context.Context, input model.UpdateUserInput) (*model.UpdateUserPayload, error)
@@ -328,6 +846,30 @@ type MutationResolver interface {
 	RemoveNoteTags(ctx context.Context, input model.RemoveNoteTagsInput) (*model.RemoveNoteTagsPayload, error)
 	ShareNote(ctx context.Context, input model.ShareNoteInput) (*model.ShareNotePayload, error)
 	UnshareNote(ctx context.Context, input model.UnshareNoteInput) (*model.UnshareNotePayload, error)
+	CreateScope(ctx context.Context, input model.CreateScopeInput) (*model.CreateScopePayload, error)
+	RenameScope(ctx context.Context, input model.RenameScopeInput) (*model.RenameScopePayload, error)
+	PutScopeMember(ctx context.Context, input model.PutScopeMemberInput) (*model.PutScopeMemberPayload, error)
+	RemoveScopeMember(ctx context.Context, input model.RemoveScopeMemberInput) (*model.RemoveScopeMemberPayload, error)
+	DeclareEntityIndex(ctx context.Context, input model.DeclareEntityIndexInput) (*model.DeclareEntityIndexPayload, error)
+	RemoveEntityIndex(ctx context.Context, input model.RemoveEntityIndexInput) (*model.RemoveEntityIndexPayload, error)
+	SetEntity(ctx context.Context, input model.SetEntityInput) (*model.SetEntityPayload, error)
+	UpdateEntity(ctx context.Context, input model.UpdateEntityInput) (*model.UpdateEntityPayload, error)
+	DeleteEntity(ctx context.Context, input model.DeleteEntityInput) (*model.DeleteEntityPayload, error)
+	AddEntityRelations(ctx context.Context, input model.AddEntityRelationsInput) (*model.AddEntityRelationsPayload, error)
+	RemoveEntityRelations(ctx context.Context, input model.RemoveEntityRelationsInput) (*model.RemoveEntityRelationsPayload, error)
+	ReplaceEntityRelations(ctx context.Context, input model.ReplaceEntityRelationsInput) (*model.ReplaceEntityRelationsPayload, error)
+	CreateProject(ctx context.Context, input model.CreateProjectInput) (*model.CreateProjectPayload, error)
+	UpdateProject(ctx context.Context, input model.UpdateProjectInput) (*model.UpdateProjectPayload, error)
+	AddProjectCategories(ctx context.Context, input model.AddProjectCategoriesInput) (*model.AddProjectCategoriesPayload, error)
+	CreateTeam(ctx context.Context, input model.CreateTeamInput) (*model.CreateTeamPayload, error)
+	RenameTeam(ctx context.Context, input model.RenameTeamInput) (*model.RenameTeamPayload, error)
+	PutProjectMember(ctx context.Context, input model.PutProjectMemberInput) (*model.PutProjectMemberPayload, error)
+	RemoveProjectMember(ctx context.Context, input model.RemoveProjectMemberInput) (*model.RemoveProjectMemberPayload, error)
+	CreateProjectImport(ctx context.Context, input model.CreateProjectImportInput) (*model.CreateProjectImportPayload, error)
+	StartProjectImport(ctx context.Context, input model.StartProjectImportInput) (*model.StartProjectImportPayload, error)
+	CancelProjectImport(ctx context.Context, input model.CancelProjectImportInput) (*model.CancelProjectImportPayload, error)
+	CreateProjectExport(ctx context.Context, input model.CreateProjectExportInput) (*model.CreateProjectExportPayload, error)
+	FinishProjectItem(ctx context.Context, input model.FinishProjectItemInput) (*model.FinishProjectItemPayload, error)
 }
 type NoteResolver interface {
 	Owner(ctx context.Context, obj *note.Note) (*user.User, error)
@@ -342,6 +884,57 @@ type NoteAccessConnectionResolver interface {
 type NoteAccessEdgeResolver interface {
 	Node(ctx context.Context, obj *model.NoteAccessEdge) (*user.User, error)
 }
+type ProjectResolver interface {
+	Categories(ctx context.Context, obj *project.Project) ([]model.Category, error)
+	Subcategories(ctx context.Context, obj *project.Project) ([]model.Subcategory, error)
+	Teams(ctx context.Context, obj *project.Project) ([]project.Team, error)
+	Members(ctx context.Context, obj *project.Project, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Member], error)
+	Items(ctx context.Context, obj *project.Project, status *project.Status, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Item], error)
+	ItemByExternalID(ctx context.Context, obj *project.Project, externalID string) (*project.Item, error)
+	Imports(ctx context.Context, obj *project.Project, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Import], error)
+	Exports(ctx context.Context, obj *project.Project, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Export], error)
+}
+type ProjectExportResolver interface {
+	Project(ctx context.Context, obj *project.Export) (*project.Project, error)
+
+	Status(ctx context.Context, obj *project.Export) (*project.Status, error)
+
+	Message(ctx context.Context, obj *project.Export) (*string, error)
+	CreatedBy(ctx context.Context, obj *project.Export) (*user.User, error)
+
+	Bytes(ctx context.Context, obj *project.Export) (*int64, error)
+	URL(ctx context.Context, obj *project.Export) (*string, error)
+}
+type ProjectImportResolver interface {
+	Project(ctx context.Context, obj *project.Import) (*project.Project, error)
+
+	Message(ctx context.Context, obj *project.Import) (*string, error)
+	CreatedBy(ctx context.Context, obj *project.Import) (*user.User, error)
+}
+type ProjectItemResolver interface {
+	Project(ctx context.Context, obj *project.Item) (*project.Project, error)
+
+	URL(ctx context.Context, obj *project.Item) (*string, error)
+
+	Category(ctx context.Context, obj *project.Item) (*model.Category, error)
+	Subcategory(ctx context.Context, obj *project.Item) (*model.Subcategory, error)
+
+	Efforts(ctx context.Context, obj *project.Item, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Effort], error)
+}
+type ProjectItemEffortResolver interface {
+	Project(ctx context.Context, obj *project.Effort) (*project.Project, error)
+	Item(ctx context.Context, obj *project.Effort) (*project.Item, error)
+	User(ctx context.Context, obj *project.Effort) (*user.User, error)
+	Team(ctx context.Context, obj *project.Effort) (*project.Team, error)
+	Category(ctx context.Context, obj *project.Effort) (*model.Category, error)
+	Subcategory(ctx context.Context, obj *project.Effort) (*model.Subcategory, error)
+}
+type ProjectMemberResolver interface {
+	User(ctx context.Context, obj *project.Member) (*user.User, error)
+	Team(ctx context.Context, obj *project.Member) (*project.Team, error)
+
+	Efforts(ctx context.Context, obj *project.Member, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Effort], error)
+}
 type QueryResolver interface {
 	Viewer(ctx context.Context) (*user.User, error)
 	Node(ctx context.Context, id gid.ID) (model.Node, error)
@@ -349,9 +942,29 @@ type QueryResolver interface {
 	User(ctx context.Context, id gid.ID) (*user.User, error)
 	UserByEmail(ctx context.Context, email string) (*user.User, error)
 	Note(ctx context.Context, id gid.ID) (*note.Note, error)
+	Scope(ctx context.Context, id gid.ID) (*entity.Scope, error)
+	Entity(ctx context.Context, id gid.ID) (*entity.Entity, error)
+	Project(ctx context.Context, id gid.ID) (*project.Project, error)
+}
+type ScopeResolver interface {
+	Members(ctx context.Context, obj *entity.Scope, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.ScopeMemberConnection, error)
+
+	Entities(ctx context.Context, obj *entity.Scope, typeArg string, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[entity.Entity], error)
+	Entity(ctx context.Context, obj *entity.Scope, typeArg string, key string) (*entity.Entity, error)
+	Lookup(ctx context.Context, obj *entity.Scope, index string, key *model.KeyCondition, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.IndexedEntityConnection, error)
+}
+type ScopeMemberConnectionResolver interface {
+	Nodes(ctx context.Context, obj *model.ScopeMemberConnection) ([]*user.User, error)
+}
+type ScopeMemberEdgeResolver interface {
+	Node(ctx context.Context, obj *model.ScopeMemberEdge) (*user.User, error)
 }
 type SharedNoteConnectionResolver interface {
 	Nodes(ctx context.Context, obj *model.SharedNoteConnection) ([]*note.Note, error)
+}
+type SubcategoryResolver interface {
+	Project(ctx context.Context, obj *model.Subcategory) (*project.Project, error)
+	Items(ctx context.Context, obj *model.Subcategory, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Item], error)
 }
 type TagResolver interface {
 	Author(ctx context.Context, obj *tag.Tag) (*user.User, error)
@@ -359,6 +972,11 @@ type TagResolver interface {
 }
 type TaggedNoteConnectionResolver interface {
 	Nodes(ctx context.Context, obj *model.TaggedNoteConnection) ([]*note.Note, error)
+}
+type TeamResolver interface {
+	Project(ctx context.Context, obj *project.Team) (*project.Project, error)
+
+	Members(ctx context.Context, obj *project.Team, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Member], error)
 }
 type UserResolver interface {
 	Email(ctx context.Context, obj *user.User) (*string, error)
@@ -368,6 +986,8 @@ type UserResolver interface {
 	Tag(ctx context.Context, obj *user.User, value string) (*tag.Tag, error)
 	SharedNotes(ctx context.Context, obj *user.User, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.SharedNoteConnection, error)
 	NoteChanges(ctx context.Context, obj *user.User, changedSince *time.Time, first *int, after *page.Cursor) (*model.NoteChangeConnection, error)
+	Scopes(ctx context.Context, obj *user.User, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[entity.Scope], error)
+	Projects(ctx context.Context, obj *user.User, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Project], error)
 }
 type VersionResolver interface {
 	Note(ctx context.Context, obj *note.Version) (*note.Note, error)
@@ -391,6 +1011,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 	_ = ec
 	switch typeName + "." + field {
 
+	case "AddEntityRelationsPayload.entity":
+		if e.ComplexityRoot.AddEntityRelationsPayload.Entity == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AddEntityRelationsPayload.Entity(childComplexity), true
+	case "AddEntityRelationsPayload.problem":
+		if e.ComplexityRoot.AddEntityRelationsPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AddEntityRelationsPayload.Problem(childComplexity), true
+
 	case "AddNoteTagsPayload.note":
 		if e.ComplexityRoot.AddNoteTagsPayload.Note == nil {
 			break
@@ -404,6 +1037,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.AddNoteTagsPayload.Problem(childComplexity), true
 
+	case "AddProjectCategoriesPayload.problem":
+		if e.ComplexityRoot.AddProjectCategoriesPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AddProjectCategoriesPayload.Problem(childComplexity), true
+	case "AddProjectCategoriesPayload.project":
+		if e.ComplexityRoot.AddProjectCategoriesPayload.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AddProjectCategoriesPayload.Project(childComplexity), true
+
 	case "AlreadySignedUp.message":
 		if e.ComplexityRoot.AlreadySignedUp.Message == nil {
 			break
@@ -416,6 +1062,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AlreadySignedUp.User(childComplexity), true
+
+	case "CancelProjectImportPayload.import":
+		if e.ComplexityRoot.CancelProjectImportPayload.Import == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CancelProjectImportPayload.Import(childComplexity), true
+
+	case "Category.items":
+		if e.ComplexityRoot.Category.Items == nil {
+			break
+		}
+
+		args, err := ec.field_Category_items_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Category.Items(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
+	case "Category.id":
+		if e.ComplexityRoot.Category.LabelID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Category.LabelID(childComplexity), true
+	case "Category.name":
+		if e.ComplexityRoot.Category.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Category.Name(childComplexity), true
+	case "Category.project":
+		if e.ComplexityRoot.Category.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Category.Project(childComplexity), true
 
 	case "ChangeNoteDeadlinePayload.note":
 		if e.ComplexityRoot.ChangeNoteDeadlinePayload.Note == nil {
@@ -437,6 +1120,53 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.CreateNotePayload.Note(childComplexity), true
 
+	case "CreateProjectExportPayload.export":
+		if e.ComplexityRoot.CreateProjectExportPayload.Export == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateProjectExportPayload.Export(childComplexity), true
+
+	case "CreateProjectImportPayload.import":
+		if e.ComplexityRoot.CreateProjectImportPayload.Import == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateProjectImportPayload.Import(childComplexity), true
+	case "CreateProjectImportPayload.upload":
+		if e.ComplexityRoot.CreateProjectImportPayload.Upload == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateProjectImportPayload.Upload(childComplexity), true
+
+	case "CreateProjectPayload.project":
+		if e.ComplexityRoot.CreateProjectPayload.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateProjectPayload.Project(childComplexity), true
+
+	case "CreateScopePayload.scope":
+		if e.ComplexityRoot.CreateScopePayload.Scope == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateScopePayload.Scope(childComplexity), true
+
+	case "CreateTeamPayload.problem":
+		if e.ComplexityRoot.CreateTeamPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateTeamPayload.Problem(childComplexity), true
+	case "CreateTeamPayload.team":
+		if e.ComplexityRoot.CreateTeamPayload.Team == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateTeamPayload.Team(childComplexity), true
+
 	case "CreateUserPayload.problem":
 		if e.ComplexityRoot.CreateUserPayload.Problem == nil {
 			break
@@ -449,6 +1179,26 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CreateUserPayload.User(childComplexity), true
+
+	case "DeclareEntityIndexPayload.scope":
+		if e.ComplexityRoot.DeclareEntityIndexPayload.Scope == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeclareEntityIndexPayload.Scope(childComplexity), true
+
+	case "DeleteEntityPayload.deletedEntityId":
+		if e.ComplexityRoot.DeleteEntityPayload.DeletedEntityID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteEntityPayload.DeletedEntityID(childComplexity), true
+	case "DeleteEntityPayload.problem":
+		if e.ComplexityRoot.DeleteEntityPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteEntityPayload.Problem(childComplexity), true
 
 	case "DeleteNotePayload.deletedNote":
 		if e.ComplexityRoot.DeleteNotePayload.DeletedNote == nil {
@@ -495,6 +1245,329 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.EmailTaken.Message(childComplexity), true
 
+	case "Entity.attributes":
+		if e.ComplexityRoot.Entity.Attributes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Entity.Attributes(childComplexity), true
+	case "Entity.createdAt":
+		if e.ComplexityRoot.Entity.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Entity.CreatedAt(childComplexity), true
+	case "Entity.id":
+		if e.ComplexityRoot.Entity.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Entity.ID(childComplexity), true
+	case "Entity.indexEntries":
+		if e.ComplexityRoot.Entity.Index == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Entity.Index(childComplexity), true
+	case "Entity.key":
+		if e.ComplexityRoot.Entity.Key == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Entity.Key(childComplexity), true
+	case "Entity.relations":
+		if e.ComplexityRoot.Entity.Relations == nil {
+			break
+		}
+
+		args, err := ec.field_Entity_relations_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Entity.Relations(childComplexity, args["predicate"].(*string), args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
+	case "Entity.reverseRelations":
+		if e.ComplexityRoot.Entity.ReverseRelations == nil {
+			break
+		}
+
+		args, err := ec.field_Entity_reverseRelations_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Entity.ReverseRelations(childComplexity, args["predicate"].(*string), args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
+	case "Entity.scope":
+		if e.ComplexityRoot.Entity.Scope == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Entity.Scope(childComplexity), true
+	case "Entity.type":
+		if e.ComplexityRoot.Entity.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Entity.Type(childComplexity), true
+	case "Entity.updatedAt":
+		if e.ComplexityRoot.Entity.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Entity.UpdatedAt(childComplexity), true
+	case "Entity.version":
+		if e.ComplexityRoot.Entity.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Entity.Version(childComplexity), true
+
+	case "EntityConflict.current":
+		if e.ComplexityRoot.EntityConflict.Current == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityConflict.Current(childComplexity), true
+	case "EntityConflict.message":
+		if e.ComplexityRoot.EntityConflict.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityConflict.Message(childComplexity), true
+
+	case "EntityConnection.edges":
+		if e.ComplexityRoot.EntityConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityConnection.Edges(childComplexity), true
+	case "EntityConnection.nodes":
+		if e.ComplexityRoot.EntityConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityConnection.Nodes(childComplexity), true
+	case "EntityConnection.pageInfo":
+		if e.ComplexityRoot.EntityConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityConnection.PageInfo(childComplexity), true
+
+	case "EntityEdge.cursor":
+		if e.ComplexityRoot.EntityEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityEdge.Cursor(childComplexity), true
+	case "EntityEdge.node":
+		if e.ComplexityRoot.EntityEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityEdge.Node(childComplexity), true
+
+	case "EntityIndex.declaredAt":
+		if e.ComplexityRoot.EntityIndex.DeclaredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityIndex.DeclaredAt(childComplexity), true
+	case "EntityIndex.progress":
+		if e.ComplexityRoot.EntityIndex.Done == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityIndex.Done(childComplexity), true
+	case "EntityIndex.kind":
+		if e.ComplexityRoot.EntityIndex.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityIndex.Kind(childComplexity), true
+	case "EntityIndex.name":
+		if e.ComplexityRoot.EntityIndex.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityIndex.Name(childComplexity), true
+	case "EntityIndex.path":
+		if e.ComplexityRoot.EntityIndex.Path == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityIndex.Path(childComplexity), true
+	case "EntityIndex.ready":
+		if e.ComplexityRoot.EntityIndex.Ready == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityIndex.Ready(childComplexity), true
+	case "EntityIndex.type":
+		if e.ComplexityRoot.EntityIndex.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityIndex.Type(childComplexity), true
+
+	case "EntityIndexEntry.key":
+		if e.ComplexityRoot.EntityIndexEntry.Key == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityIndexEntry.Key(childComplexity), true
+	case "EntityIndexEntry.index":
+		if e.ComplexityRoot.EntityIndexEntry.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityIndexEntry.Name(childComplexity), true
+
+	case "EntityRelationConnection.edges":
+		if e.ComplexityRoot.EntityRelationConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityRelationConnection.Edges(childComplexity), true
+	case "EntityRelationConnection.nodes":
+		if e.ComplexityRoot.EntityRelationConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityRelationConnection.Nodes(childComplexity), true
+	case "EntityRelationConnection.pageInfo":
+		if e.ComplexityRoot.EntityRelationConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityRelationConnection.PageInfo(childComplexity), true
+
+	case "EntityRelationEdge.attributes":
+		if e.ComplexityRoot.EntityRelationEdge.Attributes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityRelationEdge.Attributes(childComplexity), true
+	case "EntityRelationEdge.cursor":
+		if e.ComplexityRoot.EntityRelationEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityRelationEdge.Cursor(childComplexity), true
+	case "EntityRelationEdge.index":
+		if e.ComplexityRoot.EntityRelationEdge.Index == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityRelationEdge.Index(childComplexity), true
+	case "EntityRelationEdge.node":
+		if e.ComplexityRoot.EntityRelationEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityRelationEdge.Node(childComplexity), true
+	case "EntityRelationEdge.predicate":
+		if e.ComplexityRoot.EntityRelationEdge.Predicate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityRelationEdge.Predicate(childComplexity), true
+
+	case "FinishProjectItemPayload.effort":
+		if e.ComplexityRoot.FinishProjectItemPayload.Effort == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FinishProjectItemPayload.Effort(childComplexity), true
+	case "FinishProjectItemPayload.item":
+		if e.ComplexityRoot.FinishProjectItemPayload.Item == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FinishProjectItemPayload.Item(childComplexity), true
+	case "FinishProjectItemPayload.problem":
+		if e.ComplexityRoot.FinishProjectItemPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FinishProjectItemPayload.Problem(childComplexity), true
+
+	case "IndexedEntityConnection.edges":
+		if e.ComplexityRoot.IndexedEntityConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IndexedEntityConnection.Edges(childComplexity), true
+	case "IndexedEntityConnection.nodes":
+		if e.ComplexityRoot.IndexedEntityConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IndexedEntityConnection.Nodes(childComplexity), true
+	case "IndexedEntityConnection.pageInfo":
+		if e.ComplexityRoot.IndexedEntityConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IndexedEntityConnection.PageInfo(childComplexity), true
+
+	case "IndexedEntityEdge.cursor":
+		if e.ComplexityRoot.IndexedEntityEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IndexedEntityEdge.Cursor(childComplexity), true
+	case "IndexedEntityEdge.key":
+		if e.ComplexityRoot.IndexedEntityEdge.Key == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IndexedEntityEdge.Key(childComplexity), true
+	case "IndexedEntityEdge.node":
+		if e.ComplexityRoot.IndexedEntityEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IndexedEntityEdge.Node(childComplexity), true
+
+	case "LastManager.message":
+		if e.ComplexityRoot.LastManager.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LastManager.Message(childComplexity), true
+
+	case "LastOwner.message":
+		if e.ComplexityRoot.LastOwner.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LastOwner.Message(childComplexity), true
+
+	case "LineFault.line":
+		if e.ComplexityRoot.LineFault.Line == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LineFault.Line(childComplexity), true
+	case "LineFault.message":
+		if e.ComplexityRoot.LineFault.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LineFault.Message(childComplexity), true
+
+	case "Mutation.addEntityRelations":
+		if e.ComplexityRoot.Mutation.AddEntityRelations == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_addEntityRelations_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.AddEntityRelations(childComplexity, args["input"].(model.AddEntityRelationsInput)), true
 	case "Mutation.addNoteTags":
 		if e.ComplexityRoot.Mutation.AddNoteTags == nil {
 			break
@@ -506,6 +1579,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.AddNoteTags(childComplexity, args["input"].(model.AddNoteTagsInput)), true
+	case "Mutation.addProjectCategories":
+		if e.ComplexityRoot.Mutation.AddProjectCategories == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_addProjectCategories_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.AddProjectCategories(childComplexity, args["input"].(model.AddProjectCategoriesInput)), true
+	case "Mutation.cancelProjectImport":
+		if e.ComplexityRoot.Mutation.CancelProjectImport == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_cancelProjectImport_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CancelProjectImport(childComplexity, args["input"].(model.CancelProjectImportInput)), true
 	case "Mutation.changeNoteDeadline":
 		if e.ComplexityRoot.Mutation.ChangeNoteDeadline == nil {
 			break
@@ -528,6 +1623,61 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateNote(childComplexity, args["input"].(model.CreateNoteInput)), true
+	case "Mutation.createProject":
+		if e.ComplexityRoot.Mutation.CreateProject == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createProject_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateProject(childComplexity, args["input"].(model.CreateProjectInput)), true
+	case "Mutation.createProjectExport":
+		if e.ComplexityRoot.Mutation.CreateProjectExport == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createProjectExport_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateProjectExport(childComplexity, args["input"].(model.CreateProjectExportInput)), true
+	case "Mutation.createProjectImport":
+		if e.ComplexityRoot.Mutation.CreateProjectImport == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createProjectImport_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateProjectImport(childComplexity, args["input"].(model.CreateProjectImportInput)), true
+	case "Mutation.createScope":
+		if e.ComplexityRoot.Mutation.CreateScope == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createScope_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateScope(childComplexity, args["input"].(model.CreateScopeInput)), true
+	case "Mutation.createTeam":
+		if e.ComplexityRoot.Mutation.CreateTeam == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createTeam_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateTeam(childComplexity, args["input"].(model.CreateTeamInput)), true
 	case "Mutation.createUser":
 		if e.ComplexityRoot.Mutation.CreateUser == nil {
 			break
@@ -539,6 +1689,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateUser(childComplexity, args["input"].(model.CreateUserInput)), true
+	case "Mutation.declareEntityIndex":
+		if e.ComplexityRoot.Mutation.DeclareEntityIndex == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_declareEntityIndex_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeclareEntityIndex(childComplexity, args["input"].(model.DeclareEntityIndexInput)), true
+	case "Mutation.deleteEntity":
+		if e.ComplexityRoot.Mutation.DeleteEntity == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteEntity_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteEntity(childComplexity, args["input"].(model.DeleteEntityInput)), true
 	case "Mutation.deleteNote":
 		if e.ComplexityRoot.Mutation.DeleteNote == nil {
 			break
@@ -550,6 +1722,61 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteNote(childComplexity, args["input"].(model.DeleteNoteInput)), true
+	case "Mutation.finishProjectItem":
+		if e.ComplexityRoot.Mutation.FinishProjectItem == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_finishProjectItem_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.FinishProjectItem(childComplexity, args["input"].(model.FinishProjectItemInput)), true
+	case "Mutation.putProjectMember":
+		if e.ComplexityRoot.Mutation.PutProjectMember == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_putProjectMember_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.PutProjectMember(childComplexity, args["input"].(model.PutProjectMemberInput)), true
+	case "Mutation.putScopeMember":
+		if e.ComplexityRoot.Mutation.PutScopeMember == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_putScopeMember_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.PutScopeMember(childComplexity, args["input"].(model.PutScopeMemberInput)), true
+	case "Mutation.removeEntityIndex":
+		if e.ComplexityRoot.Mutation.RemoveEntityIndex == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_removeEntityIndex_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RemoveEntityIndex(childComplexity, args["input"].(model.RemoveEntityIndexInput)), true
+	case "Mutation.removeEntityRelations":
+		if e.ComplexityRoot.Mutation.RemoveEntityRelations == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_removeEntityRelations_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RemoveEntityRelations(childComplexity, args["input"].(model.RemoveEntityRelationsInput)), true
 	case "Mutation.removeNoteTags":
 		if e.ComplexityRoot.Mutation.RemoveNoteTags == nil {
 			break
@@ -561,6 +1788,61 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RemoveNoteTags(childComplexity, args["input"].(model.RemoveNoteTagsInput)), true
+	case "Mutation.removeProjectMember":
+		if e.ComplexityRoot.Mutation.RemoveProjectMember == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_removeProjectMember_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RemoveProjectMember(childComplexity, args["input"].(model.RemoveProjectMemberInput)), true
+	case "Mutation.removeScopeMember":
+		if e.ComplexityRoot.Mutation.RemoveScopeMember == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_removeScopeMember_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RemoveScopeMember(childComplexity, args["input"].(model.RemoveScopeMemberInput)), true
+	case "Mutation.renameScope":
+		if e.ComplexityRoot.Mutation.RenameScope == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_renameScope_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RenameScope(childComplexity, args["input"].(model.RenameScopeInput)), true
+	case "Mutation.renameTeam":
+		if e.ComplexityRoot.Mutation.RenameTeam == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_renameTeam_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RenameTeam(childComplexity, args["input"].(model.RenameTeamInput)), true
+	case "Mutation.replaceEntityRelations":
+		if e.ComplexityRoot.Mutation.ReplaceEntityRelations == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_replaceEntityRelations_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ReplaceEntityRelations(childComplexity, args["input"].(model.ReplaceEntityRelationsInput)), true
 	case "Mutation.restoreVersion":
 		if e.ComplexityRoot.Mutation.RestoreVersion == nil {
 			break
@@ -572,6 +1854,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RestoreVersion(childComplexity, args["input"].(model.RestoreVersionInput)), true
+	case "Mutation.setEntity":
+		if e.ComplexityRoot.Mutation.SetEntity == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_setEntity_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SetEntity(childComplexity, args["input"].(model.SetEntityInput)), true
 	case "Mutation.shareNote":
 		if e.ComplexityRoot.Mutation.ShareNote == nil {
 			break
@@ -583,6 +1876,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ShareNote(childComplexity, args["input"].(model.ShareNoteInput)), true
+	case "Mutation.startProjectImport":
+		if e.ComplexityRoot.Mutation.StartProjectImport == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_startProjectImport_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.StartProjectImport(childComplexity, args["input"].(model.StartProjectImportInput)), true
 	case "Mutation.undeleteNote":
 		if e.ComplexityRoot.Mutation.UndeleteNote == nil {
 			break
@@ -605,6 +1909,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UnshareNote(childComplexity, args["input"].(model.UnshareNoteInput)), true
+	case "Mutation.updateEntity":
+		if e.ComplexityRoot.Mutation.UpdateEntity == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateEntity_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateEntity(childComplexity, args["input"].(model.UpdateEntityInput)), true
 	case "Mutation.updateNote":
 		if e.ComplexityRoot.Mutation.UpdateNote == nil {
 			break
@@ -616,6 +1931,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateNote(childComplexity, args["input"].(model.UpdateNoteInput)), true
+	case "Mutation.updateProject":
+		if e.ComplexityRoot.Mutation.UpdateProject == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateProject_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateProject(childComplexity, args["input"].(model.UpdateProjectInput)), true
 	case "Mutation.updateUser":
 		if e.ComplexityRoot.Mutation.UpdateUser == nil {
 			break
@@ -627,6 +1953,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateUser(childComplexity, args["input"].(model.UpdateUserInput)), true
+
+	case "NameTaken.field":
+		if e.ComplexityRoot.NameTaken.Field == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NameTaken.Field(childComplexity), true
+	case "NameTaken.message":
+		if e.ComplexityRoot.NameTaken.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NameTaken.Message(childComplexity), true
 
 	case "Note.accessList":
 		if e.ComplexityRoot.Note.AccessList == nil {
@@ -886,6 +2225,747 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PageInfo.StartCursor(childComplexity), true
 
+	case "Project.categories":
+		if e.ComplexityRoot.Project.Categories == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Project.Categories(childComplexity), true
+	case "Project.createdAt":
+		if e.ComplexityRoot.Project.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Project.CreatedAt(childComplexity), true
+	case "Project.description":
+		if e.ComplexityRoot.Project.Description == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Project.Description(childComplexity), true
+	case "Project.exports":
+		if e.ComplexityRoot.Project.Exports == nil {
+			break
+		}
+
+		args, err := ec.field_Project_exports_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Project.Exports(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
+	case "Project.id":
+		if e.ComplexityRoot.Project.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Project.ID(childComplexity), true
+	case "Project.imports":
+		if e.ComplexityRoot.Project.Imports == nil {
+			break
+		}
+
+		args, err := ec.field_Project_imports_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Project.Imports(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
+	case "Project.itemByExternalId":
+		if e.ComplexityRoot.Project.ItemByExternalID == nil {
+			break
+		}
+
+		args, err := ec.field_Project_itemByExternalId_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Project.ItemByExternalID(childComplexity, args["externalId"].(string)), true
+	case "Project.items":
+		if e.ComplexityRoot.Project.Items == nil {
+			break
+		}
+
+		args, err := ec.field_Project_items_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Project.Items(childComplexity, args["status"].(*project.Status), args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
+	case "Project.suggestedKeywords":
+		if e.ComplexityRoot.Project.Keywords == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Project.Keywords(childComplexity), true
+	case "Project.viewerMember":
+		if e.ComplexityRoot.Project.Member == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Project.Member(childComplexity), true
+	case "Project.members":
+		if e.ComplexityRoot.Project.Members == nil {
+			break
+		}
+
+		args, err := ec.field_Project_members_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Project.Members(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
+	case "Project.name":
+		if e.ComplexityRoot.Project.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Project.Name(childComplexity), true
+	case "Project.subcategories":
+		if e.ComplexityRoot.Project.Subcategories == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Project.Subcategories(childComplexity), true
+	case "Project.teams":
+		if e.ComplexityRoot.Project.Teams == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Project.Teams(childComplexity), true
+	case "Project.updatedAt":
+		if e.ComplexityRoot.Project.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Project.UpdatedAt(childComplexity), true
+	case "Project.version":
+		if e.ComplexityRoot.Project.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Project.Version(childComplexity), true
+
+	case "ProjectConflict.current":
+		if e.ComplexityRoot.ProjectConflict.Current == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectConflict.Current(childComplexity), true
+	case "ProjectConflict.message":
+		if e.ComplexityRoot.ProjectConflict.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectConflict.Message(childComplexity), true
+
+	case "ProjectConnection.edges":
+		if e.ComplexityRoot.ProjectConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectConnection.Edges(childComplexity), true
+	case "ProjectConnection.nodes":
+		if e.ComplexityRoot.ProjectConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectConnection.Nodes(childComplexity), true
+	case "ProjectConnection.pageInfo":
+		if e.ComplexityRoot.ProjectConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectConnection.PageInfo(childComplexity), true
+
+	case "ProjectEdge.cursor":
+		if e.ComplexityRoot.ProjectEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectEdge.Cursor(childComplexity), true
+	case "ProjectEdge.node":
+		if e.ComplexityRoot.ProjectEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectEdge.Node(childComplexity), true
+
+	case "ProjectExport.bytes":
+		if e.ComplexityRoot.ProjectExport.Bytes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectExport.Bytes(childComplexity), true
+	case "ProjectExport.createdAt":
+		if e.ComplexityRoot.ProjectExport.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectExport.CreatedAt(childComplexity), true
+	case "ProjectExport.createdBy":
+		if e.ComplexityRoot.ProjectExport.CreatedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectExport.CreatedBy(childComplexity), true
+	case "ProjectExport.endedAt":
+		if e.ComplexityRoot.ProjectExport.EndedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectExport.EndedAt(childComplexity), true
+	case "ProjectExport.format":
+		if e.ComplexityRoot.ProjectExport.Format == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectExport.Format(childComplexity), true
+	case "ProjectExport.id":
+		if e.ComplexityRoot.ProjectExport.GlobalID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectExport.GlobalID(childComplexity), true
+	case "ProjectExport.items":
+		if e.ComplexityRoot.ProjectExport.Items == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectExport.Items(childComplexity), true
+	case "ProjectExport.message":
+		if e.ComplexityRoot.ProjectExport.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectExport.Message(childComplexity), true
+	case "ProjectExport.project":
+		if e.ComplexityRoot.ProjectExport.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectExport.Project(childComplexity), true
+	case "ProjectExport.state":
+		if e.ComplexityRoot.ProjectExport.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectExport.State(childComplexity), true
+	case "ProjectExport.status":
+		if e.ComplexityRoot.ProjectExport.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectExport.Status(childComplexity), true
+	case "ProjectExport.url":
+		if e.ComplexityRoot.ProjectExport.URL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectExport.URL(childComplexity), true
+
+	case "ProjectExportConnection.edges":
+		if e.ComplexityRoot.ProjectExportConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectExportConnection.Edges(childComplexity), true
+	case "ProjectExportConnection.nodes":
+		if e.ComplexityRoot.ProjectExportConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectExportConnection.Nodes(childComplexity), true
+	case "ProjectExportConnection.pageInfo":
+		if e.ComplexityRoot.ProjectExportConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectExportConnection.PageInfo(childComplexity), true
+
+	case "ProjectExportEdge.cursor":
+		if e.ComplexityRoot.ProjectExportEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectExportEdge.Cursor(childComplexity), true
+	case "ProjectExportEdge.node":
+		if e.ComplexityRoot.ProjectExportEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectExportEdge.Node(childComplexity), true
+
+	case "ProjectImport.bytes":
+		if e.ComplexityRoot.ProjectImport.Bytes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectImport.Bytes(childComplexity), true
+	case "ProjectImport.createdAt":
+		if e.ComplexityRoot.ProjectImport.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectImport.CreatedAt(childComplexity), true
+	case "ProjectImport.createdBy":
+		if e.ComplexityRoot.ProjectImport.CreatedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectImport.CreatedBy(childComplexity), true
+	case "ProjectImport.duplicates":
+		if e.ComplexityRoot.ProjectImport.Duplicates == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectImport.Duplicates(childComplexity), true
+	case "ProjectImport.endedAt":
+		if e.ComplexityRoot.ProjectImport.EndedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectImport.EndedAt(childComplexity), true
+	case "ProjectImport.faults":
+		if e.ComplexityRoot.ProjectImport.Faults == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectImport.Faults(childComplexity), true
+	case "ProjectImport.format":
+		if e.ComplexityRoot.ProjectImport.Format == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectImport.Format(childComplexity), true
+	case "ProjectImport.id":
+		if e.ComplexityRoot.ProjectImport.GlobalID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectImport.GlobalID(childComplexity), true
+	case "ProjectImport.imported":
+		if e.ComplexityRoot.ProjectImport.Imported == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectImport.Imported(childComplexity), true
+	case "ProjectImport.lines":
+		if e.ComplexityRoot.ProjectImport.Lines == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectImport.Lines(childComplexity), true
+	case "ProjectImport.message":
+		if e.ComplexityRoot.ProjectImport.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectImport.Message(childComplexity), true
+	case "ProjectImport.mistakes":
+		if e.ComplexityRoot.ProjectImport.Mistakes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectImport.Mistakes(childComplexity), true
+	case "ProjectImport.project":
+		if e.ComplexityRoot.ProjectImport.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectImport.Project(childComplexity), true
+	case "ProjectImport.bytesRead":
+		if e.ComplexityRoot.ProjectImport.Read == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectImport.Read(childComplexity), true
+	case "ProjectImport.state":
+		if e.ComplexityRoot.ProjectImport.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectImport.State(childComplexity), true
+
+	case "ProjectImportConnection.edges":
+		if e.ComplexityRoot.ProjectImportConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectImportConnection.Edges(childComplexity), true
+	case "ProjectImportConnection.nodes":
+		if e.ComplexityRoot.ProjectImportConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectImportConnection.Nodes(childComplexity), true
+	case "ProjectImportConnection.pageInfo":
+		if e.ComplexityRoot.ProjectImportConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectImportConnection.PageInfo(childComplexity), true
+
+	case "ProjectImportEdge.cursor":
+		if e.ComplexityRoot.ProjectImportEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectImportEdge.Cursor(childComplexity), true
+	case "ProjectImportEdge.node":
+		if e.ComplexityRoot.ProjectImportEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectImportEdge.Node(childComplexity), true
+
+	case "ProjectItem.category":
+		if e.ComplexityRoot.ProjectItem.Category == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItem.Category(childComplexity), true
+	case "ProjectItem.createdAt":
+		if e.ComplexityRoot.ProjectItem.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItem.CreatedAt(childComplexity), true
+	case "ProjectItem.efforts":
+		if e.ComplexityRoot.ProjectItem.Efforts == nil {
+			break
+		}
+
+		args, err := ec.field_ProjectItem_efforts_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.ProjectItem.Efforts(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
+	case "ProjectItem.externalId":
+		if e.ComplexityRoot.ProjectItem.ExternalID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItem.ExternalID(childComplexity), true
+	case "ProjectItem.id":
+		if e.ComplexityRoot.ProjectItem.ItemID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItem.ItemID(childComplexity), true
+	case "ProjectItem.keywords":
+		if e.ComplexityRoot.ProjectItem.Keywords == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItem.Keywords(childComplexity), true
+	case "ProjectItem.metadata":
+		if e.ComplexityRoot.ProjectItem.Metadata == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItem.Metadata(childComplexity), true
+	case "ProjectItem.name":
+		if e.ComplexityRoot.ProjectItem.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItem.Name(childComplexity), true
+	case "ProjectItem.project":
+		if e.ComplexityRoot.ProjectItem.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItem.Project(childComplexity), true
+	case "ProjectItem.status":
+		if e.ComplexityRoot.ProjectItem.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItem.Status(childComplexity), true
+	case "ProjectItem.subcategory":
+		if e.ComplexityRoot.ProjectItem.Subcategory == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItem.Subcategory(childComplexity), true
+	case "ProjectItem.type":
+		if e.ComplexityRoot.ProjectItem.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItem.Type(childComplexity), true
+	case "ProjectItem.url":
+		if e.ComplexityRoot.ProjectItem.URL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItem.URL(childComplexity), true
+	case "ProjectItem.updatedAt":
+		if e.ComplexityRoot.ProjectItem.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItem.UpdatedAt(childComplexity), true
+	case "ProjectItem.version":
+		if e.ComplexityRoot.ProjectItem.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItem.Version(childComplexity), true
+
+	case "ProjectItemConflict.current":
+		if e.ComplexityRoot.ProjectItemConflict.Current == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemConflict.Current(childComplexity), true
+	case "ProjectItemConflict.message":
+		if e.ComplexityRoot.ProjectItemConflict.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemConflict.Message(childComplexity), true
+
+	case "ProjectItemConnection.edges":
+		if e.ComplexityRoot.ProjectItemConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemConnection.Edges(childComplexity), true
+	case "ProjectItemConnection.nodes":
+		if e.ComplexityRoot.ProjectItemConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemConnection.Nodes(childComplexity), true
+	case "ProjectItemConnection.pageInfo":
+		if e.ComplexityRoot.ProjectItemConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemConnection.PageInfo(childComplexity), true
+
+	case "ProjectItemEdge.cursor":
+		if e.ComplexityRoot.ProjectItemEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemEdge.Cursor(childComplexity), true
+	case "ProjectItemEdge.node":
+		if e.ComplexityRoot.ProjectItemEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemEdge.Node(childComplexity), true
+
+	case "ProjectItemEffort.category":
+		if e.ComplexityRoot.ProjectItemEffort.Category == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemEffort.Category(childComplexity), true
+	case "ProjectItemEffort.id":
+		if e.ComplexityRoot.ProjectItemEffort.EffortID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemEffort.EffortID(childComplexity), true
+	case "ProjectItemEffort.finishedAt":
+		if e.ComplexityRoot.ProjectItemEffort.FinishedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemEffort.FinishedAt(childComplexity), true
+	case "ProjectItemEffort.item":
+		if e.ComplexityRoot.ProjectItemEffort.Item == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemEffort.Item(childComplexity), true
+	case "ProjectItemEffort.keywords":
+		if e.ComplexityRoot.ProjectItemEffort.Keywords == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemEffort.Keywords(childComplexity), true
+	case "ProjectItemEffort.project":
+		if e.ComplexityRoot.ProjectItemEffort.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemEffort.Project(childComplexity), true
+	case "ProjectItemEffort.subcategory":
+		if e.ComplexityRoot.ProjectItemEffort.Subcategory == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemEffort.Subcategory(childComplexity), true
+	case "ProjectItemEffort.team":
+		if e.ComplexityRoot.ProjectItemEffort.Team == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemEffort.Team(childComplexity), true
+	case "ProjectItemEffort.user":
+		if e.ComplexityRoot.ProjectItemEffort.User == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemEffort.User(childComplexity), true
+
+	case "ProjectItemEffortConnection.edges":
+		if e.ComplexityRoot.ProjectItemEffortConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemEffortConnection.Edges(childComplexity), true
+	case "ProjectItemEffortConnection.nodes":
+		if e.ComplexityRoot.ProjectItemEffortConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemEffortConnection.Nodes(childComplexity), true
+	case "ProjectItemEffortConnection.pageInfo":
+		if e.ComplexityRoot.ProjectItemEffortConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemEffortConnection.PageInfo(childComplexity), true
+
+	case "ProjectItemEffortEdge.cursor":
+		if e.ComplexityRoot.ProjectItemEffortEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemEffortEdge.Cursor(childComplexity), true
+	case "ProjectItemEffortEdge.node":
+		if e.ComplexityRoot.ProjectItemEffortEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemEffortEdge.Node(childComplexity), true
+
+	case "ProjectMember.addedAt":
+		if e.ComplexityRoot.ProjectMember.AddedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectMember.AddedAt(childComplexity), true
+	case "ProjectMember.efforts":
+		if e.ComplexityRoot.ProjectMember.Efforts == nil {
+			break
+		}
+
+		args, err := ec.field_ProjectMember_efforts_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.ProjectMember.Efforts(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
+	case "ProjectMember.team":
+		if e.ComplexityRoot.ProjectMember.Team == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectMember.Team(childComplexity), true
+	case "ProjectMember.type":
+		if e.ComplexityRoot.ProjectMember.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectMember.Type(childComplexity), true
+	case "ProjectMember.user":
+		if e.ComplexityRoot.ProjectMember.User == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectMember.User(childComplexity), true
+
+	case "ProjectMemberConnection.edges":
+		if e.ComplexityRoot.ProjectMemberConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectMemberConnection.Edges(childComplexity), true
+	case "ProjectMemberConnection.nodes":
+		if e.ComplexityRoot.ProjectMemberConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectMemberConnection.Nodes(childComplexity), true
+	case "ProjectMemberConnection.pageInfo":
+		if e.ComplexityRoot.ProjectMemberConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectMemberConnection.PageInfo(childComplexity), true
+
+	case "ProjectMemberEdge.cursor":
+		if e.ComplexityRoot.ProjectMemberEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectMemberEdge.Cursor(childComplexity), true
+	case "ProjectMemberEdge.node":
+		if e.ComplexityRoot.ProjectMemberEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectMemberEdge.Node(childComplexity), true
+
+	case "PutProjectMemberPayload.member":
+		if e.ComplexityRoot.PutProjectMemberPayload.Member == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PutProjectMemberPayload.Member(childComplexity), true
+	case "PutProjectMemberPayload.problem":
+		if e.ComplexityRoot.PutProjectMemberPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PutProjectMemberPayload.Problem(childComplexity), true
+	case "PutProjectMemberPayload.project":
+		if e.ComplexityRoot.PutProjectMemberPayload.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PutProjectMemberPayload.Project(childComplexity), true
+
+	case "PutScopeMemberPayload.memberEdge":
+		if e.ComplexityRoot.PutScopeMemberPayload.MemberEdge == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PutScopeMemberPayload.MemberEdge(childComplexity), true
+	case "PutScopeMemberPayload.problem":
+		if e.ComplexityRoot.PutScopeMemberPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PutScopeMemberPayload.Problem(childComplexity), true
+	case "PutScopeMemberPayload.scope":
+		if e.ComplexityRoot.PutScopeMemberPayload.Scope == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PutScopeMemberPayload.Scope(childComplexity), true
+
+	case "Query.entity":
+		if e.ComplexityRoot.Query.Entity == nil {
+			break
+		}
+
+		args, err := ec.field_Query_entity_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Entity(childComplexity, args["id"].(gid.ID)), true
+
 	case "Query.node":
 		if e.ComplexityRoot.Query.Node == nil {
 			break
@@ -919,6 +2999,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Note(childComplexity, args["id"].(gid.ID)), true
+	case "Query.project":
+		if e.ComplexityRoot.Query.Project == nil {
+			break
+		}
+
+		args, err := ec.field_Query_project_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Project(childComplexity, args["id"].(gid.ID)), true
+	case "Query.scope":
+		if e.ComplexityRoot.Query.Scope == nil {
+			break
+		}
+
+		args, err := ec.field_Query_scope_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Scope(childComplexity, args["id"].(gid.ID)), true
 	case "Query.user":
 		if e.ComplexityRoot.Query.User == nil {
 			break
@@ -948,12 +3050,103 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Query.Viewer(childComplexity), true
 
+	case "RemoveEntityIndexPayload.scope":
+		if e.ComplexityRoot.RemoveEntityIndexPayload.Scope == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RemoveEntityIndexPayload.Scope(childComplexity), true
+
+	case "RemoveEntityRelationsPayload.entity":
+		if e.ComplexityRoot.RemoveEntityRelationsPayload.Entity == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RemoveEntityRelationsPayload.Entity(childComplexity), true
+
 	case "RemoveNoteTagsPayload.note":
 		if e.ComplexityRoot.RemoveNoteTagsPayload.Note == nil {
 			break
 		}
 
 		return e.ComplexityRoot.RemoveNoteTagsPayload.Note(childComplexity), true
+
+	case "RemoveProjectMemberPayload.problem":
+		if e.ComplexityRoot.RemoveProjectMemberPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RemoveProjectMemberPayload.Problem(childComplexity), true
+	case "RemoveProjectMemberPayload.project":
+		if e.ComplexityRoot.RemoveProjectMemberPayload.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RemoveProjectMemberPayload.Project(childComplexity), true
+	case "RemoveProjectMemberPayload.user":
+		if e.ComplexityRoot.RemoveProjectMemberPayload.User == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RemoveProjectMemberPayload.User(childComplexity), true
+
+	case "RemoveScopeMemberPayload.problem":
+		if e.ComplexityRoot.RemoveScopeMemberPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RemoveScopeMemberPayload.Problem(childComplexity), true
+	case "RemoveScopeMemberPayload.scope":
+		if e.ComplexityRoot.RemoveScopeMemberPayload.Scope == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RemoveScopeMemberPayload.Scope(childComplexity), true
+	case "RemoveScopeMemberPayload.user":
+		if e.ComplexityRoot.RemoveScopeMemberPayload.User == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RemoveScopeMemberPayload.User(childComplexity), true
+
+	case "RenameScopePayload.problem":
+		if e.ComplexityRoot.RenameScopePayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RenameScopePayload.Problem(childComplexity), true
+	case "RenameScopePayload.scope":
+		if e.ComplexityRoot.RenameScopePayload.Scope == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RenameScopePayload.Scope(childComplexity), true
+
+	case "RenameTeamPayload.problem":
+		if e.ComplexityRoot.RenameTeamPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RenameTeamPayload.Problem(childComplexity), true
+	case "RenameTeamPayload.team":
+		if e.ComplexityRoot.RenameTeamPayload.Team == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RenameTeamPayload.Team(childComplexity), true
+
+	case "ReplaceEntityRelationsPayload.entity":
+		if e.ComplexityRoot.ReplaceEntityRelationsPayload.Entity == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReplaceEntityRelationsPayload.Entity(childComplexity), true
+	case "ReplaceEntityRelationsPayload.problem":
+		if e.ComplexityRoot.ReplaceEntityRelationsPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReplaceEntityRelationsPayload.Problem(childComplexity), true
 
 	case "RestoreVersionPayload.note":
 		if e.ComplexityRoot.RestoreVersionPayload.Note == nil {
@@ -967,6 +3160,195 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RestoreVersionPayload.Problem(childComplexity), true
+
+	case "Scope.createdAt":
+		if e.ComplexityRoot.Scope.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Scope.CreatedAt(childComplexity), true
+	case "Scope.indexes":
+		if e.ComplexityRoot.Scope.Declared == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Scope.Declared(childComplexity), true
+	case "Scope.entities":
+		if e.ComplexityRoot.Scope.Entities == nil {
+			break
+		}
+
+		args, err := ec.field_Scope_entities_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Scope.Entities(childComplexity, args["type"].(string), args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
+	case "Scope.entity":
+		if e.ComplexityRoot.Scope.Entity == nil {
+			break
+		}
+
+		args, err := ec.field_Scope_entity_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Scope.Entity(childComplexity, args["type"].(string), args["key"].(string)), true
+	case "Scope.id":
+		if e.ComplexityRoot.Scope.GlobalID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Scope.GlobalID(childComplexity), true
+	case "Scope.lookup":
+		if e.ComplexityRoot.Scope.Lookup == nil {
+			break
+		}
+
+		args, err := ec.field_Scope_lookup_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Scope.Lookup(childComplexity, args["index"].(string), args["key"].(*model.KeyCondition), args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
+	case "Scope.members":
+		if e.ComplexityRoot.Scope.Members == nil {
+			break
+		}
+
+		args, err := ec.field_Scope_members_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Scope.Members(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
+	case "Scope.name":
+		if e.ComplexityRoot.Scope.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Scope.Name(childComplexity), true
+	case "Scope.viewerRole":
+		if e.ComplexityRoot.Scope.Role == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Scope.Role(childComplexity), true
+	case "Scope.updatedAt":
+		if e.ComplexityRoot.Scope.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Scope.UpdatedAt(childComplexity), true
+	case "Scope.version":
+		if e.ComplexityRoot.Scope.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Scope.Version(childComplexity), true
+
+	case "ScopeConflict.current":
+		if e.ComplexityRoot.ScopeConflict.Current == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScopeConflict.Current(childComplexity), true
+	case "ScopeConflict.message":
+		if e.ComplexityRoot.ScopeConflict.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScopeConflict.Message(childComplexity), true
+
+	case "ScopeConnection.edges":
+		if e.ComplexityRoot.ScopeConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScopeConnection.Edges(childComplexity), true
+	case "ScopeConnection.nodes":
+		if e.ComplexityRoot.ScopeConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScopeConnection.Nodes(childComplexity), true
+	case "ScopeConnection.pageInfo":
+		if e.ComplexityRoot.ScopeConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScopeConnection.PageInfo(childComplexity), true
+
+	case "ScopeEdge.cursor":
+		if e.ComplexityRoot.ScopeEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScopeEdge.Cursor(childComplexity), true
+	case "ScopeEdge.node":
+		if e.ComplexityRoot.ScopeEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScopeEdge.Node(childComplexity), true
+
+	case "ScopeMemberConnection.edges":
+		if e.ComplexityRoot.ScopeMemberConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScopeMemberConnection.Edges(childComplexity), true
+	case "ScopeMemberConnection.nodes":
+		if e.ComplexityRoot.ScopeMemberConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScopeMemberConnection.Nodes(childComplexity), true
+	case "ScopeMemberConnection.pageInfo":
+		if e.ComplexityRoot.ScopeMemberConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScopeMemberConnection.PageInfo(childComplexity), true
+
+	case "ScopeMemberEdge.addedAt":
+		if e.ComplexityRoot.ScopeMemberEdge.AddedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScopeMemberEdge.AddedAt(childComplexity), true
+	case "ScopeMemberEdge.cursor":
+		if e.ComplexityRoot.ScopeMemberEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScopeMemberEdge.Cursor(childComplexity), true
+	case "ScopeMemberEdge.node":
+		if e.ComplexityRoot.ScopeMemberEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScopeMemberEdge.Node(childComplexity), true
+	case "ScopeMemberEdge.role":
+		if e.ComplexityRoot.ScopeMemberEdge.Role == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScopeMemberEdge.Role(childComplexity), true
+
+	case "SetEntityPayload.entity":
+		if e.ComplexityRoot.SetEntityPayload.Entity == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SetEntityPayload.Entity(childComplexity), true
+	case "SetEntityPayload.problem":
+		if e.ComplexityRoot.SetEntityPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SetEntityPayload.Problem(childComplexity), true
 
 	case "ShareNotePayload.accessEdge":
 		if e.ComplexityRoot.ShareNotePayload.AccessEdge == nil {
@@ -1030,6 +3412,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SharedNoteEdge.SharedAt(childComplexity), true
+
+	case "StartProjectImportPayload.import":
+		if e.ComplexityRoot.StartProjectImportPayload.Import == nil {
+			break
+		}
+
+		return e.ComplexityRoot.StartProjectImportPayload.Import(childComplexity), true
+
+	case "Subcategory.items":
+		if e.ComplexityRoot.Subcategory.Items == nil {
+			break
+		}
+
+		args, err := ec.field_Subcategory_items_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subcategory.Items(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
+	case "Subcategory.id":
+		if e.ComplexityRoot.Subcategory.LabelID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Subcategory.LabelID(childComplexity), true
+	case "Subcategory.name":
+		if e.ComplexityRoot.Subcategory.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Subcategory.Name(childComplexity), true
+	case "Subcategory.project":
+		if e.ComplexityRoot.Subcategory.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Subcategory.Project(childComplexity), true
 
 	case "Tag.author":
 		if e.ComplexityRoot.Tag.Author == nil {
@@ -1125,6 +3544,48 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.TaggedNoteEdge.Node(childComplexity), true
 
+	case "Team.createdAt":
+		if e.ComplexityRoot.Team.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Team.CreatedAt(childComplexity), true
+	case "Team.members":
+		if e.ComplexityRoot.Team.Members == nil {
+			break
+		}
+
+		args, err := ec.field_Team_members_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Team.Members(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
+	case "Team.name":
+		if e.ComplexityRoot.Team.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Team.Name(childComplexity), true
+	case "Team.project":
+		if e.ComplexityRoot.Team.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Team.Project(childComplexity), true
+	case "Team.id":
+		if e.ComplexityRoot.Team.TeamID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Team.TeamID(childComplexity), true
+	case "Team.type":
+		if e.ComplexityRoot.Team.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Team.Type(childComplexity), true
+
 	case "TooManyTags.limit":
 		if e.ComplexityRoot.TooManyTags.Limit == nil {
 			break
@@ -1144,6 +3605,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.UndeleteNotePayload.Note(childComplexity), true
+
+	case "UnknownObject.key":
+		if e.ComplexityRoot.UnknownObject.Key == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UnknownObject.Key(childComplexity), true
+	case "UnknownObject.message":
+		if e.ComplexityRoot.UnknownObject.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UnknownObject.Message(childComplexity), true
+	case "UnknownObject.type":
+		if e.ComplexityRoot.UnknownObject.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UnknownObject.Type(childComplexity), true
 
 	case "UnknownUser.field":
 		if e.ComplexityRoot.UnknownUser.Field == nil {
@@ -1171,6 +3651,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UnshareNotePayload.User(childComplexity), true
 
+	case "UpdateEntityPayload.entity":
+		if e.ComplexityRoot.UpdateEntityPayload.Entity == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateEntityPayload.Entity(childComplexity), true
+	case "UpdateEntityPayload.problem":
+		if e.ComplexityRoot.UpdateEntityPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateEntityPayload.Problem(childComplexity), true
+
 	case "UpdateNotePayload.note":
 		if e.ComplexityRoot.UpdateNotePayload.Note == nil {
 			break
@@ -1184,6 +3677,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UpdateNotePayload.Problem(childComplexity), true
 
+	case "UpdateProjectPayload.problem":
+		if e.ComplexityRoot.UpdateProjectPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateProjectPayload.Problem(childComplexity), true
+	case "UpdateProjectPayload.project":
+		if e.ComplexityRoot.UpdateProjectPayload.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateProjectPayload.Project(childComplexity), true
+
 	case "UpdateUserPayload.problem":
 		if e.ComplexityRoot.UpdateUserPayload.Problem == nil {
 			break
@@ -1196,6 +3702,44 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.UpdateUserPayload.User(childComplexity), true
+
+	case "Upload.expiresAt":
+		if e.ComplexityRoot.Upload.ExpiresAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Upload.ExpiresAt(childComplexity), true
+	case "Upload.headers":
+		if e.ComplexityRoot.Upload.Headers == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Upload.Headers(childComplexity), true
+	case "Upload.method":
+		if e.ComplexityRoot.Upload.Method == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Upload.Method(childComplexity), true
+	case "Upload.url":
+		if e.ComplexityRoot.Upload.URL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Upload.URL(childComplexity), true
+
+	case "UploadHeader.name":
+		if e.ComplexityRoot.UploadHeader.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadHeader.Name(childComplexity), true
+	case "UploadHeader.value":
+		if e.ComplexityRoot.UploadHeader.Value == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadHeader.Value(childComplexity), true
 
 	case "User.createdAt":
 		if e.ComplexityRoot.User.CreatedAt == nil {
@@ -1243,6 +3787,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.User.Notes(childComplexity, args["due"].(*model.DueRange), args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
+	case "User.projects":
+		if e.ComplexityRoot.User.Projects == nil {
+			break
+		}
+
+		args, err := ec.field_User_projects_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.User.Projects(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
+	case "User.scopes":
+		if e.ComplexityRoot.User.Scopes == nil {
+			break
+		}
+
+		args, err := ec.field_User_scopes_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.User.Scopes(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
 	case "User.sharedNotes":
 		if e.ComplexityRoot.User.SharedNotes == nil {
 			break
@@ -1391,18 +3957,45 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	opCtx := graphql.GetOperationContext(ctx)
 	ec := newExecutionContext(opCtx, e, make(chan graphql.DeferredResult))
 	inputUnmarshalMap := graphql.BuildUnmarshalerMap(
+		ec.unmarshalInputAddEntityRelationsInput,
 		ec.unmarshalInputAddNoteTagsInput,
+		ec.unmarshalInputAddProjectCategoriesInput,
+		ec.unmarshalInputCancelProjectImportInput,
 		ec.unmarshalInputChangeNoteDeadlineInput,
 		ec.unmarshalInputCreateNoteInput,
+		ec.unmarshalInputCreateProjectExportInput,
+		ec.unmarshalInputCreateProjectImportInput,
+		ec.unmarshalInputCreateProjectInput,
+		ec.unmarshalInputCreateScopeInput,
+		ec.unmarshalInputCreateTeamInput,
 		ec.unmarshalInputCreateUserInput,
+		ec.unmarshalInputDeclareEntityIndexInput,
+		ec.unmarshalInputDeleteEntityInput,
 		ec.unmarshalInputDeleteNoteInput,
 		ec.unmarshalInputDueRange,
+		ec.unmarshalInputFinishProjectItemInput,
+		ec.unmarshalInputKeyCondition,
+		ec.unmarshalInputPredicateInput,
+		ec.unmarshalInputPutProjectMemberInput,
+		ec.unmarshalInputPutScopeMemberInput,
+		ec.unmarshalInputRelationObjectInput,
+		ec.unmarshalInputRemoveEntityIndexInput,
+		ec.unmarshalInputRemoveEntityRelationsInput,
 		ec.unmarshalInputRemoveNoteTagsInput,
+		ec.unmarshalInputRemoveProjectMemberInput,
+		ec.unmarshalInputRemoveScopeMemberInput,
+		ec.unmarshalInputRenameScopeInput,
+		ec.unmarshalInputRenameTeamInput,
+		ec.unmarshalInputReplaceEntityRelationsInput,
 		ec.unmarshalInputRestoreVersionInput,
+		ec.unmarshalInputSetEntityInput,
 		ec.unmarshalInputShareNoteInput,
+		ec.unmarshalInputStartProjectImportInput,
 		ec.unmarshalInputUndeleteNoteInput,
 		ec.unmarshalInputUnshareNoteInput,
+		ec.unmarshalInputUpdateEntityInput,
 		ec.unmarshalInputUpdateNoteInput,
+		ec.unmarshalInputUpdateProjectInput,
 		ec.unmarshalInputUpdateUserInput,
 	)
 	first := true
@@ -1516,6 +4109,15 @@ other arguments of it, is refused.
 """
 scalar Cursor
 
+"""
+A JSON object. Numbers that come in variables keep their digits, up to 38 of them; numbers that stand in the document itself are
+read as 64-bit numbers, as GraphQL's own are.
+"""
+scalar JSON @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc8259")
+
+"A whole number between -(2^63) and 2^63 - 1, written as a JSON number; read as a number or as text."
+scalar Int64
+
 "An object that can be fetched again by its id."
 interface Node {
   "Globally unique, opaque, and the same for as long as the object exists."
@@ -1588,6 +4190,12 @@ type Query {
   userByEmail("An e-mail address; case does not matter." email: String!): User
   "The note with this id."
   note("The id of a ` + "`" + `Note` + "`" + `." id: ID!): Note
+  "The scope with this id, for its members."
+  scope("The id of a ` + "`" + `Scope` + "`" + `." id: ID!): Scope
+  "The entity with this id, for the members of its scope."
+  entity("The id of an ` + "`" + `Entity` + "`" + `." id: ID!): Entity
+  "The project with this id, for its members."
+  project("The id of a ` + "`" + `Project` + "`" + `." id: ID!): Project
 }
 
 type Mutation {
@@ -1619,6 +4227,59 @@ type Mutation {
   shareNote(input: ShareNoteInput!): ShareNotePayload
   "Ends a share, if there is one. For the owner, and for the user with whom the note is shared, even when it was deleted."
   unshareNote(input: UnshareNoteInput!): UnshareNotePayload
+
+  "Creates a scope, of which the caller is the owner."
+  createScope(input: CreateScopeInput!): CreateScopePayload
+  "Changes the name of a scope. For owners."
+  renameScope(input: RenameScopeInput!): RenameScopePayload
+  "Adds a user to a scope, or changes what the user may do. For owners."
+  putScopeMember(input: PutScopeMemberInput!): PutScopeMemberPayload
+  "Removes a user from a scope. For owners, and for the user."
+  removeScopeMember(input: RemoveScopeMemberInput!): RemoveScopeMemberPayload
+  "Declares an index and has the entities that exist indexed in the background. For owners."
+  declareEntityIndex(input: DeclareEntityIndexInput!): DeclareEntityIndexPayload
+  "Removes an index. For owners."
+  removeEntityIndex(input: RemoveEntityIndexInput!): RemoveEntityIndexPayload
+  "Creates an entity, or replaces its attributes, and the relations that are given. For those who may write in the scope."
+  setEntity(input: SetEntityInput!): SetEntityPayload
+  "Changes single attributes of an entity. For those who may write in the scope."
+  updateEntity(input: UpdateEntityInput!): UpdateEntityPayload
+  "Deletes an entity with its relations in both directions and its index entries. For those who may write in the scope."
+  deleteEntity(input: DeleteEntityInput!): DeleteEntityPayload
+  "Relates an entity to others, behind those to which it is related already. For those who may write in the scope."
+  addEntityRelations(input: AddEntityRelationsInput!): AddEntityRelationsPayload
+  "Ends relations of an entity. For those who may write in the scope."
+  removeEntityRelations(input: RemoveEntityRelationsInput!): RemoveEntityRelationsPayload
+  "Replaces the relations of an entity under a predicate. For those who may write in the scope."
+  replaceEntityRelations(input: ReplaceEntityRelationsInput!): ReplaceEntityRelationsPayload
+
+  "Creates a project, of which the caller is the manager."
+  createProject(input: CreateProjectInput!): CreateProjectPayload
+  "Changes name, description or suggested keywords of a project. For managers."
+  updateProject(input: UpdateProjectInput!): UpdateProjectPayload
+  "Adds to the lists of categories and subcategories of a project. For managers."
+  addProjectCategories(input: AddProjectCategoriesInput!): AddProjectCategoriesPayload
+  "Creates a team. For managers."
+  createTeam(input: CreateTeamInput!): CreateTeamPayload
+  "Changes the name of a team. For managers."
+  renameTeam(input: RenameTeamInput!): RenameTeamPayload
+  "Adds a user to a team, or moves the user there from another team of the project. For managers."
+  putProjectMember(input: PutProjectMemberInput!): PutProjectMemberPayload
+  "Removes a user from a project. For managers, and for the user."
+  removeProjectMember(input: RemoveProjectMemberInput!): RemoveProjectMemberPayload
+  """
+  Prepares an import of items and says where its file is to be uploaded. At most 20 imports of a project are under way at a
+  time, those that await their file included: EXHAUSTED. One that is not started within two hours fails. For managers.
+  """
+  createProjectImport(input: CreateProjectImportInput!): CreateProjectImportPayload
+  "Starts an import whose file was uploaded. For managers."
+  startProjectImport(input: StartProjectImportInput!): StartProjectImportPayload
+  "Ends an import before it is done. For managers."
+  cancelProjectImport(input: CancelProjectImportInput!): CancelProjectImportPayload
+  "Has the results of a project written into a file; at most 20 at a time in a project: EXHAUSTED. For managers."
+  createProjectExport(input: CreateProjectExportInput!): CreateProjectExportPayload
+  "Says what an item is. For members."
+  finishProjectItem(input: FinishProjectItemInput!): FinishProjectItemPayload
 }
 
 # ---------------------------------------------------------------------------------------------------------------- users
@@ -1672,6 +4333,10 @@ type User implements Node {
     first: Int
     after: Cursor
   ): NoteChangeConnection
+  "The scopes of which the user is a member, ordered by id. For the user alone."
+  scopes(first: Int, after: Cursor, last: Int, before: Cursor): ScopeConnection
+  "The projects of which the user is a member, ordered by id. For the user alone."
+  projects(first: Int, after: Cursor, last: Int, before: Cursor): ProjectConnection
 }
 
 "A range of deadlines. Both ends are exclusive; notes without a deadline are in none."
@@ -2196,6 +4861,1145 @@ type UnshareNotePayload {
   "The user with whom it is not shared any more."
   user: User
 }
+
+# ------------------------------------------------------------------------------------------------------------- entities
+
+"""
+A room of its own for an app's records: entities, their relations, and the indexes by which they are found. What is in a
+scope is invisible to everybody but its members.
+"""
+type Scope implements Node {
+  id: ID!
+  "1 to 100 characters."
+  name: String!
+  createdAt: DateTime!
+  "When name or indexes changed last."
+  updatedAt: DateTime!
+  "Grows by one with each change of the name or of the declared indexes, and while these are built; see ` + "`" + `expectedVersion` + "`" + `."
+  version: Int!
+  "What the caller may do in the scope."
+  viewerRole: ScopeRole!
+  "The members, ordered by user id."
+  members(first: Int, after: Cursor, last: Int, before: Cursor): ScopeMemberConnection
+  "The declared indexes, at most 20, in the order of their names."
+  indexes: [EntityIndex!]!
+  """
+  The entities of a type, the one that was changed last first. Eventually consistent: what was written a moment ago may be
+  missing, or shown as it was.
+  """
+  entities(
+    "As given to ` + "`" + `setEntity` + "`" + `; none have a type that nobody used."
+    type: String!
+    first: Int
+    after: Cursor
+    last: Int
+    before: Cursor
+  ): EntityConnection
+  "One entity, null when there is none."
+  entity(type: String!, key: String!): Entity
+  """
+  The entities that an index holds in a range of its keys, in the order of keys, an entity as often as it has keys there.
+  An entity is never shown under a key that it no longer has; which ones are there is eventually consistent. UNAVAILABLE
+  while the index is being built.
+  """
+  lookup(
+    "The name of a declared index."
+    index: String!
+    "All keys when absent."
+    key: KeyCondition
+    first: Int
+    after: Cursor
+    last: Int
+    before: Cursor
+  ): IndexedEntityConnection
+}
+
+"What a member may do in a scope."
+enum ScopeRole {
+  "Read."
+  READER
+  "Also set and delete entities and change their relations."
+  WRITER
+  "Also rename the scope, change members and declare indexes."
+  OWNER
+}
+
+"A list of scopes."
+type ScopeConnection {
+  edges: [ScopeEdge!]!
+  nodes: [Scope!]!
+  pageInfo: PageInfo!
+}
+
+"A scope in a list."
+type ScopeEdge {
+  cursor: Cursor!
+  node: Scope!
+}
+
+"A list of the members of a scope."
+type ScopeMemberConnection {
+  edges: [ScopeMemberEdge!]!
+  "The users; null where one could not be read, with an error that says so."
+  nodes: [User]!
+  pageInfo: PageInfo!
+}
+
+"A member of a scope."
+type ScopeMemberEdge {
+  cursor: Cursor!
+  "The user; null when it could not be read."
+  node: User
+  role: ScopeRole!
+  "When this role was given."
+  addedAt: DateTime!
+}
+
+"An index that was declared: the value at a path of the attributes is the key."
+type EntityIndex {
+  "Unique in the scope."
+  name: String!
+  "The type of the entities that are in it."
+  type: String!
+  "Names of attributes, from the outside in. Where the path leads to a list, each of its elements is a key."
+  path: [String!]!
+  "Which values are keys; values of other kinds are not indexed."
+  kind: IndexKeyKind!
+  "False while the entities that existed before are being indexed, from a minute up; ` + "`" + `lookup` + "`" + ` waits for it."
+  ready: Boolean!
+  "How many entities the building has looked at so far."
+  progress: Int!
+  declaredAt: DateTime!
+}
+
+"Which values are the keys of an index."
+enum IndexKeyKind {
+  "Texts of up to 512 bytes, in the order of their UTF-8 bytes."
+  STRING
+  "Numbers, by value."
+  NUMBER
+}
+
+"A range of keys: one of ` + "`" + `equals` + "`" + `, ` + "`" + `beginsWith` + "`" + ` and ` + "`" + `between` + "`" + `, or ` + "`" + `before` + "`" + ` and ` + "`" + `after` + "`" + `, alone or together."
+input KeyCondition {
+  "Exactly this key: a text or a number, as the index holds."
+  equals: IndexKey
+  "Keys that begin with this text; for indexes of texts."
+  beginsWith: String
+  "Two keys, the smaller one first. Both ends are inclusive."
+  between: [IndexKey!]
+  "Exclusive."
+  before: IndexKey
+  "Exclusive."
+  after: IndexKey
+}
+
+"A text or a number."
+scalar IndexKey
+
+"A record of an app."
+type Entity implements Node {
+  id: ID!
+  "Where it is."
+  scope: Scope
+  "A letter, then letters, digits, ` + "`" + `-` + "`" + ` and ` + "`" + `_` + "`" + `; up to 64."
+  type: String!
+  "Its id within scope and type, as the app chose it: 1 to 200 bytes."
+  key: String!
+  "An object of up to 350,000 bytes. No name at the top begins with an underscore."
+  attributes: JSON!
+  createdAt: DateTime!
+  updatedAt: DateTime!
+  "Grows by one with each change of the attributes; see ` + "`" + `expectedVersion` + "`" + ` of the mutations."
+  version: Int!
+  "The keys under which indexes hold it."
+  indexEntries: [EntityIndexEntry!]!
+  "Entities to which it is related, in the order of predicates, under each in their order."
+  relations(
+    "Only those under this predicate."
+    predicate: String
+    first: Int
+    after: Cursor
+    last: Int
+    before: Cursor
+  ): EntityRelationConnection
+  "Entities that are related to it. Eventually consistent."
+  reverseRelations(
+    "Only those under this predicate. Pages are full all the same, but the more there is under others, the more is read."
+    predicate: String
+    first: Int
+    after: Cursor
+    last: Int
+    before: Cursor
+  ): EntityRelationConnection
+}
+
+"A key under which an index holds an entity."
+type EntityIndexEntry {
+  "The name of the index."
+  index: String!
+  "The key: a text, or a number in the form in which it sorts."
+  key: String!
+}
+
+"A list of entities."
+type EntityConnection {
+  edges: [EntityEdge!]!
+  nodes: [Entity!]!
+  pageInfo: PageInfo!
+}
+
+"An entity in a list."
+type EntityEdge {
+  cursor: Cursor!
+  node: Entity!
+}
+
+"A list of entities in the order of an index."
+type IndexedEntityConnection {
+  edges: [IndexedEntityEdge!]!
+  nodes: [Entity!]!
+  pageInfo: PageInfo!
+}
+
+"An entity in an index."
+type IndexedEntityEdge {
+  cursor: Cursor!
+  node: Entity!
+  "The key under which it stands here: a text, or a number in the form in which it sorts."
+  key: String!
+}
+
+"A list of relations of an entity."
+type EntityRelationConnection {
+  edges: [EntityRelationEdge!]!
+  "The entities at the other end; null where one is being deleted or could not be read."
+  nodes: [Entity]!
+  pageInfo: PageInfo!
+}
+
+"A relation of an entity."
+type EntityRelationEdge {
+  cursor: Cursor!
+  predicate: String!
+  "Orders the objects of a subject under a predicate; has gaps."
+  index: Int64!
+  "The relation's own, an object of up to 10,000 bytes; null when it has none."
+  attributes: JSON
+  "The entity at the other end; null when it is being deleted or could not be read."
+  node: Entity
+}
+
+"Input of ` + "`" + `createScope` + "`" + `."
+input CreateScopeInput {
+  "1 to 100 characters."
+  name: String!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `createScope` + "`" + ` did."
+type CreateScopePayload {
+  "The new scope, of which the caller is the owner."
+  scope: Scope
+}
+
+"Input of ` + "`" + `renameScope` + "`" + `."
+input RenameScopeInput {
+  "The id of a ` + "`" + `Scope` + "`" + `."
+  scopeId: ID!
+  "1 to 100 characters."
+  name: String!
+  "The version that the caller saw; when the scope has another one by now, nothing is changed."
+  expectedVersion: Int
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `renameScope` + "`" + ` did."
+type RenameScopePayload {
+  "The scope after the change; null when there was a problem."
+  scope: Scope
+  "Why nothing was changed."
+  problem: RenameScopeProblem
+}
+
+"Expected outcomes of ` + "`" + `renameScope` + "`" + `."
+union RenameScopeProblem = ScopeConflict
+
+"The scope is not at the expected version."
+type ScopeConflict implements Problem {
+  message: String!
+  "The scope as it is now."
+  current: Scope!
+}
+
+"Input of ` + "`" + `putScopeMember` + "`" + `. One of ` + "`" + `userId` + "`" + ` and ` + "`" + `email` + "`" + ` names the user."
+input PutScopeMemberInput {
+  "The id of a ` + "`" + `Scope` + "`" + `."
+  scopeId: ID!
+  "The id of a ` + "`" + `User` + "`" + `."
+  userId: ID
+  "The exact e-mail address of a user; case does not matter."
+  email: String
+  "What the user may do."
+  role: ScopeRole!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `putScopeMember` + "`" + ` did."
+type PutScopeMemberPayload {
+  "The scope."
+  scope: Scope
+  "The edge of the scope's members; null when there was a problem."
+  memberEdge: ScopeMemberEdge
+  "Why nothing was changed."
+  problem: PutScopeMemberProblem
+}
+
+"Expected outcomes of ` + "`" + `putScopeMember` + "`" + `."
+union PutScopeMemberProblem = UnknownUser | LastOwner
+
+"A scope keeps at least one owner."
+type LastOwner implements Problem {
+  message: String!
+}
+
+"Input of ` + "`" + `removeScopeMember` + "`" + `."
+input RemoveScopeMemberInput {
+  "The id of a ` + "`" + `Scope` + "`" + `."
+  scopeId: ID!
+  "The id of a ` + "`" + `User` + "`" + `."
+  userId: ID!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `removeScopeMember` + "`" + ` did."
+type RemoveScopeMemberPayload {
+  "The scope; null for a caller who left it."
+  scope: Scope
+  "The user who is no member any more; null when there was a problem."
+  user: User
+  "Why nothing was changed."
+  problem: RemoveScopeMemberProblem
+}
+
+"Expected outcomes of ` + "`" + `removeScopeMember` + "`" + `."
+union RemoveScopeMemberProblem = LastOwner
+
+"Input of ` + "`" + `declareEntityIndex` + "`" + `."
+input DeclareEntityIndexInput {
+  "The id of a ` + "`" + `Scope` + "`" + `."
+  scopeId: ID!
+  "Unique in the scope: a letter, then letters, digits, ` + "`" + `-` + "`" + ` and ` + "`" + `_` + "`" + `; up to 64."
+  name: String!
+  "The type of the entities that are to be in it."
+  type: String!
+  "1 to 10 names of attributes, from the outside in."
+  path: [String!]!
+  "Which values are keys."
+  kind: IndexKeyKind!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `declareEntityIndex` + "`" + ` did."
+type DeclareEntityIndexPayload {
+  "The scope with the index, which is built in the background; see ` + "`" + `EntityIndex.ready` + "`" + `."
+  scope: Scope
+}
+
+"Input of ` + "`" + `removeEntityIndex` + "`" + `."
+input RemoveEntityIndexInput {
+  "The id of a ` + "`" + `Scope` + "`" + `."
+  scopeId: ID!
+  "The name of a declared index."
+  name: String!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `removeEntityIndex` + "`" + ` did."
+type RemoveEntityIndexPayload {
+  "The scope without the index; what it held is removed in the background."
+  scope: Scope
+}
+
+"Input of ` + "`" + `setEntity` + "`" + `."
+input SetEntityInput {
+  "The id of a ` + "`" + `Scope` + "`" + `."
+  scopeId: ID!
+  "A letter, then letters, digits, ` + "`" + `-` + "`" + ` and ` + "`" + `_` + "`" + `; up to 64."
+  type: String!
+  "The entity's id within scope and type, 1 to 200 bytes without control characters; a new one is made when it is absent."
+  key: String
+  "All of them: what is not here is removed. An object of up to 350,000 bytes; no name at the top begins with an underscore."
+  attributes: JSON!
+  "Under each predicate that is given, these objects replace those that were there; other predicates stay as they are."
+  relations: [PredicateInput!]
+  "The version that the caller saw, 0 for an entity that must not exist; when it has another one by now, nothing is changed."
+  expectedVersion: Int
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"The objects under a predicate, in their order."
+input PredicateInput {
+  "A letter, then letters, digits, ` + "`" + `-` + "`" + ` and ` + "`" + `_` + "`" + `; up to 64."
+  predicate: String!
+  "Up to 1,000; the same one may occur more than once."
+  objects: [RelationObjectInput!]!
+}
+
+"An object of a relation: one that exists, in the same scope."
+input RelationObjectInput {
+  "The id of an ` + "`" + `Entity` + "`" + `."
+  entityId: ID!
+  "The relation's own: an object of up to 10,000 bytes."
+  attributes: JSON
+}
+
+"What ` + "`" + `setEntity` + "`" + ` did."
+type SetEntityPayload {
+  "The entity after the change; null when there was a problem."
+  entity: Entity
+  "Why nothing was changed."
+  problem: SetEntityProblem
+}
+
+"Expected outcomes of ` + "`" + `setEntity` + "`" + `."
+union SetEntityProblem = EntityConflict | UnknownObject
+
+"The entity is not at the expected version."
+type EntityConflict implements Problem {
+  message: String!
+  "The entity as it is now, null when there is none."
+  current: Entity
+}
+
+"The object of a relation does not exist."
+type UnknownObject implements Problem {
+  message: String!
+  type: String!
+  key: String!
+}
+
+"Input of ` + "`" + `updateEntity` + "`" + `."
+input UpdateEntityInput {
+  "The id of an ` + "`" + `Entity` + "`" + `."
+  entityId: ID!
+  "What is absent stays, what is null is removed, everything else replaces the attribute of its name at the top."
+  attributes: JSON!
+  "The version that the caller saw; when the entity has another one by now, nothing is changed."
+  expectedVersion: Int
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `updateEntity` + "`" + ` did."
+type UpdateEntityPayload {
+  "The entity after the change; null when there was a problem."
+  entity: Entity
+  "Why nothing was changed."
+  problem: UpdateEntityProblem
+}
+
+"Expected outcomes of ` + "`" + `updateEntity` + "`" + `."
+union UpdateEntityProblem = EntityConflict
+
+"Input of ` + "`" + `deleteEntity` + "`" + `."
+input DeleteEntityInput {
+  "The id of an ` + "`" + `Entity` + "`" + `."
+  entityId: ID!
+  "The version that the caller saw; when the entity has another one by now, nothing is changed."
+  expectedVersion: Int
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `deleteEntity` + "`" + ` did."
+type DeleteEntityPayload {
+  """
+  The id of the entity, which is gone at once, with all relations from and to it; null when there was a problem. Another one
+  can have the same key after a minute or two; ` + "`" + `setEntity` + "`" + ` says UNAVAILABLE until then.
+  """
+  deletedEntityId: ID
+  "Why nothing was changed."
+  problem: DeleteEntityProblem
+}
+
+"Expected outcomes of ` + "`" + `deleteEntity` + "`" + `."
+union DeleteEntityProblem = EntityConflict
+
+"Input of ` + "`" + `addEntityRelations` + "`" + `."
+input AddEntityRelationsInput {
+  "The id of an ` + "`" + `Entity` + "`" + `: the subject."
+  entityId: ID!
+  "A letter, then letters, digits, ` + "`" + `-` + "`" + ` and ` + "`" + `_` + "`" + `; up to 64."
+  predicate: String!
+  "1 to 1,000, in their order; those that are there already, or occur twice, are not added again."
+  objects: [RelationObjectInput!]!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `addEntityRelations` + "`" + ` did."
+type AddEntityRelationsPayload {
+  "The subject; null when there was a problem."
+  entity: Entity
+  "Why nothing was changed."
+  problem: ChangeRelationsProblem
+}
+
+"Expected outcomes of changes of relations."
+union ChangeRelationsProblem = UnknownObject
+
+"Input of ` + "`" + `removeEntityRelations` + "`" + `."
+input RemoveEntityRelationsInput {
+  "The id of an ` + "`" + `Entity` + "`" + `: the subject."
+  entityId: ID!
+  predicate: String!
+  "1 to 1,000 ids of an ` + "`" + `Entity` + "`" + `; each is removed as often as it is there, and ignored when it is not."
+  objectIds: [ID!]!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `removeEntityRelations` + "`" + ` did."
+type RemoveEntityRelationsPayload {
+  "The subject."
+  entity: Entity
+}
+
+"Input of ` + "`" + `replaceEntityRelations` + "`" + `."
+input ReplaceEntityRelationsInput {
+  "The id of an ` + "`" + `Entity` + "`" + `: the subject."
+  entityId: ID!
+  "A letter, then letters, digits, ` + "`" + `-` + "`" + ` and ` + "`" + `_` + "`" + `; up to 64."
+  predicate: String!
+  "Up to 1,000, in their order; the same one may occur more than once. None removes all."
+  objects: [RelationObjectInput!]!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `replaceEntityRelations` + "`" + ` did. No reader sees a mixture of the old and the new objects."
+type ReplaceEntityRelationsPayload {
+  "The subject; null when there was a problem."
+  entity: Entity
+  "Why nothing was changed."
+  problem: ChangeRelationsProblem
+}
+
+# ------------------------------------------------------------------------------------------------------------- projects
+
+"Things to be labelled, and the people who do it. For its members alone."
+type Project implements Node {
+  id: ID!
+  "1 to 100 characters."
+  name: String!
+  "Up to 10,000 bytes."
+  description: String!
+  createdAt: DateTime!
+  "When name, description or suggested keywords changed last."
+  updatedAt: DateTime!
+  "Grows by one with each change of name, description or suggested keywords; see ` + "`" + `expectedVersion` + "`" + ` of the mutations."
+  version: Int!
+  "The caller's membership."
+  viewerMember: ProjectMember!
+  "Keywords that the project suggests, up to 200."
+  suggestedKeywords: [String!]!
+  "What an item can be found to be, up to 200, in their order. The list can grow, but not shrink."
+  categories: [Category!]
+  "What else an item can be found to be, up to 200, in their order. The list can grow, but not shrink."
+  subcategories: [Subcategory!]
+  "Up to 50, the oldest first."
+  teams: [Team!]
+  "Up to 2,000, ordered by user id."
+  members(first: Int, after: Cursor, last: Int, before: Cursor): ProjectMemberConnection
+  """
+  The items of a status, or of all one status after another. The order is stable, but not that of the import: items are
+  spread over 16 partitions, which come one after another. What was changed a moment ago may be missing; no item is shown
+  under a status that it does not have.
+  """
+  items(status: ProjectItemStatus, first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemConnection
+  "The item with this external id, null when there is none."
+  itemByExternalId(externalId: String!): ProjectItem
+  "The newest first. For managers."
+  imports(first: Int, after: Cursor, last: Int, before: Cursor): ProjectImportConnection
+  "The newest first. For managers."
+  exports(first: Int, after: Cursor, last: Int, before: Cursor): ProjectExportConnection
+}
+
+"A list of projects."
+type ProjectConnection {
+  edges: [ProjectEdge!]!
+  nodes: [Project!]!
+  pageInfo: PageInfo!
+}
+
+"A project in a list."
+type ProjectEdge {
+  cursor: Cursor!
+  node: Project!
+}
+
+"What the members of a team do."
+enum TeamType {
+  "Label items."
+  TAGGIE
+  "Also review what others labelled."
+  REVIEWER
+  "Also change the project: its lists, teams and members, imports and exports."
+  MANAGER
+}
+
+"A team of a project."
+type Team implements Node {
+  id: ID!
+  project: Project
+  "1 to 100 characters, unique in the project."
+  name: String!
+  type: TeamType!
+  createdAt: DateTime!
+  "The members, ordered by user id."
+  members(first: Int, after: Cursor, last: Int, before: Cursor): ProjectMemberConnection
+}
+
+"A user in a team of a project. A user is in one team of a project."
+type ProjectMember {
+  user: User
+  team: Team
+  "The type of the team."
+  type: TeamType!
+  "When the user came into this team."
+  addedAt: DateTime!
+  "What the user finished in this project, the newest first."
+  efforts(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemEffortConnection
+}
+
+"A list of members of a project."
+type ProjectMemberConnection {
+  edges: [ProjectMemberEdge!]!
+  nodes: [ProjectMember!]!
+  pageInfo: PageInfo!
+}
+
+"A member in a list."
+type ProjectMemberEdge {
+  cursor: Cursor!
+  node: ProjectMember!
+}
+
+"What an item can be found to be."
+type Category implements Node {
+  id: ID!
+  "1 to 100 characters, unique among the project's categories whatever its case."
+  name: String!
+  project: Project
+  "The items that were found to be this. Eventually consistent."
+  items(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemConnection
+}
+
+"What else an item can be found to be."
+type Subcategory implements Node {
+  id: ID!
+  "1 to 100 characters, unique among the project's subcategories whatever its case."
+  name: String!
+  project: Project
+  "The items that were found to be this. Eventually consistent."
+  items(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemConnection
+}
+
+"A thing to be labelled."
+type ProjectItem implements Node {
+  id: ID!
+  project: Project
+  "What the import called it: 1 to 200 bytes, unique in the project."
+  externalId: String!
+  "1 to 200 characters."
+  name: String!
+  "Free, a media type usually; may be empty. Up to 100 characters."
+  type: String!
+  "Where it can be looked at: https or http. Up to 2,000 bytes."
+  url: String
+  "What else the import told, an object of up to 100,000 bytes; null when nothing."
+  metadata: JSON
+  status: ProjectItemStatus!
+  "What it was found to be; null before it was finished."
+  category: Category
+  "What else it was found to be, if anything."
+  subcategory: Subcategory
+  "Up to 20."
+  keywords: [String!]!
+  "Who finished it, the newest first."
+  efforts(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemEffortConnection
+  createdAt: DateTime!
+  updatedAt: DateTime!
+  "Grows by one with each change."
+  version: Int!
+}
+
+"Where an item stands."
+enum ProjectItemStatus {
+  "Nobody works on it."
+  NEW
+  "Somebody works on it."
+  CLAIMED
+  "Somebody found out what it is."
+  FINISHED
+  "For nobody: it cannot be labelled."
+  SKIPPED
+}
+
+"A list of items of a project."
+type ProjectItemConnection {
+  edges: [ProjectItemEdge!]!
+  nodes: [ProjectItem!]!
+  pageInfo: PageInfo!
+}
+
+"An item in a list."
+type ProjectItemEdge {
+  cursor: Cursor!
+  node: ProjectItem!
+}
+
+"That a user finished an item."
+type ProjectItemEffort implements Node {
+  id: ID!
+  project: Project
+  item: ProjectItem
+  user: User
+  "The team of the user when it was finished."
+  team: Team
+  category: Category
+  subcategory: Subcategory
+  "Up to 20."
+  keywords: [String!]!
+  finishedAt: DateTime!
+}
+
+"A list of efforts."
+type ProjectItemEffortConnection {
+  edges: [ProjectItemEffortEdge!]!
+  nodes: [ProjectItemEffort!]!
+  pageInfo: PageInfo!
+}
+
+"An effort in a list."
+type ProjectItemEffortEdge {
+  cursor: Cursor!
+  node: ProjectItemEffort!
+}
+
+"The form of a file of items or results."
+enum FileFormat {
+  """
+  One JSON object per line. Items to import have ` + "`" + `externalId` + "`" + ` and ` + "`" + `name` + "`" + `, and may have ` + "`" + `type` + "`" + `, ` + "`" + `url` + "`" + `, and ` + "`" + `metadata` + "`" + `, an
+  object.
+  """
+  JSON_LINES
+  """
+  RFC 4180 with a header row. Items to import have the columns ` + "`" + `externalId` + "`" + ` and ` + "`" + `name` + "`" + `, and may have ` + "`" + `type` + "`" + ` and ` + "`" + `url` + "`" + `; other
+  columns become metadata.
+  """
+  CSV
+}
+
+"Where an import or export stands."
+enum TransferState {
+  "The file of an import is yet to be uploaded; then ` + "`" + `startProjectImport` + "`" + ` has to be called."
+  AWAITING_UPLOAD
+  "It will begin as soon as a server is free."
+  QUEUED
+  RUNNING
+  DONE
+  "` + "`" + `message` + "`" + ` says why."
+  FAILED
+  "What was imported before stays."
+  CANCELLED
+}
+
+"An import of items, which runs in the background. A line whose external id is there already changes nothing."
+type ProjectImport implements Node {
+  id: ID!
+  project: Project
+  format: FileFormat!
+  state: TransferState!
+  "Why it failed; null unless it did."
+  message: String
+  createdBy: User
+  createdAt: DateTime!
+  "When it was done, failed or was cancelled."
+  endedAt: DateTime
+  "The size of the file."
+  bytes: Int64!
+  "How much of it was read."
+  bytesRead: Int64!
+  "Lines of the file that were read: all of them count, also faulty and empty ones and the header row."
+  lines: Int!
+  "Items that are new."
+  imported: Int!
+  "Lines whose external id was there already."
+  duplicates: Int!
+  "Lines that were left out because of a mistake."
+  mistakes: Int!
+  "The first 100 mistakes."
+  faults: [LineFault!]!
+}
+
+"What is wrong with a line of an import."
+type LineFault {
+  "From 1; the header row of a CSV file counts."
+  line: Int!
+  message: String!
+}
+
+"A list of imports."
+type ProjectImportConnection {
+  edges: [ProjectImportEdge!]!
+  nodes: [ProjectImport!]!
+  pageInfo: PageInfo!
+}
+
+"An import in a list."
+type ProjectImportEdge {
+  cursor: Cursor!
+  node: ProjectImport!
+}
+
+"An export of the results of a project, which runs in the background."
+type ProjectExport implements Node {
+  id: ID!
+  project: Project
+  format: FileFormat!
+  "The status of the items that are written, null for all."
+  status: ProjectItemStatus
+  state: TransferState!
+  "Why it failed; null unless it did."
+  message: String
+  createdBy: User
+  createdAt: DateTime!
+  "When it was done or failed."
+  endedAt: DateTime
+  "Items that were written so far."
+  items: Int!
+  "The size of the file, when it is done."
+  bytes: Int64
+  "Where the file can be downloaded for an hour, when it is done. It is kept for 30 days."
+  url: String
+}
+
+"A list of exports."
+type ProjectExportConnection {
+  edges: [ProjectExportEdge!]!
+  nodes: [ProjectExport!]!
+  pageInfo: PageInfo!
+}
+
+"An export in a list."
+type ProjectExportEdge {
+  cursor: Cursor!
+  node: ProjectExport!
+}
+
+"How to upload a file: a request that has to be made as it stands here, with the file as its body."
+type Upload {
+  "` + "`" + `PUT` + "`" + `"
+  method: String!
+  url: String!
+  headers: [UploadHeader!]!
+  expiresAt: DateTime!
+}
+
+"A header of an upload."
+type UploadHeader {
+  name: String!
+  value: String!
+}
+
+"Input of ` + "`" + `createProject` + "`" + `."
+input CreateProjectInput {
+  "1 to 100 characters."
+  name: String!
+  "Up to 10,000 bytes."
+  description: String
+  "Names of 1 to 100 characters, up to 200, in their order."
+  categories: [String!]!
+  "Names of 1 to 100 characters, up to 200, in their order."
+  subcategories: [String!]
+  "Up to 200 of 1 to 64 characters."
+  suggestedKeywords: [String!]
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `createProject` + "`" + ` did."
+type CreateProjectPayload {
+  "The new project; the caller is the manager, in a team ` + "`" + `Managers` + "`" + `."
+  project: Project
+}
+
+"Input of ` + "`" + `updateProject` + "`" + `. What is absent stays as it is."
+input UpdateProjectInput {
+  "The id of a ` + "`" + `Project` + "`" + `."
+  projectId: ID!
+  "1 to 100 characters; null is refused."
+  name: String
+  "Up to 10,000 bytes; null is refused."
+  description: String
+  "Up to 200 of 1 to 64 characters; null is refused."
+  suggestedKeywords: [String!]
+  "The version that the caller saw; when the project has another one by now, nothing is changed."
+  expectedVersion: Int
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `updateProject` + "`" + ` did."
+type UpdateProjectPayload {
+  "The project after the change; null when there was a problem."
+  project: Project
+  "Why nothing was changed."
+  problem: UpdateProjectProblem
+}
+
+"Expected outcomes of ` + "`" + `updateProject` + "`" + `."
+union UpdateProjectProblem = ProjectConflict
+
+"The project is not at the expected version."
+type ProjectConflict implements Problem {
+  message: String!
+  "The project as it is now."
+  current: Project!
+}
+
+"Input of ` + "`" + `addProjectCategories` + "`" + `."
+input AddProjectCategoriesInput {
+  "The id of a ` + "`" + `Project` + "`" + `."
+  projectId: ID!
+  "Names of 1 to 100 characters; they come behind those that are there."
+  categories: [String!]
+  "Names of 1 to 100 characters; they come behind those that are there."
+  subcategories: [String!]
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `addProjectCategories` + "`" + ` did."
+type AddProjectCategoriesPayload {
+  "The project; null when there was a problem."
+  project: Project
+  "Why nothing was changed."
+  problem: AddProjectCategoriesProblem
+}
+
+"Expected outcomes of ` + "`" + `addProjectCategories` + "`" + `."
+union AddProjectCategoriesProblem = NameTaken
+
+"A name has to be unique, and is not."
+type NameTaken implements Problem {
+  message: String!
+  "The input field that holds the name."
+  field: String!
+}
+
+"Input of ` + "`" + `createTeam` + "`" + `."
+input CreateTeamInput {
+  "The id of a ` + "`" + `Project` + "`" + `."
+  projectId: ID!
+  "1 to 100 characters, unique in the project."
+  name: String!
+  type: TeamType!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `createTeam` + "`" + ` did."
+type CreateTeamPayload {
+  "The new team; null when there was a problem."
+  team: Team
+  "Why no team was created."
+  problem: TeamProblem
+}
+
+"Expected outcomes of changes of teams."
+union TeamProblem = NameTaken
+
+"Input of ` + "`" + `renameTeam` + "`" + `."
+input RenameTeamInput {
+  "The id of a ` + "`" + `Team` + "`" + `."
+  teamId: ID!
+  "1 to 100 characters, unique in the project."
+  name: String!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `renameTeam` + "`" + ` did."
+type RenameTeamPayload {
+  "The team after the change; null when there was a problem."
+  team: Team
+  "Why nothing was changed."
+  problem: TeamProblem
+}
+
+"Input of ` + "`" + `putProjectMember` + "`" + `. One of ` + "`" + `userId` + "`" + ` and ` + "`" + `email` + "`" + ` names the user."
+input PutProjectMemberInput {
+  "The id of a ` + "`" + `Team` + "`" + `, into which the user comes, from another one of the project or from outside."
+  teamId: ID!
+  "The id of a ` + "`" + `User` + "`" + `."
+  userId: ID
+  "The exact e-mail address of a user; case does not matter."
+  email: String
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `putProjectMember` + "`" + ` did."
+type PutProjectMemberPayload {
+  "The project."
+  project: Project
+  "The membership; null when there was a problem."
+  member: ProjectMember
+  "Why nothing was changed."
+  problem: PutProjectMemberProblem
+}
+
+"Expected outcomes of ` + "`" + `putProjectMember` + "`" + `."
+union PutProjectMemberProblem = UnknownUser | LastManager
+
+"A project keeps at least one manager."
+type LastManager implements Problem {
+  message: String!
+}
+
+"Input of ` + "`" + `removeProjectMember` + "`" + `."
+input RemoveProjectMemberInput {
+  "The id of a ` + "`" + `Project` + "`" + `."
+  projectId: ID!
+  "The id of a ` + "`" + `User` + "`" + `."
+  userId: ID!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `removeProjectMember` + "`" + ` did."
+type RemoveProjectMemberPayload {
+  "The project; null for a caller who left it."
+  project: Project
+  "The user who is no member any more; null when there was a problem."
+  user: User
+  "Why nothing was changed."
+  problem: RemoveProjectMemberProblem
+}
+
+"Expected outcomes of ` + "`" + `removeProjectMember` + "`" + `."
+union RemoveProjectMemberProblem = LastManager
+
+"Input of ` + "`" + `createProjectImport` + "`" + `."
+input CreateProjectImportInput {
+  "The id of a ` + "`" + `Project` + "`" + `."
+  projectId: ID!
+  format: FileFormat!
+  "The exact size of the file: 1 byte to 1 GiB, and at most 1,000,000 lines."
+  bytes: Int64!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `createProjectImport` + "`" + ` did."
+type CreateProjectImportPayload {
+  "The import, which awaits its file."
+  import: ProjectImport
+  "Where the file goes. Afterwards call ` + "`" + `startProjectImport` + "`" + `."
+  upload: Upload
+}
+
+"Input of ` + "`" + `startProjectImport` + "`" + `."
+input StartProjectImportInput {
+  "The id of a ` + "`" + `ProjectImport` + "`" + ` whose file was uploaded."
+  importId: ID!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `startProjectImport` + "`" + ` did."
+type StartProjectImportPayload {
+  "The import, which runs in the background; ask for it again to see its progress."
+  import: ProjectImport
+}
+
+"Input of ` + "`" + `cancelProjectImport` + "`" + `."
+input CancelProjectImportInput {
+  "The id of a ` + "`" + `ProjectImport` + "`" + `."
+  importId: ID!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `cancelProjectImport` + "`" + ` did."
+type CancelProjectImportPayload {
+  """
+  The import. What it imported stays, and what it imports within about a second after, too, which its numbers do not count; one
+  that has ended is left as it is.
+  """
+  import: ProjectImport
+}
+
+"Input of ` + "`" + `createProjectExport` + "`" + `."
+input CreateProjectExportInput {
+  "The id of a ` + "`" + `Project` + "`" + `."
+  projectId: ID!
+  format: FileFormat!
+  "Only items of this status."
+  status: ProjectItemStatus
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `createProjectExport` + "`" + ` did."
+type CreateProjectExportPayload {
+  "The export, which runs in the background; ask for it again to see its progress and its file."
+  export: ProjectExport
+}
+
+"Input of ` + "`" + `finishProjectItem` + "`" + `."
+input FinishProjectItemInput {
+  "The id of a ` + "`" + `ProjectItem` + "`" + `."
+  itemId: ID!
+  "The id of a ` + "`" + `Category` + "`" + ` of the project."
+  categoryId: ID!
+  "The id of a ` + "`" + `Subcategory` + "`" + ` of the project."
+  subcategoryId: ID
+  "Up to 20 of 1 to 64 characters; the same one in other letters counts once."
+  keywords: [String!]
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `finishProjectItem` + "`" + ` did."
+type FinishProjectItemPayload {
+  "The item after the change; null when there was a problem."
+  item: ProjectItem
+  "What the caller did; null when there was a problem."
+  effort: ProjectItemEffort
+  "Why nothing was changed."
+  problem: FinishProjectItemProblem
+}
+
+"Expected outcomes of ` + "`" + `finishProjectItem` + "`" + `."
+union FinishProjectItemProblem = ProjectItemConflict
+
+"The item is not ` + "`" + `NEW` + "`" + ` any more."
+type ProjectItemConflict implements Problem {
+  message: String!
+  "The item as it is now."
+  current: ProjectItem!
+}
 `, BuiltIn: false},
 }
 var parsedSchema = gqlparser.MustLoadSchema(sources...)
@@ -2203,6 +6007,16 @@ var parsedSchema = gqlparser.MustLoadSchema(sources...)
 // childFields_* functions provide shared child field context lookups.
 // Each function is generated once per unique object type, deduplicating the
 // switch statements that were previously inlined in every fieldContext_* function.
+
+func (ec *executionContext) childFields_AddEntityRelationsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "entity":
+		return ec.fieldContext_AddEntityRelationsPayload_entity(ctx, field)
+	case "problem":
+		return ec.fieldContext_AddEntityRelationsPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AddEntityRelationsPayload", field.Name)
+}
 
 func (ec *executionContext) childFields_AddNoteTagsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
@@ -2212,6 +6026,38 @@ func (ec *executionContext) childFields_AddNoteTagsPayload(ctx context.Context, 
 		return ec.fieldContext_AddNoteTagsPayload_problem(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AddNoteTagsPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_AddProjectCategoriesPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "project":
+		return ec.fieldContext_AddProjectCategoriesPayload_project(ctx, field)
+	case "problem":
+		return ec.fieldContext_AddProjectCategoriesPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AddProjectCategoriesPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CancelProjectImportPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "import":
+		return ec.fieldContext_CancelProjectImportPayload_import(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CancelProjectImportPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_Category(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Category_id(ctx, field)
+	case "name":
+		return ec.fieldContext_Category_name(ctx, field)
+	case "project":
+		return ec.fieldContext_Category_project(ctx, field)
+	case "items":
+		return ec.fieldContext_Category_items(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Category", field.Name)
 }
 
 func (ec *executionContext) childFields_ChangeNoteDeadlinePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -2232,6 +6078,50 @@ func (ec *executionContext) childFields_CreateNotePayload(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type CreateNotePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_CreateProjectExportPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "export":
+		return ec.fieldContext_CreateProjectExportPayload_export(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateProjectExportPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CreateProjectImportPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "import":
+		return ec.fieldContext_CreateProjectImportPayload_import(ctx, field)
+	case "upload":
+		return ec.fieldContext_CreateProjectImportPayload_upload(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateProjectImportPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CreateProjectPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "project":
+		return ec.fieldContext_CreateProjectPayload_project(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateProjectPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CreateScopePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "scope":
+		return ec.fieldContext_CreateScopePayload_scope(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateScopePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CreateTeamPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "team":
+		return ec.fieldContext_CreateTeamPayload_team(ctx, field)
+	case "problem":
+		return ec.fieldContext_CreateTeamPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateTeamPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_CreateUserPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "user":
@@ -2240,6 +6130,24 @@ func (ec *executionContext) childFields_CreateUserPayload(ctx context.Context, f
 		return ec.fieldContext_CreateUserPayload_problem(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CreateUserPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeclareEntityIndexPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "scope":
+		return ec.fieldContext_DeclareEntityIndexPayload_scope(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeclareEntityIndexPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteEntityPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedEntityId":
+		return ec.fieldContext_DeleteEntityPayload_deletedEntityId(ctx, field)
+	case "problem":
+		return ec.fieldContext_DeleteEntityPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteEntityPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_DeleteNotePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -2262,6 +6170,160 @@ func (ec *executionContext) childFields_DeletedNote(ctx context.Context, field g
 		return ec.fieldContext_DeletedNote_undoUntil(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DeletedNote", field.Name)
+}
+
+func (ec *executionContext) childFields_Entity(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Entity_id(ctx, field)
+	case "scope":
+		return ec.fieldContext_Entity_scope(ctx, field)
+	case "type":
+		return ec.fieldContext_Entity_type(ctx, field)
+	case "key":
+		return ec.fieldContext_Entity_key(ctx, field)
+	case "attributes":
+		return ec.fieldContext_Entity_attributes(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Entity_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Entity_updatedAt(ctx, field)
+	case "version":
+		return ec.fieldContext_Entity_version(ctx, field)
+	case "indexEntries":
+		return ec.fieldContext_Entity_indexEntries(ctx, field)
+	case "relations":
+		return ec.fieldContext_Entity_relations(ctx, field)
+	case "reverseRelations":
+		return ec.fieldContext_Entity_reverseRelations(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Entity", field.Name)
+}
+
+func (ec *executionContext) childFields_EntityConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_EntityConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_EntityConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_EntityConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EntityConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_EntityEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_EntityEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_EntityEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EntityEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_EntityIndex(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_EntityIndex_name(ctx, field)
+	case "type":
+		return ec.fieldContext_EntityIndex_type(ctx, field)
+	case "path":
+		return ec.fieldContext_EntityIndex_path(ctx, field)
+	case "kind":
+		return ec.fieldContext_EntityIndex_kind(ctx, field)
+	case "ready":
+		return ec.fieldContext_EntityIndex_ready(ctx, field)
+	case "progress":
+		return ec.fieldContext_EntityIndex_progress(ctx, field)
+	case "declaredAt":
+		return ec.fieldContext_EntityIndex_declaredAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EntityIndex", field.Name)
+}
+
+func (ec *executionContext) childFields_EntityIndexEntry(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "index":
+		return ec.fieldContext_EntityIndexEntry_index(ctx, field)
+	case "key":
+		return ec.fieldContext_EntityIndexEntry_key(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EntityIndexEntry", field.Name)
+}
+
+func (ec *executionContext) childFields_EntityRelationConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_EntityRelationConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_EntityRelationConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_EntityRelationConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EntityRelationConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_EntityRelationEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_EntityRelationEdge_cursor(ctx, field)
+	case "predicate":
+		return ec.fieldContext_EntityRelationEdge_predicate(ctx, field)
+	case "index":
+		return ec.fieldContext_EntityRelationEdge_index(ctx, field)
+	case "attributes":
+		return ec.fieldContext_EntityRelationEdge_attributes(ctx, field)
+	case "node":
+		return ec.fieldContext_EntityRelationEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EntityRelationEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_FinishProjectItemPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "item":
+		return ec.fieldContext_FinishProjectItemPayload_item(ctx, field)
+	case "effort":
+		return ec.fieldContext_FinishProjectItemPayload_effort(ctx, field)
+	case "problem":
+		return ec.fieldContext_FinishProjectItemPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FinishProjectItemPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_IndexedEntityConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_IndexedEntityConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_IndexedEntityConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_IndexedEntityConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type IndexedEntityConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_IndexedEntityEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_IndexedEntityEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_IndexedEntityEdge_node(ctx, field)
+	case "key":
+		return ec.fieldContext_IndexedEntityEdge_key(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type IndexedEntityEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_LineFault(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "line":
+		return ec.fieldContext_LineFault_line(ctx, field)
+	case "message":
+		return ec.fieldContext_LineFault_message(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LineFault", field.Name)
 }
 
 func (ec *executionContext) childFields_Note(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -2386,12 +6448,418 @@ func (ec *executionContext) childFields_PageInfo(ctx context.Context, field grap
 	return nil, fmt.Errorf("no field named %q was found under type PageInfo", field.Name)
 }
 
+func (ec *executionContext) childFields_Project(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Project_id(ctx, field)
+	case "name":
+		return ec.fieldContext_Project_name(ctx, field)
+	case "description":
+		return ec.fieldContext_Project_description(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Project_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Project_updatedAt(ctx, field)
+	case "version":
+		return ec.fieldContext_Project_version(ctx, field)
+	case "viewerMember":
+		return ec.fieldContext_Project_viewerMember(ctx, field)
+	case "suggestedKeywords":
+		return ec.fieldContext_Project_suggestedKeywords(ctx, field)
+	case "categories":
+		return ec.fieldContext_Project_categories(ctx, field)
+	case "subcategories":
+		return ec.fieldContext_Project_subcategories(ctx, field)
+	case "teams":
+		return ec.fieldContext_Project_teams(ctx, field)
+	case "members":
+		return ec.fieldContext_Project_members(ctx, field)
+	case "items":
+		return ec.fieldContext_Project_items(ctx, field)
+	case "itemByExternalId":
+		return ec.fieldContext_Project_itemByExternalId(ctx, field)
+	case "imports":
+		return ec.fieldContext_Project_imports(ctx, field)
+	case "exports":
+		return ec.fieldContext_Project_exports(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Project", field.Name)
+}
+
+func (ec *executionContext) childFields_ProjectConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ProjectConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ProjectConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ProjectConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ProjectEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ProjectEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_ProjectEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_ProjectExport(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_ProjectExport_id(ctx, field)
+	case "project":
+		return ec.fieldContext_ProjectExport_project(ctx, field)
+	case "format":
+		return ec.fieldContext_ProjectExport_format(ctx, field)
+	case "status":
+		return ec.fieldContext_ProjectExport_status(ctx, field)
+	case "state":
+		return ec.fieldContext_ProjectExport_state(ctx, field)
+	case "message":
+		return ec.fieldContext_ProjectExport_message(ctx, field)
+	case "createdBy":
+		return ec.fieldContext_ProjectExport_createdBy(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_ProjectExport_createdAt(ctx, field)
+	case "endedAt":
+		return ec.fieldContext_ProjectExport_endedAt(ctx, field)
+	case "items":
+		return ec.fieldContext_ProjectExport_items(ctx, field)
+	case "bytes":
+		return ec.fieldContext_ProjectExport_bytes(ctx, field)
+	case "url":
+		return ec.fieldContext_ProjectExport_url(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectExport", field.Name)
+}
+
+func (ec *executionContext) childFields_ProjectExportConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ProjectExportConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ProjectExportConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ProjectExportConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectExportConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ProjectExportEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ProjectExportEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_ProjectExportEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectExportEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_ProjectImport(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_ProjectImport_id(ctx, field)
+	case "project":
+		return ec.fieldContext_ProjectImport_project(ctx, field)
+	case "format":
+		return ec.fieldContext_ProjectImport_format(ctx, field)
+	case "state":
+		return ec.fieldContext_ProjectImport_state(ctx, field)
+	case "message":
+		return ec.fieldContext_ProjectImport_message(ctx, field)
+	case "createdBy":
+		return ec.fieldContext_ProjectImport_createdBy(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_ProjectImport_createdAt(ctx, field)
+	case "endedAt":
+		return ec.fieldContext_ProjectImport_endedAt(ctx, field)
+	case "bytes":
+		return ec.fieldContext_ProjectImport_bytes(ctx, field)
+	case "bytesRead":
+		return ec.fieldContext_ProjectImport_bytesRead(ctx, field)
+	case "lines":
+		return ec.fieldContext_ProjectImport_lines(ctx, field)
+	case "imported":
+		return ec.fieldContext_ProjectImport_imported(ctx, field)
+	case "duplicates":
+		return ec.fieldContext_ProjectImport_duplicates(ctx, field)
+	case "mistakes":
+		return ec.fieldContext_ProjectImport_mistakes(ctx, field)
+	case "faults":
+		return ec.fieldContext_ProjectImport_faults(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectImport", field.Name)
+}
+
+func (ec *executionContext) childFields_ProjectImportConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ProjectImportConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ProjectImportConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ProjectImportConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectImportConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ProjectImportEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ProjectImportEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_ProjectImportEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectImportEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_ProjectItem(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_ProjectItem_id(ctx, field)
+	case "project":
+		return ec.fieldContext_ProjectItem_project(ctx, field)
+	case "externalId":
+		return ec.fieldContext_ProjectItem_externalId(ctx, field)
+	case "name":
+		return ec.fieldContext_ProjectItem_name(ctx, field)
+	case "type":
+		return ec.fieldContext_ProjectItem_type(ctx, field)
+	case "url":
+		return ec.fieldContext_ProjectItem_url(ctx, field)
+	case "metadata":
+		return ec.fieldContext_ProjectItem_metadata(ctx, field)
+	case "status":
+		return ec.fieldContext_ProjectItem_status(ctx, field)
+	case "category":
+		return ec.fieldContext_ProjectItem_category(ctx, field)
+	case "subcategory":
+		return ec.fieldContext_ProjectItem_subcategory(ctx, field)
+	case "keywords":
+		return ec.fieldContext_ProjectItem_keywords(ctx, field)
+	case "efforts":
+		return ec.fieldContext_ProjectItem_efforts(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_ProjectItem_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_ProjectItem_updatedAt(ctx, field)
+	case "version":
+		return ec.fieldContext_ProjectItem_version(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectItem", field.Name)
+}
+
+func (ec *executionContext) childFields_ProjectItemConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ProjectItemConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ProjectItemConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ProjectItemConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectItemConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ProjectItemEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ProjectItemEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_ProjectItemEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectItemEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_ProjectItemEffort(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_ProjectItemEffort_id(ctx, field)
+	case "project":
+		return ec.fieldContext_ProjectItemEffort_project(ctx, field)
+	case "item":
+		return ec.fieldContext_ProjectItemEffort_item(ctx, field)
+	case "user":
+		return ec.fieldContext_ProjectItemEffort_user(ctx, field)
+	case "team":
+		return ec.fieldContext_ProjectItemEffort_team(ctx, field)
+	case "category":
+		return ec.fieldContext_ProjectItemEffort_category(ctx, field)
+	case "subcategory":
+		return ec.fieldContext_ProjectItemEffort_subcategory(ctx, field)
+	case "keywords":
+		return ec.fieldContext_ProjectItemEffort_keywords(ctx, field)
+	case "finishedAt":
+		return ec.fieldContext_ProjectItemEffort_finishedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectItemEffort", field.Name)
+}
+
+func (ec *executionContext) childFields_ProjectItemEffortConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ProjectItemEffortConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ProjectItemEffortConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ProjectItemEffortConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectItemEffortConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ProjectItemEffortEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ProjectItemEffortEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_ProjectItemEffortEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectItemEffortEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_ProjectMember(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "user":
+		return ec.fieldContext_ProjectMember_user(ctx, field)
+	case "team":
+		return ec.fieldContext_ProjectMember_team(ctx, field)
+	case "type":
+		return ec.fieldContext_ProjectMember_type(ctx, field)
+	case "addedAt":
+		return ec.fieldContext_ProjectMember_addedAt(ctx, field)
+	case "efforts":
+		return ec.fieldContext_ProjectMember_efforts(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectMember", field.Name)
+}
+
+func (ec *executionContext) childFields_ProjectMemberConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ProjectMemberConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ProjectMemberConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ProjectMemberConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectMemberConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ProjectMemberEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ProjectMemberEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_ProjectMemberEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectMemberEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_PutProjectMemberPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "project":
+		return ec.fieldContext_PutProjectMemberPayload_project(ctx, field)
+	case "member":
+		return ec.fieldContext_PutProjectMemberPayload_member(ctx, field)
+	case "problem":
+		return ec.fieldContext_PutProjectMemberPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PutProjectMemberPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_PutScopeMemberPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "scope":
+		return ec.fieldContext_PutScopeMemberPayload_scope(ctx, field)
+	case "memberEdge":
+		return ec.fieldContext_PutScopeMemberPayload_memberEdge(ctx, field)
+	case "problem":
+		return ec.fieldContext_PutScopeMemberPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PutScopeMemberPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RemoveEntityIndexPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "scope":
+		return ec.fieldContext_RemoveEntityIndexPayload_scope(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RemoveEntityIndexPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RemoveEntityRelationsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "entity":
+		return ec.fieldContext_RemoveEntityRelationsPayload_entity(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RemoveEntityRelationsPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_RemoveNoteTagsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "note":
 		return ec.fieldContext_RemoveNoteTagsPayload_note(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RemoveNoteTagsPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RemoveProjectMemberPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "project":
+		return ec.fieldContext_RemoveProjectMemberPayload_project(ctx, field)
+	case "user":
+		return ec.fieldContext_RemoveProjectMemberPayload_user(ctx, field)
+	case "problem":
+		return ec.fieldContext_RemoveProjectMemberPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RemoveProjectMemberPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RemoveScopeMemberPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "scope":
+		return ec.fieldContext_RemoveScopeMemberPayload_scope(ctx, field)
+	case "user":
+		return ec.fieldContext_RemoveScopeMemberPayload_user(ctx, field)
+	case "problem":
+		return ec.fieldContext_RemoveScopeMemberPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RemoveScopeMemberPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RenameScopePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "scope":
+		return ec.fieldContext_RenameScopePayload_scope(ctx, field)
+	case "problem":
+		return ec.fieldContext_RenameScopePayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RenameScopePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RenameTeamPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "team":
+		return ec.fieldContext_RenameTeamPayload_team(ctx, field)
+	case "problem":
+		return ec.fieldContext_RenameTeamPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RenameTeamPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_ReplaceEntityRelationsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "entity":
+		return ec.fieldContext_ReplaceEntityRelationsPayload_entity(ctx, field)
+	case "problem":
+		return ec.fieldContext_ReplaceEntityRelationsPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ReplaceEntityRelationsPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_RestoreVersionPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -2402,6 +6870,92 @@ func (ec *executionContext) childFields_RestoreVersionPayload(ctx context.Contex
 		return ec.fieldContext_RestoreVersionPayload_problem(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RestoreVersionPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_Scope(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Scope_id(ctx, field)
+	case "name":
+		return ec.fieldContext_Scope_name(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Scope_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Scope_updatedAt(ctx, field)
+	case "version":
+		return ec.fieldContext_Scope_version(ctx, field)
+	case "viewerRole":
+		return ec.fieldContext_Scope_viewerRole(ctx, field)
+	case "members":
+		return ec.fieldContext_Scope_members(ctx, field)
+	case "indexes":
+		return ec.fieldContext_Scope_indexes(ctx, field)
+	case "entities":
+		return ec.fieldContext_Scope_entities(ctx, field)
+	case "entity":
+		return ec.fieldContext_Scope_entity(ctx, field)
+	case "lookup":
+		return ec.fieldContext_Scope_lookup(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Scope", field.Name)
+}
+
+func (ec *executionContext) childFields_ScopeConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ScopeConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ScopeConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ScopeConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ScopeConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ScopeEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ScopeEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_ScopeEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ScopeEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_ScopeMemberConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ScopeMemberConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ScopeMemberConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ScopeMemberConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ScopeMemberConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ScopeMemberEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ScopeMemberEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_ScopeMemberEdge_node(ctx, field)
+	case "role":
+		return ec.fieldContext_ScopeMemberEdge_role(ctx, field)
+	case "addedAt":
+		return ec.fieldContext_ScopeMemberEdge_addedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ScopeMemberEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_SetEntityPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "entity":
+		return ec.fieldContext_SetEntityPayload_entity(ctx, field)
+	case "problem":
+		return ec.fieldContext_SetEntityPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SetEntityPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_ShareNotePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -2440,6 +6994,28 @@ func (ec *executionContext) childFields_SharedNoteEdge(ctx context.Context, fiel
 		return ec.fieldContext_SharedNoteEdge_sharedAt(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SharedNoteEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_StartProjectImportPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "import":
+		return ec.fieldContext_StartProjectImportPayload_import(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type StartProjectImportPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_Subcategory(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Subcategory_id(ctx, field)
+	case "name":
+		return ec.fieldContext_Subcategory_name(ctx, field)
+	case "project":
+		return ec.fieldContext_Subcategory_project(ctx, field)
+	case "items":
+		return ec.fieldContext_Subcategory_items(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Subcategory", field.Name)
 }
 
 func (ec *executionContext) childFields_Tag(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -2500,6 +7076,24 @@ func (ec *executionContext) childFields_TaggedNoteEdge(ctx context.Context, fiel
 	return nil, fmt.Errorf("no field named %q was found under type TaggedNoteEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_Team(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Team_id(ctx, field)
+	case "project":
+		return ec.fieldContext_Team_project(ctx, field)
+	case "name":
+		return ec.fieldContext_Team_name(ctx, field)
+	case "type":
+		return ec.fieldContext_Team_type(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Team_createdAt(ctx, field)
+	case "members":
+		return ec.fieldContext_Team_members(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Team", field.Name)
+}
+
 func (ec *executionContext) childFields_UndeleteNotePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "note":
@@ -2518,6 +7112,16 @@ func (ec *executionContext) childFields_UnshareNotePayload(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type UnshareNotePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_UpdateEntityPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "entity":
+		return ec.fieldContext_UpdateEntityPayload_entity(ctx, field)
+	case "problem":
+		return ec.fieldContext_UpdateEntityPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateEntityPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_UpdateNotePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "note":
@@ -2528,6 +7132,16 @@ func (ec *executionContext) childFields_UpdateNotePayload(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type UpdateNotePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_UpdateProjectPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "project":
+		return ec.fieldContext_UpdateProjectPayload_project(ctx, field)
+	case "problem":
+		return ec.fieldContext_UpdateProjectPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateProjectPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_UpdateUserPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "user":
@@ -2536,6 +7150,30 @@ func (ec *executionContext) childFields_UpdateUserPayload(ctx context.Context, f
 		return ec.fieldContext_UpdateUserPayload_problem(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UpdateUserPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_Upload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "method":
+		return ec.fieldContext_Upload_method(ctx, field)
+	case "url":
+		return ec.fieldContext_Upload_url(ctx, field)
+	case "headers":
+		return ec.fieldContext_Upload_headers(ctx, field)
+	case "expiresAt":
+		return ec.fieldContext_Upload_expiresAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Upload", field.Name)
+}
+
+func (ec *executionContext) childFields_UploadHeader(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_UploadHeader_name(ctx, field)
+	case "value":
+		return ec.fieldContext_UploadHeader_value(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UploadHeader", field.Name)
 }
 
 func (ec *executionContext) childFields_User(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -2562,6 +7200,10 @@ func (ec *executionContext) childFields_User(ctx context.Context, field graphql.
 		return ec.fieldContext_User_sharedNotes(ctx, field)
 	case "noteChanges":
 		return ec.fieldContext_User_noteChanges(ctx, field)
+	case "scopes":
+		return ec.fieldContext_User_scopes(ctx, field)
+	case "projects":
+		return ec.fieldContext_User_projects(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type User", field.Name)
 }
@@ -2726,12 +7368,184 @@ func (ec *executionContext) childFields___Type(ctx context.Context, field graphq
 
 // region    ***************************** args.gotpl *****************************
 
+func (ec *executionContext) field_Category_items_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Entity_relations_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "predicate",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["predicate"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_Entity_reverseRelations_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "predicate",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["predicate"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_addEntityRelations_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.AddEntityRelationsInput, error) {
+			return ec.unmarshalNAddEntityRelationsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAddEntityRelationsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_addNoteTags_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.AddNoteTagsInput, error) {
 			return ec.unmarshalNAddNoteTagsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAddNoteTagsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_addProjectCategories_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.AddProjectCategoriesInput, error) {
+			return ec.unmarshalNAddProjectCategoriesInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAddProjectCategoriesInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_cancelProjectImport_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.CancelProjectImportInput, error) {
+			return ec.unmarshalNCancelProjectImportInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCancelProjectImportInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -2768,12 +7582,110 @@ func (ec *executionContext) field_Mutation_createNote_args(ctx context.Context, 
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_createProjectExport_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.CreateProjectExportInput, error) {
+			return ec.unmarshalNCreateProjectExportInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateProjectExportInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createProjectImport_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.CreateProjectImportInput, error) {
+			return ec.unmarshalNCreateProjectImportInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateProjectImportInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createProject_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.CreateProjectInput, error) {
+			return ec.unmarshalNCreateProjectInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateProjectInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createScope_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.CreateScopeInput, error) {
+			return ec.unmarshalNCreateScopeInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateScopeInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createTeam_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.CreateTeamInput, error) {
+			return ec.unmarshalNCreateTeamInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateTeamInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_createUser_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.CreateUserInput, error) {
 			return ec.unmarshalNCreateUserInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateUserInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_declareEntityIndex_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.DeclareEntityIndexInput, error) {
+			return ec.unmarshalNDeclareEntityIndexInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeclareEntityIndexInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteEntity_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.DeleteEntityInput, error) {
+			return ec.unmarshalNDeleteEntityInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteEntityInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -2796,12 +7708,152 @@ func (ec *executionContext) field_Mutation_deleteNote_args(ctx context.Context, 
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_finishProjectItem_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.FinishProjectItemInput, error) {
+			return ec.unmarshalNFinishProjectItemInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐFinishProjectItemInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_putProjectMember_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.PutProjectMemberInput, error) {
+			return ec.unmarshalNPutProjectMemberInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPutProjectMemberInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_putScopeMember_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.PutScopeMemberInput, error) {
+			return ec.unmarshalNPutScopeMemberInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPutScopeMemberInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_removeEntityIndex_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.RemoveEntityIndexInput, error) {
+			return ec.unmarshalNRemoveEntityIndexInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveEntityIndexInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_removeEntityRelations_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.RemoveEntityRelationsInput, error) {
+			return ec.unmarshalNRemoveEntityRelationsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveEntityRelationsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_removeNoteTags_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.RemoveNoteTagsInput, error) {
 			return ec.unmarshalNRemoveNoteTagsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveNoteTagsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_removeProjectMember_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.RemoveProjectMemberInput, error) {
+			return ec.unmarshalNRemoveProjectMemberInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveProjectMemberInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_removeScopeMember_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.RemoveScopeMemberInput, error) {
+			return ec.unmarshalNRemoveScopeMemberInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveScopeMemberInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_renameScope_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.RenameScopeInput, error) {
+			return ec.unmarshalNRenameScopeInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRenameScopeInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_renameTeam_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.RenameTeamInput, error) {
+			return ec.unmarshalNRenameTeamInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRenameTeamInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_replaceEntityRelations_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.ReplaceEntityRelationsInput, error) {
+			return ec.unmarshalNReplaceEntityRelationsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐReplaceEntityRelationsInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -2824,12 +7876,40 @@ func (ec *executionContext) field_Mutation_restoreVersion_args(ctx context.Conte
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_setEntity_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.SetEntityInput, error) {
+			return ec.unmarshalNSetEntityInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetEntityInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_shareNote_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.ShareNoteInput, error) {
 			return ec.unmarshalNShareNoteInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐShareNoteInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_startProjectImport_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.StartProjectImportInput, error) {
+			return ec.unmarshalNStartProjectImportInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐStartProjectImportInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -2866,12 +7946,40 @@ func (ec *executionContext) field_Mutation_unshareNote_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_updateEntity_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.UpdateEntityInput, error) {
+			return ec.unmarshalNUpdateEntityInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateEntityInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_updateNote_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.UpdateNoteInput, error) {
 			return ec.unmarshalNUpdateNoteInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateNoteInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateProject_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.UpdateProjectInput, error) {
+			return ec.unmarshalNUpdateProjectInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateProjectInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -2984,6 +8092,256 @@ func (ec *executionContext) field_Note_versions_args(ctx context.Context, rawArg
 	return args, nil
 }
 
+func (ec *executionContext) field_ProjectItem_efforts_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_ProjectMember_efforts_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Project_exports_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Project_imports_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Project_itemByExternalId_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "externalId",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["externalId"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Project_items_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "status",
+		func(ctx context.Context, v any) (*project.Status, error) {
+			return ec.unmarshalOProjectItemStatus2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐStatus(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["status"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_Project_members_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
+	return args, nil
+}
+
 func (ec *executionContext) field_Query___type_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -2995,6 +8353,20 @@ func (ec *executionContext) field_Query___type_args(ctx context.Context, rawArgs
 		return nil, err
 	}
 	args["name"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_entity_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (gid.ID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
 	return args, nil
 }
 
@@ -3040,6 +8412,34 @@ func (ec *executionContext) field_Query_note_args(ctx context.Context, rawArgs m
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_project_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (gid.ID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_scope_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (gid.ID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_userByEmail_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -3068,7 +8468,243 @@ func (ec *executionContext) field_Query_user_args(ctx context.Context, rawArgs m
 	return args, nil
 }
 
+func (ec *executionContext) field_Scope_entities_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "type",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["type"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_Scope_entity_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "type",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["type"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "key",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["key"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Scope_lookup_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "index",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["index"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "key",
+		func(ctx context.Context, v any) (*model.KeyCondition, error) {
+			return ec.unmarshalOKeyCondition2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐKeyCondition(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["key"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg5
+	return args, nil
+}
+
+func (ec *executionContext) field_Scope_members_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Subcategory_items_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
+	return args, nil
+}
+
 func (ec *executionContext) field_Tag_notes_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Team_members_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
@@ -3179,6 +8815,82 @@ func (ec *executionContext) field_User_notes_args(ctx context.Context, rawArgs m
 		return nil, err
 	}
 	args["before"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_User_projects_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_User_scopes_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
 	return args, nil
 }
 
@@ -3340,6 +9052,45 @@ func (ec *executionContext) field___Type_fields_args(ctx context.Context, rawArg
 
 // region    **************************** field.gotpl *****************************
 
+func (ec *executionContext) _AddEntityRelationsPayload_entity(ctx context.Context, field graphql.CollectedField, obj *model.AddEntityRelationsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AddEntityRelationsPayload_entity(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Entity, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entity.Entity) graphql.Marshaler {
+			return ec.marshalOEntity2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntity(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AddEntityRelationsPayload_entity(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AddEntityRelationsPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Entity(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AddEntityRelationsPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.AddEntityRelationsPayload) (ret graphql.Marshaler) {
+	return ec.marshalOChangeRelationsProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐChangeRelationsProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_AddEntityRelationsPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AddEntityRelationsPayload", field, false, false, errors.New("field of type ChangeRelationsProblem does not have child fields"))
+}
+
 func (ec *executionContext) _AddNoteTagsPayload_note(ctx context.Context, field graphql.CollectedField, obj *model.AddNoteTagsPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -3379,6 +9130,45 @@ func (ec *executionContext) fieldContext_AddNoteTagsPayload_problem(_ context.Co
 	return graphql.NewScalarFieldContext("AddNoteTagsPayload", field, false, false, errors.New("field of type AddNoteTagsProblem does not have child fields"))
 }
 
+func (ec *executionContext) _AddProjectCategoriesPayload_project(ctx context.Context, field graphql.CollectedField, obj *model.AddProjectCategoriesPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AddProjectCategoriesPayload_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Project, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AddProjectCategoriesPayload_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AddProjectCategoriesPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AddProjectCategoriesPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.AddProjectCategoriesPayload) (ret graphql.Marshaler) {
+	return ec.marshalOAddProjectCategoriesProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAddProjectCategoriesProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_AddProjectCategoriesPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AddProjectCategoriesPayload", field, false, false, errors.New("field of type AddProjectCategoriesProblem does not have child fields"))
+}
+
 func (ec *executionContext) _AlreadySignedUp_message(ctx context.Context, field graphql.CollectedField, obj *model.AlreadySignedUp) (ret graphql.Marshaler) {
 	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
 }
@@ -3414,6 +9204,128 @@ func (ec *executionContext) fieldContext_AlreadySignedUp_user(_ context.Context,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_User(ctx, field)
 		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CancelProjectImportPayload_import(ctx context.Context, field graphql.CollectedField, obj *model.CancelProjectImportPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancelProjectImportPayload_import(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Import, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Import) graphql.Marshaler {
+			return ec.marshalOProjectImport2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐImport(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CancelProjectImportPayload_import(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CancelProjectImportPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectImport(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Category_id(ctx context.Context, field graphql.CollectedField, obj *model.Category) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐLabelID(ctx, field.Selections, obj.LabelID)
+}
+func (ec *executionContext) fieldContext_Category_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Category", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Category_name(ctx context.Context, field graphql.CollectedField, obj *model.Category) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Name)
+}
+func (ec *executionContext) fieldContext_Category_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Category", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Category_project(ctx context.Context, field graphql.CollectedField, obj *model.Category) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Category_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Category().Project(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Category_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Category",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Category_items(ctx context.Context, field graphql.CollectedField, obj *model.Category) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Category_items(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Category().Items(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[project.Item]) graphql.Marshaler {
+			return ec.marshalOProjectItemConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Category_items(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Category",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItemConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Category_items_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
 	}
 	return fc, nil
 }
@@ -3489,6 +9401,205 @@ func (ec *executionContext) fieldContext_CreateNotePayload_note(_ context.Contex
 	return fc, nil
 }
 
+func (ec *executionContext) _CreateProjectExportPayload_export(ctx context.Context, field graphql.CollectedField, obj *model.CreateProjectExportPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreateProjectExportPayload_export(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Export, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Export) graphql.Marshaler {
+			return ec.marshalOProjectExport2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐExport(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CreateProjectExportPayload_export(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CreateProjectExportPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectExport(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CreateProjectImportPayload_import(ctx context.Context, field graphql.CollectedField, obj *model.CreateProjectImportPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreateProjectImportPayload_import(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Import, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Import) graphql.Marshaler {
+			return ec.marshalOProjectImport2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐImport(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CreateProjectImportPayload_import(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CreateProjectImportPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectImport(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CreateProjectImportPayload_upload(ctx context.Context, field graphql.CollectedField, obj *model.CreateProjectImportPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreateProjectImportPayload_upload(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Upload, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Upload) graphql.Marshaler {
+			return ec.marshalOUpload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CreateProjectImportPayload_upload(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CreateProjectImportPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Upload(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CreateProjectPayload_project(ctx context.Context, field graphql.CollectedField, obj *model.CreateProjectPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreateProjectPayload_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Project, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CreateProjectPayload_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CreateProjectPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CreateScopePayload_scope(ctx context.Context, field graphql.CollectedField, obj *model.CreateScopePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreateScopePayload_scope(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Scope, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entity.Scope) graphql.Marshaler {
+			return ec.marshalOScope2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScope(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CreateScopePayload_scope(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CreateScopePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Scope(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CreateTeamPayload_team(ctx context.Context, field graphql.CollectedField, obj *model.CreateTeamPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreateTeamPayload_team(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Team, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Team) graphql.Marshaler {
+			return ec.marshalOTeam2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeam(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CreateTeamPayload_team(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CreateTeamPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Team(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CreateTeamPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.CreateTeamPayload) (ret graphql.Marshaler) {
+	return ec.marshalOTeamProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐTeamProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_CreateTeamPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CreateTeamPayload", field, false, false, errors.New("field of type TeamProblem does not have child fields"))
+}
+
 func (ec *executionContext) _CreateUserPayload_user(ctx context.Context, field graphql.CollectedField, obj *model.CreateUserPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -3526,6 +9637,52 @@ func (ec *executionContext) _CreateUserPayload_problem(ctx context.Context, fiel
 }
 func (ec *executionContext) fieldContext_CreateUserPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("CreateUserPayload", field, false, false, errors.New("field of type CreateUserProblem does not have child fields"))
+}
+
+func (ec *executionContext) _DeclareEntityIndexPayload_scope(ctx context.Context, field graphql.CollectedField, obj *model.DeclareEntityIndexPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeclareEntityIndexPayload_scope(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Scope, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entity.Scope) graphql.Marshaler {
+			return ec.marshalOScope2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScope(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DeclareEntityIndexPayload_scope(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeclareEntityIndexPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Scope(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeleteEntityPayload_deletedEntityId(ctx context.Context, field graphql.CollectedField, obj *model.DeleteEntityPayload) (ret graphql.Marshaler) {
+	return ec.marshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, field.Selections, obj.DeletedEntityID)
+}
+func (ec *executionContext) fieldContext_DeleteEntityPayload_deletedEntityId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeleteEntityPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DeleteEntityPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.DeleteEntityPayload) (ret graphql.Marshaler) {
+	return ec.marshalODeleteEntityProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteEntityProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_DeleteEntityPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeleteEntityPayload", field, false, false, errors.New("field of type DeleteEntityProblem does not have child fields"))
 }
 
 func (ec *executionContext) _DeleteNotePayload_deletedNote(ctx context.Context, field graphql.CollectedField, obj *model.DeleteNotePayload) (ret graphql.Marshaler) {
@@ -3600,6 +9757,841 @@ func (ec *executionContext) _EmailTaken_field(ctx context.Context, field graphql
 }
 func (ec *executionContext) fieldContext_EmailTaken_field(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("EmailTaken", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Entity_id(ctx context.Context, field graphql.CollectedField, obj *entity.Entity) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐID(ctx, field.Selections, obj.ID)
+}
+func (ec *executionContext) fieldContext_Entity_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Entity", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Entity_scope(ctx context.Context, field graphql.CollectedField, obj *entity.Entity) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Entity_scope(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Entity().Scope(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entity.Scope) graphql.Marshaler {
+			return ec.marshalOScope2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScope(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Entity_scope(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Entity",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Scope(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Entity_type(ctx context.Context, field graphql.CollectedField, obj *entity.Entity) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Type)
+}
+func (ec *executionContext) fieldContext_Entity_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Entity", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Entity_key(ctx context.Context, field graphql.CollectedField, obj *entity.Entity) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Key())
+}
+func (ec *executionContext) fieldContext_Entity_key(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Entity", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Entity_attributes(ctx context.Context, field graphql.CollectedField, obj *entity.Entity) (ret graphql.Marshaler) {
+	return ec.marshalNJSON2map(ctx, field.Selections, obj.Attributes)
+}
+func (ec *executionContext) fieldContext_Entity_attributes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Entity", field, false, false, errors.New("field of type JSON does not have child fields"))
+}
+
+func (ec *executionContext) _Entity_createdAt(ctx context.Context, field graphql.CollectedField, obj *entity.Entity) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.CreatedAt)
+}
+func (ec *executionContext) fieldContext_Entity_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Entity", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _Entity_updatedAt(ctx context.Context, field graphql.CollectedField, obj *entity.Entity) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.UpdatedAt)
+}
+func (ec *executionContext) fieldContext_Entity_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Entity", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _Entity_version(ctx context.Context, field graphql.CollectedField, obj *entity.Entity) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Version)
+}
+func (ec *executionContext) fieldContext_Entity_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Entity", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Entity_indexEntries(ctx context.Context, field graphql.CollectedField, obj *entity.Entity) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Entity_indexEntries(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Index, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []entity.IndexEntry) graphql.Marshaler {
+			return ec.marshalNEntityIndexEntry2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐIndexEntryᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Entity_indexEntries(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Entity",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EntityIndexEntry(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Entity_relations(ctx context.Context, field graphql.CollectedField, obj *entity.Entity) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Entity_relations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Entity().Relations(ctx, obj, fc.Args["predicate"].(*string), fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.EntityRelationConnection) graphql.Marshaler {
+			return ec.marshalOEntityRelationConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEntityRelationConnection(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Entity_relations(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Entity",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EntityRelationConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Entity_relations_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Entity_reverseRelations(ctx context.Context, field graphql.CollectedField, obj *entity.Entity) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Entity_reverseRelations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Entity().ReverseRelations(ctx, obj, fc.Args["predicate"].(*string), fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.EntityRelationConnection) graphql.Marshaler {
+			return ec.marshalOEntityRelationConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEntityRelationConnection(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Entity_reverseRelations(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Entity",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EntityRelationConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Entity_reverseRelations_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EntityConflict_message(ctx context.Context, field graphql.CollectedField, obj *model.EntityConflict) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_EntityConflict_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityConflict", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EntityConflict_current(ctx context.Context, field graphql.CollectedField, obj *model.EntityConflict) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EntityConflict_current(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Current, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entity.Entity) graphql.Marshaler {
+			return ec.marshalOEntity2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntity(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EntityConflict_current(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EntityConflict",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Entity(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EntityConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.List[entity.Entity]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EntityConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []page.Edge[entity.Entity]) graphql.Marshaler {
+			return ec.marshalNEntityEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EntityConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EntityConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EntityEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EntityConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *page.List[entity.Entity]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EntityConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []entity.Entity) graphql.Marshaler {
+			return ec.marshalNEntity2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntityᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EntityConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EntityConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Entity(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EntityConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *page.List[entity.Entity]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EntityConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v page.Info) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EntityConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EntityConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EntityEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *page.Edge[entity.Entity]) (ret graphql.Marshaler) {
+	return ec.marshalNCursor2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, field.Selections, obj.Cursor())
+}
+func (ec *executionContext) fieldContext_EntityEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _EntityEdge_node(ctx context.Context, field graphql.CollectedField, obj *page.Edge[entity.Entity]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EntityEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entity.Entity) graphql.Marshaler {
+			return ec.marshalNEntity2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntity(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EntityEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EntityEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Entity(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EntityIndex_name(ctx context.Context, field graphql.CollectedField, obj *entity.Index) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Name)
+}
+func (ec *executionContext) fieldContext_EntityIndex_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityIndex", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EntityIndex_type(ctx context.Context, field graphql.CollectedField, obj *entity.Index) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Type)
+}
+func (ec *executionContext) fieldContext_EntityIndex_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityIndex", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EntityIndex_path(ctx context.Context, field graphql.CollectedField, obj *entity.Index) (ret graphql.Marshaler) {
+	return ec.marshalNString2ᚕstringᚄ(ctx, field.Selections, obj.Path)
+}
+func (ec *executionContext) fieldContext_EntityIndex_path(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityIndex", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EntityIndex_kind(ctx context.Context, field graphql.CollectedField, obj *entity.Index) (ret graphql.Marshaler) {
+	return ec.marshalNIndexKeyKind2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐKeyKind(ctx, field.Selections, obj.Kind)
+}
+func (ec *executionContext) fieldContext_EntityIndex_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityIndex", field, false, false, errors.New("field of type IndexKeyKind does not have child fields"))
+}
+
+func (ec *executionContext) _EntityIndex_ready(ctx context.Context, field graphql.CollectedField, obj *entity.Index) (ret graphql.Marshaler) {
+	return ec.marshalNBoolean2bool(ctx, field.Selections, obj.Ready)
+}
+func (ec *executionContext) fieldContext_EntityIndex_ready(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityIndex", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _EntityIndex_progress(ctx context.Context, field graphql.CollectedField, obj *entity.Index) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Done)
+}
+func (ec *executionContext) fieldContext_EntityIndex_progress(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityIndex", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _EntityIndex_declaredAt(ctx context.Context, field graphql.CollectedField, obj *entity.Index) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.DeclaredAt)
+}
+func (ec *executionContext) fieldContext_EntityIndex_declaredAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityIndex", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _EntityIndexEntry_index(ctx context.Context, field graphql.CollectedField, obj *entity.IndexEntry) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Name)
+}
+func (ec *executionContext) fieldContext_EntityIndexEntry_index(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityIndexEntry", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EntityIndexEntry_key(ctx context.Context, field graphql.CollectedField, obj *entity.IndexEntry) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Key)
+}
+func (ec *executionContext) fieldContext_EntityIndexEntry_key(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityIndexEntry", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EntityRelationConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.EntityRelationConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EntityRelationConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.EntityRelationEdge) graphql.Marshaler {
+			return ec.marshalNEntityRelationEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEntityRelationEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EntityRelationConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EntityRelationConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EntityRelationEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EntityRelationConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.EntityRelationConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EntityRelationConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.EntityRelationConnection().Nodes(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*entity.Entity) graphql.Marshaler {
+			return ec.marshalNEntity2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntity(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EntityRelationConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EntityRelationConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Entity(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EntityRelationConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.EntityRelationConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EntityRelationConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v page.Info) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EntityRelationConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EntityRelationConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EntityRelationEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.EntityRelationEdge) (ret graphql.Marshaler) {
+	return ec.marshalNCursor2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, field.Selections, obj.Cursor())
+}
+func (ec *executionContext) fieldContext_EntityRelationEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityRelationEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _EntityRelationEdge_predicate(ctx context.Context, field graphql.CollectedField, obj *model.EntityRelationEdge) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Predicate)
+}
+func (ec *executionContext) fieldContext_EntityRelationEdge_predicate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityRelationEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EntityRelationEdge_index(ctx context.Context, field graphql.CollectedField, obj *model.EntityRelationEdge) (ret graphql.Marshaler) {
+	return ec.marshalNInt642int64(ctx, field.Selections, obj.Index)
+}
+func (ec *executionContext) fieldContext_EntityRelationEdge_index(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityRelationEdge", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _EntityRelationEdge_attributes(ctx context.Context, field graphql.CollectedField, obj *model.EntityRelationEdge) (ret graphql.Marshaler) {
+	return ec.marshalOJSON2map(ctx, field.Selections, obj.Attributes)
+}
+func (ec *executionContext) fieldContext_EntityRelationEdge_attributes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityRelationEdge", field, false, false, errors.New("field of type JSON does not have child fields"))
+}
+
+func (ec *executionContext) _EntityRelationEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.EntityRelationEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EntityRelationEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.EntityRelationEdge().Node(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entity.Entity) graphql.Marshaler {
+			return ec.marshalOEntity2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntity(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EntityRelationEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EntityRelationEdge",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Entity(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _FinishProjectItemPayload_item(ctx context.Context, field graphql.CollectedField, obj *model.FinishProjectItemPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FinishProjectItemPayload_item(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Item, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Item) graphql.Marshaler {
+			return ec.marshalOProjectItem2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItem(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_FinishProjectItemPayload_item(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "FinishProjectItemPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItem(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _FinishProjectItemPayload_effort(ctx context.Context, field graphql.CollectedField, obj *model.FinishProjectItemPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FinishProjectItemPayload_effort(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Effort, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Effort) graphql.Marshaler {
+			return ec.marshalOProjectItemEffort2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffort(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_FinishProjectItemPayload_effort(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "FinishProjectItemPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItemEffort(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _FinishProjectItemPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.FinishProjectItemPayload) (ret graphql.Marshaler) {
+	return ec.marshalOFinishProjectItemProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐFinishProjectItemProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_FinishProjectItemPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FinishProjectItemPayload", field, false, false, errors.New("field of type FinishProjectItemProblem does not have child fields"))
+}
+
+func (ec *executionContext) _IndexedEntityConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.IndexedEntityConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IndexedEntityConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.IndexedEntityEdge) graphql.Marshaler {
+			return ec.marshalNIndexedEntityEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐIndexedEntityEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IndexedEntityConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "IndexedEntityConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_IndexedEntityEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _IndexedEntityConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.IndexedEntityConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IndexedEntityConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []entity.Entity) graphql.Marshaler {
+			return ec.marshalNEntity2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntityᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IndexedEntityConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "IndexedEntityConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Entity(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _IndexedEntityConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.IndexedEntityConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IndexedEntityConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v page.Info) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IndexedEntityConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "IndexedEntityConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _IndexedEntityEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.IndexedEntityEdge) (ret graphql.Marshaler) {
+	return ec.marshalNCursor2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, field.Selections, obj.Cursor())
+}
+func (ec *executionContext) fieldContext_IndexedEntityEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("IndexedEntityEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _IndexedEntityEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.IndexedEntityEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IndexedEntityEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entity.Entity) graphql.Marshaler {
+			return ec.marshalNEntity2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntity(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IndexedEntityEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "IndexedEntityEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Entity(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _IndexedEntityEdge_key(ctx context.Context, field graphql.CollectedField, obj *model.IndexedEntityEdge) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Key)
+}
+func (ec *executionContext) fieldContext_IndexedEntityEdge_key(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("IndexedEntityEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _LastManager_message(ctx context.Context, field graphql.CollectedField, obj *model.LastManager) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_LastManager_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LastManager", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _LastOwner_message(ctx context.Context, field graphql.CollectedField, obj *model.LastOwner) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_LastOwner_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LastOwner", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _LineFault_line(ctx context.Context, field graphql.CollectedField, obj *project.LineFault) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Line)
+}
+func (ec *executionContext) fieldContext_LineFault_line(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LineFault", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _LineFault_message(ctx context.Context, field graphql.CollectedField, obj *project.LineFault) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_LineFault_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LineFault", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _Mutation_createUser(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
@@ -4128,6 +11120,1076 @@ func (ec *executionContext) fieldContext_Mutation_unshareNote(ctx context.Contex
 		return fc, err
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createScope(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createScope(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateScope(ctx, fc.Args["input"].(model.CreateScopeInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.CreateScopePayload) graphql.Marshaler {
+			return ec.marshalOCreateScopePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateScopePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createScope(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreateScopePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createScope_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_renameScope(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_renameScope(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RenameScope(ctx, fc.Args["input"].(model.RenameScopeInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.RenameScopePayload) graphql.Marshaler {
+			return ec.marshalORenameScopePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRenameScopePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_renameScope(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RenameScopePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_renameScope_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_putScopeMember(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_putScopeMember(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().PutScopeMember(ctx, fc.Args["input"].(model.PutScopeMemberInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.PutScopeMemberPayload) graphql.Marshaler {
+			return ec.marshalOPutScopeMemberPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPutScopeMemberPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_putScopeMember(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PutScopeMemberPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_putScopeMember_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_removeScopeMember(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_removeScopeMember(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RemoveScopeMember(ctx, fc.Args["input"].(model.RemoveScopeMemberInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.RemoveScopeMemberPayload) graphql.Marshaler {
+			return ec.marshalORemoveScopeMemberPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveScopeMemberPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_removeScopeMember(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RemoveScopeMemberPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_removeScopeMember_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_declareEntityIndex(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_declareEntityIndex(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeclareEntityIndex(ctx, fc.Args["input"].(model.DeclareEntityIndexInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DeclareEntityIndexPayload) graphql.Marshaler {
+			return ec.marshalODeclareEntityIndexPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeclareEntityIndexPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_declareEntityIndex(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeclareEntityIndexPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_declareEntityIndex_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_removeEntityIndex(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_removeEntityIndex(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RemoveEntityIndex(ctx, fc.Args["input"].(model.RemoveEntityIndexInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.RemoveEntityIndexPayload) graphql.Marshaler {
+			return ec.marshalORemoveEntityIndexPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveEntityIndexPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_removeEntityIndex(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RemoveEntityIndexPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_removeEntityIndex_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_setEntity(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_setEntity(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SetEntity(ctx, fc.Args["input"].(model.SetEntityInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SetEntityPayload) graphql.Marshaler {
+			return ec.marshalOSetEntityPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetEntityPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_setEntity(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SetEntityPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_setEntity_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateEntity(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateEntity(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateEntity(ctx, fc.Args["input"].(model.UpdateEntityInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.UpdateEntityPayload) graphql.Marshaler {
+			return ec.marshalOUpdateEntityPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateEntityPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateEntity(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UpdateEntityPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateEntity_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteEntity(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteEntity(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteEntity(ctx, fc.Args["input"].(model.DeleteEntityInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DeleteEntityPayload) graphql.Marshaler {
+			return ec.marshalODeleteEntityPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteEntityPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteEntity(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteEntityPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteEntity_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_addEntityRelations(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_addEntityRelations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().AddEntityRelations(ctx, fc.Args["input"].(model.AddEntityRelationsInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.AddEntityRelationsPayload) graphql.Marshaler {
+			return ec.marshalOAddEntityRelationsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAddEntityRelationsPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_addEntityRelations(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AddEntityRelationsPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_addEntityRelations_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_removeEntityRelations(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_removeEntityRelations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RemoveEntityRelations(ctx, fc.Args["input"].(model.RemoveEntityRelationsInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.RemoveEntityRelationsPayload) graphql.Marshaler {
+			return ec.marshalORemoveEntityRelationsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveEntityRelationsPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_removeEntityRelations(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RemoveEntityRelationsPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_removeEntityRelations_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_replaceEntityRelations(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_replaceEntityRelations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ReplaceEntityRelations(ctx, fc.Args["input"].(model.ReplaceEntityRelationsInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ReplaceEntityRelationsPayload) graphql.Marshaler {
+			return ec.marshalOReplaceEntityRelationsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐReplaceEntityRelationsPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_replaceEntityRelations(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ReplaceEntityRelationsPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_replaceEntityRelations_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createProject(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createProject(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateProject(ctx, fc.Args["input"].(model.CreateProjectInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.CreateProjectPayload) graphql.Marshaler {
+			return ec.marshalOCreateProjectPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateProjectPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createProject(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreateProjectPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createProject_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateProject(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateProject(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateProject(ctx, fc.Args["input"].(model.UpdateProjectInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.UpdateProjectPayload) graphql.Marshaler {
+			return ec.marshalOUpdateProjectPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateProjectPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateProject(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UpdateProjectPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateProject_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_addProjectCategories(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_addProjectCategories(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().AddProjectCategories(ctx, fc.Args["input"].(model.AddProjectCategoriesInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.AddProjectCategoriesPayload) graphql.Marshaler {
+			return ec.marshalOAddProjectCategoriesPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAddProjectCategoriesPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_addProjectCategories(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AddProjectCategoriesPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_addProjectCategories_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createTeam(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createTeam(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateTeam(ctx, fc.Args["input"].(model.CreateTeamInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.CreateTeamPayload) graphql.Marshaler {
+			return ec.marshalOCreateTeamPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateTeamPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createTeam(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreateTeamPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createTeam_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_renameTeam(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_renameTeam(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RenameTeam(ctx, fc.Args["input"].(model.RenameTeamInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.RenameTeamPayload) graphql.Marshaler {
+			return ec.marshalORenameTeamPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRenameTeamPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_renameTeam(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RenameTeamPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_renameTeam_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_putProjectMember(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_putProjectMember(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().PutProjectMember(ctx, fc.Args["input"].(model.PutProjectMemberInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.PutProjectMemberPayload) graphql.Marshaler {
+			return ec.marshalOPutProjectMemberPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPutProjectMemberPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_putProjectMember(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PutProjectMemberPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_putProjectMember_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_removeProjectMember(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_removeProjectMember(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RemoveProjectMember(ctx, fc.Args["input"].(model.RemoveProjectMemberInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.RemoveProjectMemberPayload) graphql.Marshaler {
+			return ec.marshalORemoveProjectMemberPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveProjectMemberPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_removeProjectMember(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RemoveProjectMemberPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_removeProjectMember_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createProjectImport(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createProjectImport(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateProjectImport(ctx, fc.Args["input"].(model.CreateProjectImportInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.CreateProjectImportPayload) graphql.Marshaler {
+			return ec.marshalOCreateProjectImportPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateProjectImportPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createProjectImport(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreateProjectImportPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createProjectImport_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_startProjectImport(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_startProjectImport(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().StartProjectImport(ctx, fc.Args["input"].(model.StartProjectImportInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.StartProjectImportPayload) graphql.Marshaler {
+			return ec.marshalOStartProjectImportPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐStartProjectImportPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_startProjectImport(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_StartProjectImportPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_startProjectImport_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_cancelProjectImport(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_cancelProjectImport(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CancelProjectImport(ctx, fc.Args["input"].(model.CancelProjectImportInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.CancelProjectImportPayload) graphql.Marshaler {
+			return ec.marshalOCancelProjectImportPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCancelProjectImportPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_cancelProjectImport(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancelProjectImportPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_cancelProjectImport_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createProjectExport(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createProjectExport(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateProjectExport(ctx, fc.Args["input"].(model.CreateProjectExportInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.CreateProjectExportPayload) graphql.Marshaler {
+			return ec.marshalOCreateProjectExportPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateProjectExportPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createProjectExport(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreateProjectExportPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createProjectExport_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_finishProjectItem(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_finishProjectItem(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().FinishProjectItem(ctx, fc.Args["input"].(model.FinishProjectItemInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.FinishProjectItemPayload) graphql.Marshaler {
+			return ec.marshalOFinishProjectItemPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐFinishProjectItemPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_finishProjectItem(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FinishProjectItemPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_finishProjectItem_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NameTaken_message(ctx context.Context, field graphql.CollectedField, obj *model.NameTaken) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_NameTaken_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NameTaken", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _NameTaken_field(ctx context.Context, field graphql.CollectedField, obj *model.NameTaken) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Field)
+}
+func (ec *executionContext) fieldContext_NameTaken_field(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NameTaken", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _Note_id(ctx context.Context, field graphql.CollectedField, obj *note.Note) (ret graphql.Marshaler) {
@@ -4864,6 +12926,2395 @@ func (ec *executionContext) fieldContext_PageInfo_endCursor(_ context.Context, f
 	return graphql.NewScalarFieldContext("PageInfo", field, true, false, errors.New("field of type Cursor does not have child fields"))
 }
 
+func (ec *executionContext) _Project_id(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐID(ctx, field.Selections, obj.ID)
+}
+func (ec *executionContext) fieldContext_Project_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Project", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Project_name(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Name)
+}
+func (ec *executionContext) fieldContext_Project_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Project", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Project_description(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Description)
+}
+func (ec *executionContext) fieldContext_Project_description(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Project", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Project_createdAt(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.CreatedAt)
+}
+func (ec *executionContext) fieldContext_Project_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Project", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _Project_updatedAt(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.UpdatedAt)
+}
+func (ec *executionContext) fieldContext_Project_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Project", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _Project_version(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Version)
+}
+func (ec *executionContext) fieldContext_Project_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Project", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Project_viewerMember(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Project_viewerMember(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Member, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v project.Member) graphql.Marshaler {
+			return ec.marshalNProjectMember2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐMember(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Project_viewerMember(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Project",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectMember(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Project_suggestedKeywords(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return ec.marshalNString2ᚕstringᚄ(ctx, field.Selections, obj.Keywords)
+}
+func (ec *executionContext) fieldContext_Project_suggestedKeywords(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Project", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Project_categories(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Project_categories(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Project().Categories(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.Category) graphql.Marshaler {
+			return ec.marshalOCategory2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCategoryᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Project_categories(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Project",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Category(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Project_subcategories(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Project_subcategories(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Project().Subcategories(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.Subcategory) graphql.Marshaler {
+			return ec.marshalOSubcategory2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSubcategoryᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Project_subcategories(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Project",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Subcategory(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Project_teams(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Project_teams(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Project().Teams(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []project.Team) graphql.Marshaler {
+			return ec.marshalOTeam2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeamᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Project_teams(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Project",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Team(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Project_members(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Project_members(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Project().Members(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[project.Member]) graphql.Marshaler {
+			return ec.marshalOProjectMemberConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Project_members(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Project",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectMemberConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Project_members_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Project_items(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Project_items(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Project().Items(ctx, obj, fc.Args["status"].(*project.Status), fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[project.Item]) graphql.Marshaler {
+			return ec.marshalOProjectItemConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Project_items(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Project",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItemConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Project_items_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Project_itemByExternalId(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Project_itemByExternalId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Project().ItemByExternalID(ctx, obj, fc.Args["externalId"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Item) graphql.Marshaler {
+			return ec.marshalOProjectItem2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItem(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Project_itemByExternalId(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Project",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItem(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Project_itemByExternalId_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Project_imports(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Project_imports(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Project().Imports(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[project.Import]) graphql.Marshaler {
+			return ec.marshalOProjectImportConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Project_imports(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Project",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectImportConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Project_imports_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Project_exports(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Project_exports(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Project().Exports(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[project.Export]) graphql.Marshaler {
+			return ec.marshalOProjectExportConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Project_exports(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Project",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectExportConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Project_exports_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectConflict_message(ctx context.Context, field graphql.CollectedField, obj *model.ProjectConflict) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_ProjectConflict_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectConflict", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectConflict_current(ctx context.Context, field graphql.CollectedField, obj *model.ProjectConflict) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectConflict_current(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Current, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v project.Project) graphql.Marshaler {
+			return ec.marshalNProject2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectConflict_current(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectConflict",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.List[project.Project]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []page.Edge[project.Project]) graphql.Marshaler {
+			return ec.marshalNProjectEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *page.List[project.Project]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []project.Project) graphql.Marshaler {
+			return ec.marshalNProject2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProjectᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *page.List[project.Project]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v page.Info) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *page.Edge[project.Project]) (ret graphql.Marshaler) {
+	return ec.marshalNCursor2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, field.Selections, obj.Cursor())
+}
+func (ec *executionContext) fieldContext_ProjectEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectEdge_node(ctx context.Context, field graphql.CollectedField, obj *page.Edge[project.Project]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v project.Project) graphql.Marshaler {
+			return ec.marshalNProject2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectExport_id(ctx context.Context, field graphql.CollectedField, obj *project.Export) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐExportID(ctx, field.Selections, obj.GlobalID())
+}
+func (ec *executionContext) fieldContext_ProjectExport_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectExport", field, true, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectExport_project(ctx context.Context, field graphql.CollectedField, obj *project.Export) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectExport_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectExport().Project(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectExport_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectExport",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectExport_format(ctx context.Context, field graphql.CollectedField, obj *project.Export) (ret graphql.Marshaler) {
+	return ec.marshalNFileFormat2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐFormat(ctx, field.Selections, obj.Format)
+}
+func (ec *executionContext) fieldContext_ProjectExport_format(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectExport", field, false, false, errors.New("field of type FileFormat does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectExport_status(ctx context.Context, field graphql.CollectedField, obj *project.Export) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectExport_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectExport().Status(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Status) graphql.Marshaler {
+			return ec.marshalOProjectItemStatus2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐStatus(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectExport_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectExport", field, true, true, errors.New("field of type ProjectItemStatus does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectExport_state(ctx context.Context, field graphql.CollectedField, obj *project.Export) (ret graphql.Marshaler) {
+	return ec.marshalNTransferState2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTransferState(ctx, field.Selections, obj.State)
+}
+func (ec *executionContext) fieldContext_ProjectExport_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectExport", field, false, false, errors.New("field of type TransferState does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectExport_message(ctx context.Context, field graphql.CollectedField, obj *project.Export) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectExport_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectExport().Message(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectExport_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectExport", field, true, true, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectExport_createdBy(ctx context.Context, field graphql.CollectedField, obj *project.Export) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectExport_createdBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectExport().CreatedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectExport_createdBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectExport",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectExport_createdAt(ctx context.Context, field graphql.CollectedField, obj *project.Export) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.CreatedAt)
+}
+func (ec *executionContext) fieldContext_ProjectExport_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectExport", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectExport_endedAt(ctx context.Context, field graphql.CollectedField, obj *project.Export) (ret graphql.Marshaler) {
+	return ec.marshalODateTime2timeᚐTime(ctx, field.Selections, obj.EndedAt)
+}
+func (ec *executionContext) fieldContext_ProjectExport_endedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectExport", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectExport_items(ctx context.Context, field graphql.CollectedField, obj *project.Export) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Items)
+}
+func (ec *executionContext) fieldContext_ProjectExport_items(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectExport", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectExport_bytes(ctx context.Context, field graphql.CollectedField, obj *project.Export) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectExport_bytes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectExport().Bytes(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt642ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectExport_bytes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectExport", field, true, true, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectExport_url(ctx context.Context, field graphql.CollectedField, obj *project.Export) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectExport_url(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectExport().URL(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectExport_url(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectExport", field, true, true, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectExportConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.List[project.Export]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectExportConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []page.Edge[project.Export]) graphql.Marshaler {
+			return ec.marshalNProjectExportEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectExportConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectExportConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectExportEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectExportConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *page.List[project.Export]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectExportConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []project.Export) graphql.Marshaler {
+			return ec.marshalNProjectExport2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐExportᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectExportConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectExportConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectExport(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectExportConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *page.List[project.Export]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectExportConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v page.Info) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectExportConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectExportConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectExportEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *page.Edge[project.Export]) (ret graphql.Marshaler) {
+	return ec.marshalNCursor2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, field.Selections, obj.Cursor())
+}
+func (ec *executionContext) fieldContext_ProjectExportEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectExportEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectExportEdge_node(ctx context.Context, field graphql.CollectedField, obj *page.Edge[project.Export]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectExportEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v project.Export) graphql.Marshaler {
+			return ec.marshalNProjectExport2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐExport(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectExportEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectExportEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectExport(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectImport_id(ctx context.Context, field graphql.CollectedField, obj *project.Import) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐImportID(ctx, field.Selections, obj.GlobalID())
+}
+func (ec *executionContext) fieldContext_ProjectImport_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectImport", field, true, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectImport_project(ctx context.Context, field graphql.CollectedField, obj *project.Import) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectImport_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectImport().Project(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectImport_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectImport",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectImport_format(ctx context.Context, field graphql.CollectedField, obj *project.Import) (ret graphql.Marshaler) {
+	return ec.marshalNFileFormat2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐFormat(ctx, field.Selections, obj.Format)
+}
+func (ec *executionContext) fieldContext_ProjectImport_format(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectImport", field, false, false, errors.New("field of type FileFormat does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectImport_state(ctx context.Context, field graphql.CollectedField, obj *project.Import) (ret graphql.Marshaler) {
+	return ec.marshalNTransferState2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTransferState(ctx, field.Selections, obj.State)
+}
+func (ec *executionContext) fieldContext_ProjectImport_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectImport", field, false, false, errors.New("field of type TransferState does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectImport_message(ctx context.Context, field graphql.CollectedField, obj *project.Import) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectImport_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectImport().Message(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectImport_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectImport", field, true, true, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectImport_createdBy(ctx context.Context, field graphql.CollectedField, obj *project.Import) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectImport_createdBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectImport().CreatedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectImport_createdBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectImport",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectImport_createdAt(ctx context.Context, field graphql.CollectedField, obj *project.Import) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.CreatedAt)
+}
+func (ec *executionContext) fieldContext_ProjectImport_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectImport", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectImport_endedAt(ctx context.Context, field graphql.CollectedField, obj *project.Import) (ret graphql.Marshaler) {
+	return ec.marshalODateTime2timeᚐTime(ctx, field.Selections, obj.EndedAt)
+}
+func (ec *executionContext) fieldContext_ProjectImport_endedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectImport", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectImport_bytes(ctx context.Context, field graphql.CollectedField, obj *project.Import) (ret graphql.Marshaler) {
+	return ec.marshalNInt642int64(ctx, field.Selections, obj.Bytes)
+}
+func (ec *executionContext) fieldContext_ProjectImport_bytes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectImport", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectImport_bytesRead(ctx context.Context, field graphql.CollectedField, obj *project.Import) (ret graphql.Marshaler) {
+	return ec.marshalNInt642int64(ctx, field.Selections, obj.Read)
+}
+func (ec *executionContext) fieldContext_ProjectImport_bytesRead(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectImport", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectImport_lines(ctx context.Context, field graphql.CollectedField, obj *project.Import) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Lines)
+}
+func (ec *executionContext) fieldContext_ProjectImport_lines(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectImport", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectImport_imported(ctx context.Context, field graphql.CollectedField, obj *project.Import) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Imported)
+}
+func (ec *executionContext) fieldContext_ProjectImport_imported(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectImport", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectImport_duplicates(ctx context.Context, field graphql.CollectedField, obj *project.Import) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Duplicates)
+}
+func (ec *executionContext) fieldContext_ProjectImport_duplicates(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectImport", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectImport_mistakes(ctx context.Context, field graphql.CollectedField, obj *project.Import) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Mistakes)
+}
+func (ec *executionContext) fieldContext_ProjectImport_mistakes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectImport", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectImport_faults(ctx context.Context, field graphql.CollectedField, obj *project.Import) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectImport_faults(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Faults, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []project.LineFault) graphql.Marshaler {
+			return ec.marshalNLineFault2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐLineFaultᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectImport_faults(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectImport",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LineFault(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectImportConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.List[project.Import]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectImportConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []page.Edge[project.Import]) graphql.Marshaler {
+			return ec.marshalNProjectImportEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectImportConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectImportConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectImportEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectImportConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *page.List[project.Import]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectImportConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []project.Import) graphql.Marshaler {
+			return ec.marshalNProjectImport2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐImportᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectImportConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectImportConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectImport(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectImportConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *page.List[project.Import]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectImportConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v page.Info) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectImportConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectImportConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectImportEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *page.Edge[project.Import]) (ret graphql.Marshaler) {
+	return ec.marshalNCursor2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, field.Selections, obj.Cursor())
+}
+func (ec *executionContext) fieldContext_ProjectImportEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectImportEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectImportEdge_node(ctx context.Context, field graphql.CollectedField, obj *page.Edge[project.Import]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectImportEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v project.Import) graphql.Marshaler {
+			return ec.marshalNProjectImport2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐImport(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectImportEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectImportEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectImport(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectItem_id(ctx context.Context, field graphql.CollectedField, obj *project.Item) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItemID(ctx, field.Selections, obj.ItemID)
+}
+func (ec *executionContext) fieldContext_ProjectItem_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItem", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItem_project(ctx context.Context, field graphql.CollectedField, obj *project.Item) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItem_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectItem().Project(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItem_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectItem",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectItem_externalId(ctx context.Context, field graphql.CollectedField, obj *project.Item) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.ExternalID)
+}
+func (ec *executionContext) fieldContext_ProjectItem_externalId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItem", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItem_name(ctx context.Context, field graphql.CollectedField, obj *project.Item) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Name)
+}
+func (ec *executionContext) fieldContext_ProjectItem_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItem", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItem_type(ctx context.Context, field graphql.CollectedField, obj *project.Item) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Type)
+}
+func (ec *executionContext) fieldContext_ProjectItem_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItem", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItem_url(ctx context.Context, field graphql.CollectedField, obj *project.Item) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItem_url(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectItem().URL(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItem_url(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItem", field, true, true, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItem_metadata(ctx context.Context, field graphql.CollectedField, obj *project.Item) (ret graphql.Marshaler) {
+	return ec.marshalOJSON2map(ctx, field.Selections, obj.Metadata)
+}
+func (ec *executionContext) fieldContext_ProjectItem_metadata(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItem", field, false, false, errors.New("field of type JSON does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItem_status(ctx context.Context, field graphql.CollectedField, obj *project.Item) (ret graphql.Marshaler) {
+	return ec.marshalNProjectItemStatus2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐStatus(ctx, field.Selections, obj.Status)
+}
+func (ec *executionContext) fieldContext_ProjectItem_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItem", field, false, false, errors.New("field of type ProjectItemStatus does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItem_category(ctx context.Context, field graphql.CollectedField, obj *project.Item) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItem_category(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectItem().Category(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Category) graphql.Marshaler {
+			return ec.marshalOCategory2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCategory(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItem_category(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectItem",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Category(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectItem_subcategory(ctx context.Context, field graphql.CollectedField, obj *project.Item) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItem_subcategory(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectItem().Subcategory(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Subcategory) graphql.Marshaler {
+			return ec.marshalOSubcategory2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSubcategory(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItem_subcategory(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectItem",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Subcategory(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectItem_keywords(ctx context.Context, field graphql.CollectedField, obj *project.Item) (ret graphql.Marshaler) {
+	return ec.marshalNString2ᚕstringᚄ(ctx, field.Selections, obj.Keywords)
+}
+func (ec *executionContext) fieldContext_ProjectItem_keywords(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItem", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItem_efforts(ctx context.Context, field graphql.CollectedField, obj *project.Item) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItem_efforts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.ProjectItem().Efforts(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[project.Effort]) graphql.Marshaler {
+			return ec.marshalOProjectItemEffortConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItem_efforts(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectItem",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItemEffortConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_ProjectItem_efforts_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectItem_createdAt(ctx context.Context, field graphql.CollectedField, obj *project.Item) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.CreatedAt)
+}
+func (ec *executionContext) fieldContext_ProjectItem_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItem", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItem_updatedAt(ctx context.Context, field graphql.CollectedField, obj *project.Item) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.UpdatedAt)
+}
+func (ec *executionContext) fieldContext_ProjectItem_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItem", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItem_version(ctx context.Context, field graphql.CollectedField, obj *project.Item) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Version)
+}
+func (ec *executionContext) fieldContext_ProjectItem_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItem", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItemConflict_message(ctx context.Context, field graphql.CollectedField, obj *model.ProjectItemConflict) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_ProjectItemConflict_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItemConflict", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItemConflict_current(ctx context.Context, field graphql.CollectedField, obj *model.ProjectItemConflict) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItemConflict_current(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Current, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v project.Item) graphql.Marshaler {
+			return ec.marshalNProjectItem2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItem(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItemConflict_current(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectItemConflict",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItem(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectItemConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.List[project.Item]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItemConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []page.Edge[project.Item]) graphql.Marshaler {
+			return ec.marshalNProjectItemEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItemConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectItemConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItemEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectItemConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *page.List[project.Item]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItemConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []project.Item) graphql.Marshaler {
+			return ec.marshalNProjectItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItemᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItemConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectItemConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItem(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectItemConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *page.List[project.Item]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItemConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v page.Info) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItemConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectItemConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectItemEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *page.Edge[project.Item]) (ret graphql.Marshaler) {
+	return ec.marshalNCursor2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, field.Selections, obj.Cursor())
+}
+func (ec *executionContext) fieldContext_ProjectItemEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItemEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItemEdge_node(ctx context.Context, field graphql.CollectedField, obj *page.Edge[project.Item]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItemEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v project.Item) graphql.Marshaler {
+			return ec.marshalNProjectItem2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItem(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItemEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectItemEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItem(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectItemEffort_id(ctx context.Context, field graphql.CollectedField, obj *project.Effort) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffortID(ctx, field.Selections, obj.EffortID)
+}
+func (ec *executionContext) fieldContext_ProjectItemEffort_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItemEffort", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItemEffort_project(ctx context.Context, field graphql.CollectedField, obj *project.Effort) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItemEffort_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectItemEffort().Project(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItemEffort_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectItemEffort",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectItemEffort_item(ctx context.Context, field graphql.CollectedField, obj *project.Effort) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItemEffort_item(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectItemEffort().Item(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Item) graphql.Marshaler {
+			return ec.marshalOProjectItem2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItem(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItemEffort_item(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectItemEffort",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItem(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectItemEffort_user(ctx context.Context, field graphql.CollectedField, obj *project.Effort) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItemEffort_user(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectItemEffort().User(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItemEffort_user(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectItemEffort",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectItemEffort_team(ctx context.Context, field graphql.CollectedField, obj *project.Effort) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItemEffort_team(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectItemEffort().Team(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Team) graphql.Marshaler {
+			return ec.marshalOTeam2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeam(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItemEffort_team(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectItemEffort",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Team(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectItemEffort_category(ctx context.Context, field graphql.CollectedField, obj *project.Effort) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItemEffort_category(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectItemEffort().Category(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Category) graphql.Marshaler {
+			return ec.marshalOCategory2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCategory(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItemEffort_category(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectItemEffort",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Category(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectItemEffort_subcategory(ctx context.Context, field graphql.CollectedField, obj *project.Effort) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItemEffort_subcategory(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectItemEffort().Subcategory(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Subcategory) graphql.Marshaler {
+			return ec.marshalOSubcategory2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSubcategory(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItemEffort_subcategory(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectItemEffort",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Subcategory(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectItemEffort_keywords(ctx context.Context, field graphql.CollectedField, obj *project.Effort) (ret graphql.Marshaler) {
+	return ec.marshalNString2ᚕstringᚄ(ctx, field.Selections, obj.Keywords)
+}
+func (ec *executionContext) fieldContext_ProjectItemEffort_keywords(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItemEffort", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItemEffort_finishedAt(ctx context.Context, field graphql.CollectedField, obj *project.Effort) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.FinishedAt)
+}
+func (ec *executionContext) fieldContext_ProjectItemEffort_finishedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItemEffort", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItemEffortConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.List[project.Effort]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItemEffortConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []page.Edge[project.Effort]) graphql.Marshaler {
+			return ec.marshalNProjectItemEffortEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItemEffortConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectItemEffortConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItemEffortEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectItemEffortConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *page.List[project.Effort]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItemEffortConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []project.Effort) graphql.Marshaler {
+			return ec.marshalNProjectItemEffort2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffortᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItemEffortConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectItemEffortConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItemEffort(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectItemEffortConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *page.List[project.Effort]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItemEffortConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v page.Info) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItemEffortConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectItemEffortConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectItemEffortEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *page.Edge[project.Effort]) (ret graphql.Marshaler) {
+	return ec.marshalNCursor2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, field.Selections, obj.Cursor())
+}
+func (ec *executionContext) fieldContext_ProjectItemEffortEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItemEffortEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItemEffortEdge_node(ctx context.Context, field graphql.CollectedField, obj *page.Edge[project.Effort]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItemEffortEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v project.Effort) graphql.Marshaler {
+			return ec.marshalNProjectItemEffort2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffort(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItemEffortEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectItemEffortEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItemEffort(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectMember_user(ctx context.Context, field graphql.CollectedField, obj *project.Member) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectMember_user(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectMember().User(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectMember_user(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectMember",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectMember_team(ctx context.Context, field graphql.CollectedField, obj *project.Member) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectMember_team(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectMember().Team(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Team) graphql.Marshaler {
+			return ec.marshalOTeam2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeam(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectMember_team(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectMember",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Team(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectMember_type(ctx context.Context, field graphql.CollectedField, obj *project.Member) (ret graphql.Marshaler) {
+	return ec.marshalNTeamType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeamType(ctx, field.Selections, obj.Type)
+}
+func (ec *executionContext) fieldContext_ProjectMember_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectMember", field, false, false, errors.New("field of type TeamType does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectMember_addedAt(ctx context.Context, field graphql.CollectedField, obj *project.Member) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.AddedAt)
+}
+func (ec *executionContext) fieldContext_ProjectMember_addedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectMember", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectMember_efforts(ctx context.Context, field graphql.CollectedField, obj *project.Member) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectMember_efforts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.ProjectMember().Efforts(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[project.Effort]) graphql.Marshaler {
+			return ec.marshalOProjectItemEffortConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectMember_efforts(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectMember",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItemEffortConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_ProjectMember_efforts_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectMemberConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.List[project.Member]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectMemberConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []page.Edge[project.Member]) graphql.Marshaler {
+			return ec.marshalNProjectMemberEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectMemberConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectMemberConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectMemberEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectMemberConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *page.List[project.Member]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectMemberConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []project.Member) graphql.Marshaler {
+			return ec.marshalNProjectMember2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐMemberᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectMemberConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectMemberConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectMember(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectMemberConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *page.List[project.Member]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectMemberConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v page.Info) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectMemberConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectMemberConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectMemberEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *page.Edge[project.Member]) (ret graphql.Marshaler) {
+	return ec.marshalNCursor2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, field.Selections, obj.Cursor())
+}
+func (ec *executionContext) fieldContext_ProjectMemberEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectMemberEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectMemberEdge_node(ctx context.Context, field graphql.CollectedField, obj *page.Edge[project.Member]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectMemberEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v project.Member) graphql.Marshaler {
+			return ec.marshalNProjectMember2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐMember(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectMemberEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectMemberEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectMember(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PutProjectMemberPayload_project(ctx context.Context, field graphql.CollectedField, obj *model.PutProjectMemberPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PutProjectMemberPayload_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Project, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PutProjectMemberPayload_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PutProjectMemberPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PutProjectMemberPayload_member(ctx context.Context, field graphql.CollectedField, obj *model.PutProjectMemberPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PutProjectMemberPayload_member(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Member, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Member) graphql.Marshaler {
+			return ec.marshalOProjectMember2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐMember(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PutProjectMemberPayload_member(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PutProjectMemberPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectMember(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PutProjectMemberPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.PutProjectMemberPayload) (ret graphql.Marshaler) {
+	return ec.marshalOPutProjectMemberProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPutProjectMemberProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_PutProjectMemberPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PutProjectMemberPayload", field, false, false, errors.New("field of type PutProjectMemberProblem does not have child fields"))
+}
+
+func (ec *executionContext) _PutScopeMemberPayload_scope(ctx context.Context, field graphql.CollectedField, obj *model.PutScopeMemberPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PutScopeMemberPayload_scope(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Scope, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entity.Scope) graphql.Marshaler {
+			return ec.marshalOScope2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScope(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PutScopeMemberPayload_scope(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PutScopeMemberPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Scope(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PutScopeMemberPayload_memberEdge(ctx context.Context, field graphql.CollectedField, obj *model.PutScopeMemberPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PutScopeMemberPayload_memberEdge(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MemberEdge, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ScopeMemberEdge) graphql.Marshaler {
+			return ec.marshalOScopeMemberEdge2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScopeMemberEdge(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PutScopeMemberPayload_memberEdge(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PutScopeMemberPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ScopeMemberEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PutScopeMemberPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.PutScopeMemberPayload) (ret graphql.Marshaler) {
+	return ec.marshalOPutScopeMemberProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPutScopeMemberProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_PutScopeMemberPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PutScopeMemberPayload", field, false, false, errors.New("field of type PutScopeMemberProblem does not have child fields"))
+}
+
 func (ec *executionContext) _Query_viewer(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -5116,6 +15567,138 @@ func (ec *executionContext) fieldContext_Query_note(ctx context.Context, field g
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_scope(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_scope(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Scope(ctx, fc.Args["id"].(gid.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entity.Scope) graphql.Marshaler {
+			return ec.marshalOScope2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScope(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_scope(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Scope(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_scope_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_entity(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_entity(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Entity(ctx, fc.Args["id"].(gid.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entity.Entity) graphql.Marshaler {
+			return ec.marshalOEntity2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntity(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_entity(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Entity(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_entity_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_project(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Project(ctx, fc.Args["id"].(gid.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_project(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_project_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query___type(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -5192,6 +15775,70 @@ func (ec *executionContext) fieldContext_Query___schema(_ context.Context, field
 	return fc, nil
 }
 
+func (ec *executionContext) _RemoveEntityIndexPayload_scope(ctx context.Context, field graphql.CollectedField, obj *model.RemoveEntityIndexPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RemoveEntityIndexPayload_scope(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Scope, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entity.Scope) graphql.Marshaler {
+			return ec.marshalOScope2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScope(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RemoveEntityIndexPayload_scope(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RemoveEntityIndexPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Scope(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RemoveEntityRelationsPayload_entity(ctx context.Context, field graphql.CollectedField, obj *model.RemoveEntityRelationsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RemoveEntityRelationsPayload_entity(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Entity, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entity.Entity) graphql.Marshaler {
+			return ec.marshalOEntity2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntity(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RemoveEntityRelationsPayload_entity(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RemoveEntityRelationsPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Entity(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _RemoveNoteTagsPayload_note(ctx context.Context, field graphql.CollectedField, obj *model.RemoveNoteTagsPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -5222,6 +15869,265 @@ func (ec *executionContext) fieldContext_RemoveNoteTagsPayload_note(_ context.Co
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _RemoveProjectMemberPayload_project(ctx context.Context, field graphql.CollectedField, obj *model.RemoveProjectMemberPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RemoveProjectMemberPayload_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Project, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RemoveProjectMemberPayload_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RemoveProjectMemberPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RemoveProjectMemberPayload_user(ctx context.Context, field graphql.CollectedField, obj *model.RemoveProjectMemberPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RemoveProjectMemberPayload_user(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.User, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RemoveProjectMemberPayload_user(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RemoveProjectMemberPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RemoveProjectMemberPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.RemoveProjectMemberPayload) (ret graphql.Marshaler) {
+	return ec.marshalORemoveProjectMemberProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveProjectMemberProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_RemoveProjectMemberPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RemoveProjectMemberPayload", field, false, false, errors.New("field of type RemoveProjectMemberProblem does not have child fields"))
+}
+
+func (ec *executionContext) _RemoveScopeMemberPayload_scope(ctx context.Context, field graphql.CollectedField, obj *model.RemoveScopeMemberPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RemoveScopeMemberPayload_scope(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Scope, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entity.Scope) graphql.Marshaler {
+			return ec.marshalOScope2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScope(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RemoveScopeMemberPayload_scope(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RemoveScopeMemberPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Scope(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RemoveScopeMemberPayload_user(ctx context.Context, field graphql.CollectedField, obj *model.RemoveScopeMemberPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RemoveScopeMemberPayload_user(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.User, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RemoveScopeMemberPayload_user(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RemoveScopeMemberPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RemoveScopeMemberPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.RemoveScopeMemberPayload) (ret graphql.Marshaler) {
+	return ec.marshalORemoveScopeMemberProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveScopeMemberProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_RemoveScopeMemberPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RemoveScopeMemberPayload", field, false, false, errors.New("field of type RemoveScopeMemberProblem does not have child fields"))
+}
+
+func (ec *executionContext) _RenameScopePayload_scope(ctx context.Context, field graphql.CollectedField, obj *model.RenameScopePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RenameScopePayload_scope(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Scope, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entity.Scope) graphql.Marshaler {
+			return ec.marshalOScope2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScope(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RenameScopePayload_scope(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RenameScopePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Scope(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RenameScopePayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.RenameScopePayload) (ret graphql.Marshaler) {
+	return ec.marshalORenameScopeProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRenameScopeProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_RenameScopePayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RenameScopePayload", field, false, false, errors.New("field of type RenameScopeProblem does not have child fields"))
+}
+
+func (ec *executionContext) _RenameTeamPayload_team(ctx context.Context, field graphql.CollectedField, obj *model.RenameTeamPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RenameTeamPayload_team(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Team, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Team) graphql.Marshaler {
+			return ec.marshalOTeam2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeam(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RenameTeamPayload_team(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RenameTeamPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Team(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RenameTeamPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.RenameTeamPayload) (ret graphql.Marshaler) {
+	return ec.marshalOTeamProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐTeamProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_RenameTeamPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RenameTeamPayload", field, false, false, errors.New("field of type TeamProblem does not have child fields"))
+}
+
+func (ec *executionContext) _ReplaceEntityRelationsPayload_entity(ctx context.Context, field graphql.CollectedField, obj *model.ReplaceEntityRelationsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ReplaceEntityRelationsPayload_entity(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Entity, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entity.Entity) graphql.Marshaler {
+			return ec.marshalOEntity2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntity(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ReplaceEntityRelationsPayload_entity(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ReplaceEntityRelationsPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Entity(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ReplaceEntityRelationsPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.ReplaceEntityRelationsPayload) (ret graphql.Marshaler) {
+	return ec.marshalOChangeRelationsProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐChangeRelationsProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_ReplaceEntityRelationsPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ReplaceEntityRelationsPayload", field, false, false, errors.New("field of type ChangeRelationsProblem does not have child fields"))
 }
 
 func (ec *executionContext) _RestoreVersionPayload_note(ctx context.Context, field graphql.CollectedField, obj *model.RestoreVersionPayload) (ret graphql.Marshaler) {
@@ -5261,6 +16167,618 @@ func (ec *executionContext) _RestoreVersionPayload_problem(ctx context.Context, 
 }
 func (ec *executionContext) fieldContext_RestoreVersionPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("RestoreVersionPayload", field, false, false, errors.New("field of type RestoreVersionProblem does not have child fields"))
+}
+
+func (ec *executionContext) _Scope_id(ctx context.Context, field graphql.CollectedField, obj *entity.Scope) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScopeID(ctx, field.Selections, obj.GlobalID())
+}
+func (ec *executionContext) fieldContext_Scope_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Scope", field, true, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Scope_name(ctx context.Context, field graphql.CollectedField, obj *entity.Scope) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Name)
+}
+func (ec *executionContext) fieldContext_Scope_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Scope", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Scope_createdAt(ctx context.Context, field graphql.CollectedField, obj *entity.Scope) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.CreatedAt)
+}
+func (ec *executionContext) fieldContext_Scope_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Scope", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _Scope_updatedAt(ctx context.Context, field graphql.CollectedField, obj *entity.Scope) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.UpdatedAt)
+}
+func (ec *executionContext) fieldContext_Scope_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Scope", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _Scope_version(ctx context.Context, field graphql.CollectedField, obj *entity.Scope) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Version)
+}
+func (ec *executionContext) fieldContext_Scope_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Scope", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Scope_viewerRole(ctx context.Context, field graphql.CollectedField, obj *entity.Scope) (ret graphql.Marshaler) {
+	return ec.marshalNScopeRole2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐRole(ctx, field.Selections, obj.Role)
+}
+func (ec *executionContext) fieldContext_Scope_viewerRole(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Scope", field, false, false, errors.New("field of type ScopeRole does not have child fields"))
+}
+
+func (ec *executionContext) _Scope_members(ctx context.Context, field graphql.CollectedField, obj *entity.Scope) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Scope_members(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Scope().Members(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ScopeMemberConnection) graphql.Marshaler {
+			return ec.marshalOScopeMemberConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScopeMemberConnection(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Scope_members(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Scope",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ScopeMemberConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Scope_members_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Scope_indexes(ctx context.Context, field graphql.CollectedField, obj *entity.Scope) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Scope_indexes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Declared(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []entity.Index) graphql.Marshaler {
+			return ec.marshalNEntityIndex2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐIndexᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Scope_indexes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Scope",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EntityIndex(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Scope_entities(ctx context.Context, field graphql.CollectedField, obj *entity.Scope) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Scope_entities(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Scope().Entities(ctx, obj, fc.Args["type"].(string), fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[entity.Entity]) graphql.Marshaler {
+			return ec.marshalOEntityConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Scope_entities(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Scope",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EntityConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Scope_entities_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Scope_entity(ctx context.Context, field graphql.CollectedField, obj *entity.Scope) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Scope_entity(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Scope().Entity(ctx, obj, fc.Args["type"].(string), fc.Args["key"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entity.Entity) graphql.Marshaler {
+			return ec.marshalOEntity2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntity(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Scope_entity(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Scope",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Entity(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Scope_entity_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Scope_lookup(ctx context.Context, field graphql.CollectedField, obj *entity.Scope) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Scope_lookup(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Scope().Lookup(ctx, obj, fc.Args["index"].(string), fc.Args["key"].(*model.KeyCondition), fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.IndexedEntityConnection) graphql.Marshaler {
+			return ec.marshalOIndexedEntityConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐIndexedEntityConnection(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Scope_lookup(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Scope",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_IndexedEntityConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Scope_lookup_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ScopeConflict_message(ctx context.Context, field graphql.CollectedField, obj *model.ScopeConflict) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_ScopeConflict_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ScopeConflict", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ScopeConflict_current(ctx context.Context, field graphql.CollectedField, obj *model.ScopeConflict) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ScopeConflict_current(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Current, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entity.Scope) graphql.Marshaler {
+			return ec.marshalNScope2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScope(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ScopeConflict_current(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ScopeConflict",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Scope(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ScopeConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.List[entity.Scope]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ScopeConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []page.Edge[entity.Scope]) graphql.Marshaler {
+			return ec.marshalNScopeEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ScopeConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ScopeConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ScopeEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ScopeConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *page.List[entity.Scope]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ScopeConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []entity.Scope) graphql.Marshaler {
+			return ec.marshalNScope2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScopeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ScopeConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ScopeConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Scope(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ScopeConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *page.List[entity.Scope]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ScopeConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v page.Info) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ScopeConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ScopeConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ScopeEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *page.Edge[entity.Scope]) (ret graphql.Marshaler) {
+	return ec.marshalNCursor2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, field.Selections, obj.Cursor())
+}
+func (ec *executionContext) fieldContext_ScopeEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ScopeEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _ScopeEdge_node(ctx context.Context, field graphql.CollectedField, obj *page.Edge[entity.Scope]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ScopeEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entity.Scope) graphql.Marshaler {
+			return ec.marshalNScope2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScope(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ScopeEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ScopeEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Scope(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ScopeMemberConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.ScopeMemberConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ScopeMemberConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.ScopeMemberEdge) graphql.Marshaler {
+			return ec.marshalNScopeMemberEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScopeMemberEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ScopeMemberConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ScopeMemberConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ScopeMemberEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ScopeMemberConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.ScopeMemberConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ScopeMemberConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ScopeMemberConnection().Nodes(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*user.User) graphql.Marshaler {
+			return ec.marshalNUser2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ScopeMemberConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ScopeMemberConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ScopeMemberConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.ScopeMemberConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ScopeMemberConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v page.Info) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ScopeMemberConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ScopeMemberConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ScopeMemberEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.ScopeMemberEdge) (ret graphql.Marshaler) {
+	return ec.marshalNCursor2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, field.Selections, obj.Cursor())
+}
+func (ec *executionContext) fieldContext_ScopeMemberEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ScopeMemberEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _ScopeMemberEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.ScopeMemberEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ScopeMemberEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ScopeMemberEdge().Node(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ScopeMemberEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ScopeMemberEdge",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ScopeMemberEdge_role(ctx context.Context, field graphql.CollectedField, obj *model.ScopeMemberEdge) (ret graphql.Marshaler) {
+	return ec.marshalNScopeRole2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐRole(ctx, field.Selections, obj.Role)
+}
+func (ec *executionContext) fieldContext_ScopeMemberEdge_role(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ScopeMemberEdge", field, false, false, errors.New("field of type ScopeRole does not have child fields"))
+}
+
+func (ec *executionContext) _ScopeMemberEdge_addedAt(ctx context.Context, field graphql.CollectedField, obj *model.ScopeMemberEdge) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.AddedAt)
+}
+func (ec *executionContext) fieldContext_ScopeMemberEdge_addedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ScopeMemberEdge", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _SetEntityPayload_entity(ctx context.Context, field graphql.CollectedField, obj *model.SetEntityPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SetEntityPayload_entity(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Entity, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entity.Entity) graphql.Marshaler {
+			return ec.marshalOEntity2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntity(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SetEntityPayload_entity(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SetEntityPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Entity(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SetEntityPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.SetEntityPayload) (ret graphql.Marshaler) {
+	return ec.marshalOSetEntityProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetEntityProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_SetEntityPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SetEntityPayload", field, false, false, errors.New("field of type SetEntityProblem does not have child fields"))
 }
 
 func (ec *executionContext) _ShareNotePayload_note(ctx context.Context, field graphql.CollectedField, obj *model.ShareNotePayload) (ret graphql.Marshaler) {
@@ -5481,6 +16999,128 @@ func (ec *executionContext) _SharedNoteEdge_sharedAt(ctx context.Context, field 
 }
 func (ec *executionContext) fieldContext_SharedNoteEdge_sharedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SharedNoteEdge", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _StartProjectImportPayload_import(ctx context.Context, field graphql.CollectedField, obj *model.StartProjectImportPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StartProjectImportPayload_import(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Import, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Import) graphql.Marshaler {
+			return ec.marshalOProjectImport2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐImport(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_StartProjectImportPayload_import(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StartProjectImportPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectImport(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subcategory_id(ctx context.Context, field graphql.CollectedField, obj *model.Subcategory) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐLabelID(ctx, field.Selections, obj.LabelID)
+}
+func (ec *executionContext) fieldContext_Subcategory_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Subcategory", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Subcategory_name(ctx context.Context, field graphql.CollectedField, obj *model.Subcategory) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Name)
+}
+func (ec *executionContext) fieldContext_Subcategory_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Subcategory", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Subcategory_project(ctx context.Context, field graphql.CollectedField, obj *model.Subcategory) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subcategory_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Subcategory().Project(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Subcategory_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subcategory",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subcategory_items(ctx context.Context, field graphql.CollectedField, obj *model.Subcategory) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subcategory_items(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subcategory().Items(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[project.Item]) graphql.Marshaler {
+			return ec.marshalOProjectItemConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Subcategory_items(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subcategory",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItemConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subcategory_items_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Tag_id(ctx context.Context, field graphql.CollectedField, obj *tag.Tag) (ret graphql.Marshaler) {
@@ -5843,6 +17483,110 @@ func (ec *executionContext) fieldContext_TaggedNoteEdge_node(_ context.Context, 
 	return fc, nil
 }
 
+func (ec *executionContext) _Team_id(ctx context.Context, field graphql.CollectedField, obj *project.Team) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeamID(ctx, field.Selections, obj.TeamID)
+}
+func (ec *executionContext) fieldContext_Team_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Team", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Team_project(ctx context.Context, field graphql.CollectedField, obj *project.Team) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Team_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Team().Project(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Team_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Team",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Team_name(ctx context.Context, field graphql.CollectedField, obj *project.Team) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Name)
+}
+func (ec *executionContext) fieldContext_Team_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Team", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Team_type(ctx context.Context, field graphql.CollectedField, obj *project.Team) (ret graphql.Marshaler) {
+	return ec.marshalNTeamType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeamType(ctx, field.Selections, obj.Type)
+}
+func (ec *executionContext) fieldContext_Team_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Team", field, false, false, errors.New("field of type TeamType does not have child fields"))
+}
+
+func (ec *executionContext) _Team_createdAt(ctx context.Context, field graphql.CollectedField, obj *project.Team) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.CreatedAt)
+}
+func (ec *executionContext) fieldContext_Team_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Team", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _Team_members(ctx context.Context, field graphql.CollectedField, obj *project.Team) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Team_members(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Team().Members(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[project.Member]) graphql.Marshaler {
+			return ec.marshalOProjectMemberConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Team_members(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Team",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectMemberConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Team_members_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _TooManyTags_message(ctx context.Context, field graphql.CollectedField, obj *model.TooManyTags) (ret graphql.Marshaler) {
 	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
 }
@@ -5887,6 +17631,27 @@ func (ec *executionContext) fieldContext_UndeleteNotePayload_note(_ context.Cont
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _UnknownObject_message(ctx context.Context, field graphql.CollectedField, obj *model.UnknownObject) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_UnknownObject_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnknownObject", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _UnknownObject_type(ctx context.Context, field graphql.CollectedField, obj *model.UnknownObject) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Type)
+}
+func (ec *executionContext) fieldContext_UnknownObject_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnknownObject", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _UnknownObject_key(ctx context.Context, field graphql.CollectedField, obj *model.UnknownObject) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Key)
+}
+func (ec *executionContext) fieldContext_UnknownObject_key(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnknownObject", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _UnknownUser_message(ctx context.Context, field graphql.CollectedField, obj *model.UnknownUser) (ret graphql.Marshaler) {
@@ -5967,6 +17732,45 @@ func (ec *executionContext) fieldContext_UnshareNotePayload_user(_ context.Conte
 	return fc, nil
 }
 
+func (ec *executionContext) _UpdateEntityPayload_entity(ctx context.Context, field graphql.CollectedField, obj *model.UpdateEntityPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdateEntityPayload_entity(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Entity, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entity.Entity) graphql.Marshaler {
+			return ec.marshalOEntity2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntity(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UpdateEntityPayload_entity(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UpdateEntityPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Entity(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UpdateEntityPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.UpdateEntityPayload) (ret graphql.Marshaler) {
+	return ec.marshalOUpdateEntityProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateEntityProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_UpdateEntityPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UpdateEntityPayload", field, false, false, errors.New("field of type UpdateEntityProblem does not have child fields"))
+}
+
 func (ec *executionContext) _UpdateNotePayload_note(ctx context.Context, field graphql.CollectedField, obj *model.UpdateNotePayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -6006,6 +17810,45 @@ func (ec *executionContext) fieldContext_UpdateNotePayload_problem(_ context.Con
 	return graphql.NewScalarFieldContext("UpdateNotePayload", field, false, false, errors.New("field of type UpdateNoteProblem does not have child fields"))
 }
 
+func (ec *executionContext) _UpdateProjectPayload_project(ctx context.Context, field graphql.CollectedField, obj *model.UpdateProjectPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdateProjectPayload_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Project, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UpdateProjectPayload_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UpdateProjectPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UpdateProjectPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.UpdateProjectPayload) (ret graphql.Marshaler) {
+	return ec.marshalOUpdateProjectProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateProjectProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_UpdateProjectPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UpdateProjectPayload", field, false, false, errors.New("field of type UpdateProjectProblem does not have child fields"))
+}
+
 func (ec *executionContext) _UpdateUserPayload_user(ctx context.Context, field graphql.CollectedField, obj *model.UpdateUserPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -6043,6 +17886,73 @@ func (ec *executionContext) _UpdateUserPayload_problem(ctx context.Context, fiel
 }
 func (ec *executionContext) fieldContext_UpdateUserPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("UpdateUserPayload", field, false, false, errors.New("field of type UpdateUserProblem does not have child fields"))
+}
+
+func (ec *executionContext) _Upload_method(ctx context.Context, field graphql.CollectedField, obj *model.Upload) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Method)
+}
+func (ec *executionContext) fieldContext_Upload_method(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Upload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Upload_url(ctx context.Context, field graphql.CollectedField, obj *model.Upload) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.URL)
+}
+func (ec *executionContext) fieldContext_Upload_url(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Upload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Upload_headers(ctx context.Context, field graphql.CollectedField, obj *model.Upload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Upload_headers(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Headers, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.UploadHeader) graphql.Marshaler {
+			return ec.marshalNUploadHeader2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUploadHeaderᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Upload_headers(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Upload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UploadHeader(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Upload_expiresAt(ctx context.Context, field graphql.CollectedField, obj *model.Upload) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.ExpiresAt)
+}
+func (ec *executionContext) fieldContext_Upload_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Upload", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _UploadHeader_name(ctx context.Context, field graphql.CollectedField, obj *model.UploadHeader) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Name)
+}
+func (ec *executionContext) fieldContext_UploadHeader_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UploadHeader", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _UploadHeader_value(ctx context.Context, field graphql.CollectedField, obj *model.UploadHeader) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Value)
+}
+func (ec *executionContext) fieldContext_UploadHeader_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UploadHeader", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _User_id(ctx context.Context, field graphql.CollectedField, obj *user.User) (ret graphql.Marshaler) {
@@ -6317,6 +18227,94 @@ func (ec *executionContext) fieldContext_User_noteChanges(ctx context.Context, f
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_User_noteChanges_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _User_scopes(ctx context.Context, field graphql.CollectedField, obj *user.User) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_User_scopes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.User().Scopes(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[entity.Scope]) graphql.Marshaler {
+			return ec.marshalOScopeConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_User_scopes(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "User",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ScopeConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_User_scopes_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _User_projects(ctx context.Context, field graphql.CollectedField, obj *user.User) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_User_projects(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.User().Projects(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[project.Project]) graphql.Marshaler {
+			return ec.marshalOProjectConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_User_projects(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "User",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_User_projects_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -7294,6 +19292,57 @@ func (ec *executionContext) fieldContext___Type_isOneOf(_ context.Context, field
 
 // region    **************************** input.gotpl *****************************
 
+func (ec *executionContext) unmarshalInputAddEntityRelationsInput(ctx context.Context, obj any) (model.AddEntityRelationsInput, error) {
+	var it model.AddEntityRelationsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"entityId", "predicate", "objects", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "entityId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("entityId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.EntityID = data
+		case "predicate":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("predicate"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Predicate = data
+		case "objects":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("objects"))
+			data, err := ec.unmarshalNRelationObjectInput2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRelationObjectInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Objects = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputAddNoteTagsInput(ctx context.Context, obj any) (model.AddNoteTagsInput, error) {
 	var it model.AddNoteTagsInput
 	if obj == nil {
@@ -7326,6 +19375,94 @@ func (ec *executionContext) unmarshalInputAddNoteTagsInput(ctx context.Context, 
 				return it, err
 			}
 			it.Tags = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputAddProjectCategoriesInput(ctx context.Context, obj any) (model.AddProjectCategoriesInput, error) {
+	var it model.AddProjectCategoriesInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"projectId", "categories", "subcategories", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "projectId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("projectId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ProjectID = data
+		case "categories":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("categories"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Categories = graphql.OmittableOf(data)
+		case "subcategories":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("subcategories"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Subcategories = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputCancelProjectImportInput(ctx context.Context, obj any) (model.CancelProjectImportInput, error) {
+	var it model.CancelProjectImportInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"importId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "importId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("importId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ImportID = data
 		case "idempotencyKey":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -7447,6 +19584,261 @@ func (ec *executionContext) unmarshalInputCreateNoteInput(ctx context.Context, o
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputCreateProjectExportInput(ctx context.Context, obj any) (model.CreateProjectExportInput, error) {
+	var it model.CreateProjectExportInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"projectId", "format", "status", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "projectId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("projectId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ProjectID = data
+		case "format":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("format"))
+			data, err := ec.unmarshalNFileFormat2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐFormat(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Format = data
+		case "status":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("status"))
+			data, err := ec.unmarshalOProjectItemStatus2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐStatus(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Status = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputCreateProjectImportInput(ctx context.Context, obj any) (model.CreateProjectImportInput, error) {
+	var it model.CreateProjectImportInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"projectId", "format", "bytes", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "projectId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("projectId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ProjectID = data
+		case "format":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("format"))
+			data, err := ec.unmarshalNFileFormat2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐFormat(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Format = data
+		case "bytes":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("bytes"))
+			data, err := ec.unmarshalNInt642int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Bytes = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputCreateProjectInput(ctx context.Context, obj any) (model.CreateProjectInput, error) {
+	var it model.CreateProjectInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"name", "description", "categories", "subcategories", "suggestedKeywords", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "description":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Description = graphql.OmittableOf(data)
+		case "categories":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("categories"))
+			data, err := ec.unmarshalNString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Categories = data
+		case "subcategories":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("subcategories"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Subcategories = graphql.OmittableOf(data)
+		case "suggestedKeywords":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("suggestedKeywords"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SuggestedKeywords = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputCreateScopeInput(ctx context.Context, obj any) (model.CreateScopeInput, error) {
+	var it model.CreateScopeInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"name", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputCreateTeamInput(ctx context.Context, obj any) (model.CreateTeamInput, error) {
+	var it model.CreateTeamInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"projectId", "name", "type", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "projectId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("projectId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ProjectID = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "type":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("type"))
+			data, err := ec.unmarshalNTeamType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeamType(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Type = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputCreateUserInput(ctx context.Context, obj any) (model.CreateUserInput, error) {
 	var it model.CreateUserInput
 	if obj == nil {
@@ -7479,6 +19871,115 @@ func (ec *executionContext) unmarshalInputCreateUserInput(ctx context.Context, o
 				return it, err
 			}
 			it.Email = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputDeclareEntityIndexInput(ctx context.Context, obj any) (model.DeclareEntityIndexInput, error) {
+	var it model.DeclareEntityIndexInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"scopeId", "name", "type", "path", "kind", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "scopeId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("scopeId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ScopeID = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "type":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("type"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Type = data
+		case "path":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("path"))
+			data, err := ec.unmarshalNString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Path = data
+		case "kind":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("kind"))
+			data, err := ec.unmarshalNIndexKeyKind2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐKeyKind(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Kind = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputDeleteEntityInput(ctx context.Context, obj any) (model.DeleteEntityInput, error) {
+	var it model.DeleteEntityInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"entityId", "expectedVersion", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "entityId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("entityId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.EntityID = data
+		case "expectedVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedVersion = graphql.OmittableOf(data)
 		case "idempotencyKey":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -7572,6 +20073,400 @@ func (ec *executionContext) unmarshalInputDueRange(ctx context.Context, obj any)
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputFinishProjectItemInput(ctx context.Context, obj any) (model.FinishProjectItemInput, error) {
+	var it model.FinishProjectItemInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"itemId", "categoryId", "subcategoryId", "keywords", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "itemId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("itemId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ItemID = data
+		case "categoryId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("categoryId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CategoryID = data
+		case "subcategoryId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("subcategoryId"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SubcategoryID = graphql.OmittableOf(data)
+		case "keywords":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("keywords"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Keywords = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputKeyCondition(ctx context.Context, obj any) (model.KeyCondition, error) {
+	var it model.KeyCondition
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"equals", "beginsWith", "between", "before", "after"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "equals":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("equals"))
+			data, err := ec.unmarshalOIndexKey2interface(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Equals = graphql.OmittableOf(data)
+		case "beginsWith":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("beginsWith"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.BeginsWith = graphql.OmittableOf(data)
+		case "between":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("between"))
+			data, err := ec.unmarshalOIndexKey2ᚕinterfaceᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Between = graphql.OmittableOf(data)
+		case "before":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("before"))
+			data, err := ec.unmarshalOIndexKey2interface(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Before = graphql.OmittableOf(data)
+		case "after":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("after"))
+			data, err := ec.unmarshalOIndexKey2interface(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.After = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputPredicateInput(ctx context.Context, obj any) (model.PredicateInput, error) {
+	var it model.PredicateInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"predicate", "objects"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "predicate":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("predicate"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Predicate = data
+		case "objects":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("objects"))
+			data, err := ec.unmarshalNRelationObjectInput2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRelationObjectInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Objects = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputPutProjectMemberInput(ctx context.Context, obj any) (model.PutProjectMemberInput, error) {
+	var it model.PutProjectMemberInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"teamId", "userId", "email", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "teamId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("teamId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.TeamID = data
+		case "userId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("userId"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.UserID = graphql.OmittableOf(data)
+		case "email":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("email"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Email = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputPutScopeMemberInput(ctx context.Context, obj any) (model.PutScopeMemberInput, error) {
+	var it model.PutScopeMemberInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"scopeId", "userId", "email", "role", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "scopeId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("scopeId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ScopeID = data
+		case "userId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("userId"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.UserID = graphql.OmittableOf(data)
+		case "email":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("email"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Email = graphql.OmittableOf(data)
+		case "role":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("role"))
+			data, err := ec.unmarshalNScopeRole2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐRole(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Role = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputRelationObjectInput(ctx context.Context, obj any) (model.RelationObjectInput, error) {
+	var it model.RelationObjectInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"entityId", "attributes"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "entityId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("entityId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.EntityID = data
+		case "attributes":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("attributes"))
+			data, err := ec.unmarshalOJSON2map(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Attributes = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputRemoveEntityIndexInput(ctx context.Context, obj any) (model.RemoveEntityIndexInput, error) {
+	var it model.RemoveEntityIndexInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"scopeId", "name", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "scopeId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("scopeId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ScopeID = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputRemoveEntityRelationsInput(ctx context.Context, obj any) (model.RemoveEntityRelationsInput, error) {
+	var it model.RemoveEntityRelationsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"entityId", "predicate", "objectIds", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "entityId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("entityId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.EntityID = data
+		case "predicate":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("predicate"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Predicate = data
+		case "objectIds":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("objectIds"))
+			data, err := ec.unmarshalNID2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐIDᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ObjectIds = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputRemoveNoteTagsInput(ctx context.Context, obj any) (model.RemoveNoteTagsInput, error) {
 	var it model.RemoveNoteTagsInput
 	if obj == nil {
@@ -7616,6 +20511,240 @@ func (ec *executionContext) unmarshalInputRemoveNoteTagsInput(ctx context.Contex
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputRemoveProjectMemberInput(ctx context.Context, obj any) (model.RemoveProjectMemberInput, error) {
+	var it model.RemoveProjectMemberInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"projectId", "userId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "projectId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("projectId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ProjectID = data
+		case "userId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("userId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.UserID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputRemoveScopeMemberInput(ctx context.Context, obj any) (model.RemoveScopeMemberInput, error) {
+	var it model.RemoveScopeMemberInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"scopeId", "userId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "scopeId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("scopeId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ScopeID = data
+		case "userId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("userId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.UserID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputRenameScopeInput(ctx context.Context, obj any) (model.RenameScopeInput, error) {
+	var it model.RenameScopeInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"scopeId", "name", "expectedVersion", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "scopeId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("scopeId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ScopeID = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "expectedVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedVersion = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputRenameTeamInput(ctx context.Context, obj any) (model.RenameTeamInput, error) {
+	var it model.RenameTeamInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"teamId", "name", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "teamId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("teamId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.TeamID = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputReplaceEntityRelationsInput(ctx context.Context, obj any) (model.ReplaceEntityRelationsInput, error) {
+	var it model.ReplaceEntityRelationsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"entityId", "predicate", "objects", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "entityId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("entityId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.EntityID = data
+		case "predicate":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("predicate"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Predicate = data
+		case "objects":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("objects"))
+			data, err := ec.unmarshalNRelationObjectInput2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRelationObjectInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Objects = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputRestoreVersionInput(ctx context.Context, obj any) (model.RestoreVersionInput, error) {
 	var it model.RestoreVersionInput
 	if obj == nil {
@@ -7641,6 +20770,78 @@ func (ec *executionContext) unmarshalInputRestoreVersionInput(ctx context.Contex
 				return it, err
 			}
 			it.VersionID = data
+		case "expectedVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedVersion = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputSetEntityInput(ctx context.Context, obj any) (model.SetEntityInput, error) {
+	var it model.SetEntityInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"scopeId", "type", "key", "attributes", "relations", "expectedVersion", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "scopeId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("scopeId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ScopeID = data
+		case "type":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("type"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Type = data
+		case "key":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("key"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Key = graphql.OmittableOf(data)
+		case "attributes":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("attributes"))
+			data, err := ec.unmarshalNJSON2map(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Attributes = data
+		case "relations":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("relations"))
+			data, err := ec.unmarshalOPredicateInput2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPredicateInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Relations = graphql.OmittableOf(data)
 		case "expectedVersion":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
 			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
@@ -7706,6 +20907,43 @@ func (ec *executionContext) unmarshalInputShareNoteInput(ctx context.Context, ob
 				return it, err
 			}
 			it.Permission = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputStartProjectImportInput(ctx context.Context, obj any) (model.StartProjectImportInput, error) {
+	var it model.StartProjectImportInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"importId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "importId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("importId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ImportID = data
 		case "idempotencyKey":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -7799,6 +21037,57 @@ func (ec *executionContext) unmarshalInputUnshareNoteInput(ctx context.Context, 
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputUpdateEntityInput(ctx context.Context, obj any) (model.UpdateEntityInput, error) {
+	var it model.UpdateEntityInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"entityId", "attributes", "expectedVersion", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "entityId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("entityId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.EntityID = data
+		case "attributes":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("attributes"))
+			data, err := ec.unmarshalNJSON2map(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Attributes = data
+		case "expectedVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedVersion = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputUpdateNoteInput(ctx context.Context, obj any) (model.UpdateNoteInput, error) {
 	var it model.UpdateNoteInput
 	if obj == nil {
@@ -7838,6 +21127,71 @@ func (ec *executionContext) unmarshalInputUpdateNoteInput(ctx context.Context, o
 				return it, err
 			}
 			it.Content = graphql.OmittableOf(data)
+		case "expectedVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedVersion = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputUpdateProjectInput(ctx context.Context, obj any) (model.UpdateProjectInput, error) {
+	var it model.UpdateProjectInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"projectId", "name", "description", "suggestedKeywords", "expectedVersion", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "projectId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("projectId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ProjectID = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = graphql.OmittableOf(data)
+		case "description":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Description = graphql.OmittableOf(data)
+		case "suggestedKeywords":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("suggestedKeywords"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SuggestedKeywords = graphql.OmittableOf(data)
 		case "expectedVersion":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
 			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
@@ -7932,6 +21286,26 @@ func (ec *executionContext) _AddNoteTagsProblem(ctx context.Context, sel ast.Sel
 	}
 }
 
+func (ec *executionContext) _AddProjectCategoriesProblem(ctx context.Context, sel ast.SelectionSet, obj model.AddProjectCategoriesProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.NameTaken:
+		return ec._NameTaken(ctx, sel, &obj)
+	case *model.NameTaken:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._NameTaken(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of AddProjectCategoriesProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
 func (ec *executionContext) _ChangeNoteDeadlineProblem(ctx context.Context, sel ast.SelectionSet, obj model.ChangeNoteDeadlineProblem) graphql.Marshaler {
 	switch obj := (obj).(type) {
 	case nil:
@@ -7948,6 +21322,26 @@ func (ec *executionContext) _ChangeNoteDeadlineProblem(ctx context.Context, sel 
 			return typedObj
 		} else {
 			panic(fmt.Errorf("unexpected type %T; non-generated variants of ChangeNoteDeadlineProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _ChangeRelationsProblem(ctx context.Context, sel ast.SelectionSet, obj model.ChangeRelationsProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.UnknownObject:
+		return ec._UnknownObject(ctx, sel, &obj)
+	case *model.UnknownObject:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._UnknownObject(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of ChangeRelationsProblem must implement graphql.Marshaler", obj))
 		}
 	}
 }
@@ -7979,6 +21373,26 @@ func (ec *executionContext) _CreateUserProblem(ctx context.Context, sel ast.Sele
 	}
 }
 
+func (ec *executionContext) _DeleteEntityProblem(ctx context.Context, sel ast.SelectionSet, obj model.DeleteEntityProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.EntityConflict:
+		return ec._EntityConflict(ctx, sel, &obj)
+	case *model.EntityConflict:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._EntityConflict(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of DeleteEntityProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
 func (ec *executionContext) _DeleteNoteProblem(ctx context.Context, sel ast.SelectionSet, obj model.DeleteNoteProblem) graphql.Marshaler {
 	switch obj := (obj).(type) {
 	case nil:
@@ -7995,6 +21409,26 @@ func (ec *executionContext) _DeleteNoteProblem(ctx context.Context, sel ast.Sele
 			return typedObj
 		} else {
 			panic(fmt.Errorf("unexpected type %T; non-generated variants of DeleteNoteProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _FinishProjectItemProblem(ctx context.Context, sel ast.SelectionSet, obj model.FinishProjectItemProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.ProjectItemConflict:
+		return ec._ProjectItemConflict(ctx, sel, &obj)
+	case *model.ProjectItemConflict:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ProjectItemConflict(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of FinishProjectItemProblem must implement graphql.Marshaler", obj))
 		}
 	}
 }
@@ -8017,6 +21451,13 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._User(ctx, sel, obj)
+	case project.Team:
+		return ec._Team(ctx, sel, &obj)
+	case *project.Team:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Team(ctx, sel, obj)
 	case tag.Tag:
 		return ec._Tag(ctx, sel, &obj)
 	case *tag.Tag:
@@ -8024,6 +21465,55 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._Tag(ctx, sel, obj)
+	case model.Subcategory:
+		return ec._Subcategory(ctx, sel, &obj)
+	case *model.Subcategory:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Subcategory(ctx, sel, obj)
+	case entity.Scope:
+		return ec._Scope(ctx, sel, &obj)
+	case *entity.Scope:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Scope(ctx, sel, obj)
+	case project.Effort:
+		return ec._ProjectItemEffort(ctx, sel, &obj)
+	case *project.Effort:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ProjectItemEffort(ctx, sel, obj)
+	case project.Item:
+		return ec._ProjectItem(ctx, sel, &obj)
+	case *project.Item:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ProjectItem(ctx, sel, obj)
+	case project.Import:
+		return ec._ProjectImport(ctx, sel, &obj)
+	case *project.Import:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ProjectImport(ctx, sel, obj)
+	case project.Export:
+		return ec._ProjectExport(ctx, sel, &obj)
+	case *project.Export:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ProjectExport(ctx, sel, obj)
+	case project.Project:
+		return ec._Project(ctx, sel, &obj)
+	case *project.Project:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Project(ctx, sel, obj)
 	case note.Note:
 		return ec._Note(ctx, sel, &obj)
 	case *note.Note:
@@ -8031,6 +21521,20 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._Note(ctx, sel, obj)
+	case entity.Entity:
+		return ec._Entity(ctx, sel, &obj)
+	case *entity.Entity:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Entity(ctx, sel, obj)
+	case model.Category:
+		return ec._Category(ctx, sel, &obj)
+	case *model.Category:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Category(ctx, sel, obj)
 	default:
 		if typedObj, ok := obj.(graphql.Marshaler); ok {
 			return typedObj
@@ -8085,6 +21589,13 @@ func (ec *executionContext) _Problem(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._UnknownUser(ctx, sel, obj)
+	case model.UnknownObject:
+		return ec._UnknownObject(ctx, sel, &obj)
+	case *model.UnknownObject:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._UnknownObject(ctx, sel, obj)
 	case model.TooManyTags:
 		return ec._TooManyTags(ctx, sel, &obj)
 	case *model.TooManyTags:
@@ -8092,6 +21603,27 @@ func (ec *executionContext) _Problem(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._TooManyTags(ctx, sel, obj)
+	case model.ScopeConflict:
+		return ec._ScopeConflict(ctx, sel, &obj)
+	case *model.ScopeConflict:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ScopeConflict(ctx, sel, obj)
+	case model.ProjectItemConflict:
+		return ec._ProjectItemConflict(ctx, sel, &obj)
+	case *model.ProjectItemConflict:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ProjectItemConflict(ctx, sel, obj)
+	case model.ProjectConflict:
+		return ec._ProjectConflict(ctx, sel, &obj)
+	case *model.ProjectConflict:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ProjectConflict(ctx, sel, obj)
 	case model.NoteConflict:
 		return ec._NoteConflict(ctx, sel, &obj)
 	case *model.NoteConflict:
@@ -8099,6 +21631,34 @@ func (ec *executionContext) _Problem(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._NoteConflict(ctx, sel, obj)
+	case model.NameTaken:
+		return ec._NameTaken(ctx, sel, &obj)
+	case *model.NameTaken:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._NameTaken(ctx, sel, obj)
+	case model.LastOwner:
+		return ec._LastOwner(ctx, sel, &obj)
+	case *model.LastOwner:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._LastOwner(ctx, sel, obj)
+	case model.LastManager:
+		return ec._LastManager(ctx, sel, &obj)
+	case *model.LastManager:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._LastManager(ctx, sel, obj)
+	case model.EntityConflict:
+		return ec._EntityConflict(ctx, sel, &obj)
+	case *model.EntityConflict:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._EntityConflict(ctx, sel, obj)
 	case model.EmailTaken:
 		return ec._EmailTaken(ctx, sel, &obj)
 	case *model.EmailTaken:
@@ -8118,6 +21678,120 @@ func (ec *executionContext) _Problem(ctx context.Context, sel ast.SelectionSet, 
 			return typedObj
 		} else {
 			panic(fmt.Errorf("unexpected type %T; non-generated variants of Problem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _PutProjectMemberProblem(ctx context.Context, sel ast.SelectionSet, obj model.PutProjectMemberProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.UnknownUser:
+		return ec._UnknownUser(ctx, sel, &obj)
+	case *model.UnknownUser:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._UnknownUser(ctx, sel, obj)
+	case model.LastManager:
+		return ec._LastManager(ctx, sel, &obj)
+	case *model.LastManager:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._LastManager(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of PutProjectMemberProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _PutScopeMemberProblem(ctx context.Context, sel ast.SelectionSet, obj model.PutScopeMemberProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.UnknownUser:
+		return ec._UnknownUser(ctx, sel, &obj)
+	case *model.UnknownUser:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._UnknownUser(ctx, sel, obj)
+	case model.LastOwner:
+		return ec._LastOwner(ctx, sel, &obj)
+	case *model.LastOwner:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._LastOwner(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of PutScopeMemberProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _RemoveProjectMemberProblem(ctx context.Context, sel ast.SelectionSet, obj model.RemoveProjectMemberProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.LastManager:
+		return ec._LastManager(ctx, sel, &obj)
+	case *model.LastManager:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._LastManager(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of RemoveProjectMemberProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _RemoveScopeMemberProblem(ctx context.Context, sel ast.SelectionSet, obj model.RemoveScopeMemberProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.LastOwner:
+		return ec._LastOwner(ctx, sel, &obj)
+	case *model.LastOwner:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._LastOwner(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of RemoveScopeMemberProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _RenameScopeProblem(ctx context.Context, sel ast.SelectionSet, obj model.RenameScopeProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.ScopeConflict:
+		return ec._ScopeConflict(ctx, sel, &obj)
+	case *model.ScopeConflict:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ScopeConflict(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of RenameScopeProblem must implement graphql.Marshaler", obj))
 		}
 	}
 }
@@ -8142,6 +21816,33 @@ func (ec *executionContext) _RestoreVersionProblem(ctx context.Context, sel ast.
 	}
 }
 
+func (ec *executionContext) _SetEntityProblem(ctx context.Context, sel ast.SelectionSet, obj model.SetEntityProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.UnknownObject:
+		return ec._UnknownObject(ctx, sel, &obj)
+	case *model.UnknownObject:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._UnknownObject(ctx, sel, obj)
+	case model.EntityConflict:
+		return ec._EntityConflict(ctx, sel, &obj)
+	case *model.EntityConflict:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._EntityConflict(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of SetEntityProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
 func (ec *executionContext) _ShareNoteProblem(ctx context.Context, sel ast.SelectionSet, obj model.ShareNoteProblem) graphql.Marshaler {
 	switch obj := (obj).(type) {
 	case nil:
@@ -8162,6 +21863,46 @@ func (ec *executionContext) _ShareNoteProblem(ctx context.Context, sel ast.Selec
 	}
 }
 
+func (ec *executionContext) _TeamProblem(ctx context.Context, sel ast.SelectionSet, obj model.TeamProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.NameTaken:
+		return ec._NameTaken(ctx, sel, &obj)
+	case *model.NameTaken:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._NameTaken(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of TeamProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _UpdateEntityProblem(ctx context.Context, sel ast.SelectionSet, obj model.UpdateEntityProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.EntityConflict:
+		return ec._EntityConflict(ctx, sel, &obj)
+	case *model.EntityConflict:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._EntityConflict(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of UpdateEntityProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
 func (ec *executionContext) _UpdateNoteProblem(ctx context.Context, sel ast.SelectionSet, obj model.UpdateNoteProblem) graphql.Marshaler {
 	switch obj := (obj).(type) {
 	case nil:
@@ -8178,6 +21919,26 @@ func (ec *executionContext) _UpdateNoteProblem(ctx context.Context, sel ast.Sele
 			return typedObj
 		} else {
 			panic(fmt.Errorf("unexpected type %T; non-generated variants of UpdateNoteProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _UpdateProjectProblem(ctx context.Context, sel ast.SelectionSet, obj model.UpdateProjectProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.ProjectConflict:
+		return ec._ProjectConflict(ctx, sel, &obj)
+	case *model.ProjectConflict:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ProjectConflict(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of UpdateProjectProblem must implement graphql.Marshaler", obj))
 		}
 	}
 }
@@ -8213,6 +21974,51 @@ func (ec *executionContext) _UpdateUserProblem(ctx context.Context, sel ast.Sele
 
 // region    **************************** object.gotpl ****************************
 
+var addEntityRelationsPayloadImplementors = []string{"AddEntityRelationsPayload"}
+
+func (ec *executionContext) _AddEntityRelationsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.AddEntityRelationsPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, addEntityRelationsPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AddEntityRelationsPayload")
+		case "entity":
+			out.Values[i] = ec._AddEntityRelationsPayload_entity(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._AddEntityRelationsPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var addNoteTagsPayloadImplementors = []string{"AddNoteTagsPayload"}
 
 func (ec *executionContext) _AddNoteTagsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.AddNoteTagsPayload) graphql.Marshaler {
@@ -8232,6 +22038,51 @@ func (ec *executionContext) _AddNoteTagsPayload(ctx context.Context, sel ast.Sel
 			}
 		case "problem":
 			out.Values[i] = ec._AddNoteTagsPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var addProjectCategoriesPayloadImplementors = []string{"AddProjectCategoriesPayload"}
+
+func (ec *executionContext) _AddProjectCategoriesPayload(ctx context.Context, sel ast.SelectionSet, obj *model.AddProjectCategoriesPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, addProjectCategoriesPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AddProjectCategoriesPayload")
+		case "project":
+			out.Values[i] = ec._AddProjectCategoriesPayload_project(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._AddProjectCategoriesPayload_problem(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -8280,6 +22131,173 @@ func (ec *executionContext) _AlreadySignedUp(ctx context.Context, sel ast.Select
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var cancelProjectImportPayloadImplementors = []string{"CancelProjectImportPayload"}
+
+func (ec *executionContext) _CancelProjectImportPayload(ctx context.Context, sel ast.SelectionSet, obj *model.CancelProjectImportPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, cancelProjectImportPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CancelProjectImportPayload")
+		case "import":
+			out.Values[i] = ec._CancelProjectImportPayload_import(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var categoryImplementors = []string{"Category", "Node"}
+
+func (ec *executionContext) _Category(ctx context.Context, sel ast.SelectionSet, obj *model.Category) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, categoryImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Category")
+		case "id":
+			out.Values[i] = ec._Category_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "name":
+			out.Values[i] = ec._Category_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "project":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Category_project(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "items":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Category_items(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -8388,6 +22406,216 @@ func (ec *executionContext) _CreateNotePayload(ctx context.Context, sel ast.Sele
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var createProjectExportPayloadImplementors = []string{"CreateProjectExportPayload"}
+
+func (ec *executionContext) _CreateProjectExportPayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateProjectExportPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, createProjectExportPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CreateProjectExportPayload")
+		case "export":
+			out.Values[i] = ec._CreateProjectExportPayload_export(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var createProjectImportPayloadImplementors = []string{"CreateProjectImportPayload"}
+
+func (ec *executionContext) _CreateProjectImportPayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateProjectImportPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, createProjectImportPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CreateProjectImportPayload")
+		case "import":
+			out.Values[i] = ec._CreateProjectImportPayload_import(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "upload":
+			out.Values[i] = ec._CreateProjectImportPayload_upload(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var createProjectPayloadImplementors = []string{"CreateProjectPayload"}
+
+func (ec *executionContext) _CreateProjectPayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateProjectPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, createProjectPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CreateProjectPayload")
+		case "project":
+			out.Values[i] = ec._CreateProjectPayload_project(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var createScopePayloadImplementors = []string{"CreateScopePayload"}
+
+func (ec *executionContext) _CreateScopePayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateScopePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, createScopePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CreateScopePayload")
+		case "scope":
+			out.Values[i] = ec._CreateScopePayload_scope(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var createTeamPayloadImplementors = []string{"CreateTeamPayload"}
+
+func (ec *executionContext) _CreateTeamPayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateTeamPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, createTeamPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CreateTeamPayload")
+		case "team":
+			out.Values[i] = ec._CreateTeamPayload_team(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._CreateTeamPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var createUserPayloadImplementors = []string{"CreateUserPayload"}
 
 func (ec *executionContext) _CreateUserPayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateUserPayload) graphql.Marshaler {
@@ -8407,6 +22635,91 @@ func (ec *executionContext) _CreateUserPayload(ctx context.Context, sel ast.Sele
 			}
 		case "problem":
 			out.Values[i] = ec._CreateUserPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var declareEntityIndexPayloadImplementors = []string{"DeclareEntityIndexPayload"}
+
+func (ec *executionContext) _DeclareEntityIndexPayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeclareEntityIndexPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, declareEntityIndexPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeclareEntityIndexPayload")
+		case "scope":
+			out.Values[i] = ec._DeclareEntityIndexPayload_scope(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var deleteEntityPayloadImplementors = []string{"DeleteEntityPayload"}
+
+func (ec *executionContext) _DeleteEntityPayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeleteEntityPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deleteEntityPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeleteEntityPayload")
+		case "deletedEntityId":
+			out.Values[i] = ec._DeleteEntityPayload_deletedEntityId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._DeleteEntityPayload_problem(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -8573,6 +22886,916 @@ func (ec *executionContext) _EmailTaken(ctx context.Context, sel ast.SelectionSe
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var entityImplementors = []string{"Entity", "Node"}
+
+func (ec *executionContext) _Entity(ctx context.Context, sel ast.SelectionSet, obj *entity.Entity) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, entityImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Entity")
+		case "id":
+			out.Values[i] = ec._Entity_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "scope":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Entity_scope(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "type":
+			out.Values[i] = ec._Entity_type(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "key":
+			out.Values[i] = ec._Entity_key(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "attributes":
+			out.Values[i] = ec._Entity_attributes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "createdAt":
+			out.Values[i] = ec._Entity_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "updatedAt":
+			out.Values[i] = ec._Entity_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "version":
+			out.Values[i] = ec._Entity_version(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "indexEntries":
+			out.Values[i] = ec._Entity_indexEntries(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "relations":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Entity_relations(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "reverseRelations":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Entity_reverseRelations(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var entityConflictImplementors = []string{"EntityConflict", "SetEntityProblem", "Problem", "UpdateEntityProblem", "DeleteEntityProblem"}
+
+func (ec *executionContext) _EntityConflict(ctx context.Context, sel ast.SelectionSet, obj *model.EntityConflict) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, entityConflictImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EntityConflict")
+		case "message":
+			out.Values[i] = ec._EntityConflict_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "current":
+			out.Values[i] = ec._EntityConflict_current(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var entityConnectionImplementors = []string{"EntityConnection"}
+
+func (ec *executionContext) _EntityConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[entity.Entity]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, entityConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EntityConnection")
+		case "edges":
+			out.Values[i] = ec._EntityConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._EntityConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._EntityConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var entityEdgeImplementors = []string{"EntityEdge"}
+
+func (ec *executionContext) _EntityEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[entity.Entity]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, entityEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EntityEdge")
+		case "cursor":
+			out.Values[i] = ec._EntityEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._EntityEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var entityIndexImplementors = []string{"EntityIndex"}
+
+func (ec *executionContext) _EntityIndex(ctx context.Context, sel ast.SelectionSet, obj *entity.Index) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, entityIndexImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EntityIndex")
+		case "name":
+			out.Values[i] = ec._EntityIndex_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "type":
+			out.Values[i] = ec._EntityIndex_type(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "path":
+			out.Values[i] = ec._EntityIndex_path(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "kind":
+			out.Values[i] = ec._EntityIndex_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "ready":
+			out.Values[i] = ec._EntityIndex_ready(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "progress":
+			out.Values[i] = ec._EntityIndex_progress(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "declaredAt":
+			out.Values[i] = ec._EntityIndex_declaredAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var entityIndexEntryImplementors = []string{"EntityIndexEntry"}
+
+func (ec *executionContext) _EntityIndexEntry(ctx context.Context, sel ast.SelectionSet, obj *entity.IndexEntry) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, entityIndexEntryImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EntityIndexEntry")
+		case "index":
+			out.Values[i] = ec._EntityIndexEntry_index(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "key":
+			out.Values[i] = ec._EntityIndexEntry_key(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var entityRelationConnectionImplementors = []string{"EntityRelationConnection"}
+
+func (ec *executionContext) _EntityRelationConnection(ctx context.Context, sel ast.SelectionSet, obj *model.EntityRelationConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, entityRelationConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EntityRelationConnection")
+		case "edges":
+			out.Values[i] = ec._EntityRelationConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EntityRelationConnection_nodes(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "pageInfo":
+			out.Values[i] = ec._EntityRelationConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var entityRelationEdgeImplementors = []string{"EntityRelationEdge"}
+
+func (ec *executionContext) _EntityRelationEdge(ctx context.Context, sel ast.SelectionSet, obj *model.EntityRelationEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, entityRelationEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EntityRelationEdge")
+		case "cursor":
+			out.Values[i] = ec._EntityRelationEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "predicate":
+			out.Values[i] = ec._EntityRelationEdge_predicate(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "index":
+			out.Values[i] = ec._EntityRelationEdge_index(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "attributes":
+			out.Values[i] = ec._EntityRelationEdge_attributes(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "node":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EntityRelationEdge_node(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var finishProjectItemPayloadImplementors = []string{"FinishProjectItemPayload"}
+
+func (ec *executionContext) _FinishProjectItemPayload(ctx context.Context, sel ast.SelectionSet, obj *model.FinishProjectItemPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, finishProjectItemPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("FinishProjectItemPayload")
+		case "item":
+			out.Values[i] = ec._FinishProjectItemPayload_item(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "effort":
+			out.Values[i] = ec._FinishProjectItemPayload_effort(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._FinishProjectItemPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var indexedEntityConnectionImplementors = []string{"IndexedEntityConnection"}
+
+func (ec *executionContext) _IndexedEntityConnection(ctx context.Context, sel ast.SelectionSet, obj *model.IndexedEntityConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, indexedEntityConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("IndexedEntityConnection")
+		case "edges":
+			out.Values[i] = ec._IndexedEntityConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._IndexedEntityConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._IndexedEntityConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var indexedEntityEdgeImplementors = []string{"IndexedEntityEdge"}
+
+func (ec *executionContext) _IndexedEntityEdge(ctx context.Context, sel ast.SelectionSet, obj *model.IndexedEntityEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, indexedEntityEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("IndexedEntityEdge")
+		case "cursor":
+			out.Values[i] = ec._IndexedEntityEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._IndexedEntityEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "key":
+			out.Values[i] = ec._IndexedEntityEdge_key(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var lastManagerImplementors = []string{"LastManager", "PutProjectMemberProblem", "Problem", "RemoveProjectMemberProblem"}
+
+func (ec *executionContext) _LastManager(ctx context.Context, sel ast.SelectionSet, obj *model.LastManager) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, lastManagerImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("LastManager")
+		case "message":
+			out.Values[i] = ec._LastManager_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var lastOwnerImplementors = []string{"LastOwner", "PutScopeMemberProblem", "Problem", "RemoveScopeMemberProblem"}
+
+func (ec *executionContext) _LastOwner(ctx context.Context, sel ast.SelectionSet, obj *model.LastOwner) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, lastOwnerImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("LastOwner")
+		case "message":
+			out.Values[i] = ec._LastOwner_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var lineFaultImplementors = []string{"LineFault"}
+
+func (ec *executionContext) _LineFault(ctx context.Context, sel ast.SelectionSet, obj *project.LineFault) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, lineFaultImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("LineFault")
+		case "line":
+			out.Values[i] = ec._LineFault_line(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._LineFault_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var mutationImplementors = []string{"Mutation"}
 
 func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet) graphql.Marshaler {
@@ -8675,6 +23898,219 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 				return ec._Mutation_unshareNote(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "createScope":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createScope(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "renameScope":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_renameScope(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "putScopeMember":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_putScopeMember(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "removeScopeMember":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_removeScopeMember(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "declareEntityIndex":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_declareEntityIndex(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "removeEntityIndex":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_removeEntityIndex(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "setEntity":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_setEntity(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "updateEntity":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateEntity(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "deleteEntity":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteEntity(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "addEntityRelations":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_addEntityRelations(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "removeEntityRelations":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_removeEntityRelations(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "replaceEntityRelations":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_replaceEntityRelations(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "createProject":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createProject(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "updateProject":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateProject(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "addProjectCategories":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_addProjectCategories(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "createTeam":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createTeam(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "renameTeam":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_renameTeam(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "putProjectMember":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_putProjectMember(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "removeProjectMember":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_removeProjectMember(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "createProjectImport":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createProjectImport(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "startProjectImport":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_startProjectImport(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "cancelProjectImport":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_cancelProjectImport(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "createProjectExport":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createProjectExport(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "finishProjectItem":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_finishProjectItem(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var nameTakenImplementors = []string{"NameTaken", "AddProjectCategoriesProblem", "Problem", "TeamProblem"}
+
+func (ec *executionContext) _NameTaken(ctx context.Context, sel ast.SelectionSet, obj *model.NameTaken) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, nameTakenImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NameTaken")
+		case "message":
+			out.Values[i] = ec._NameTaken_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "field":
+			out.Values[i] = ec._NameTaken_field(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -9462,6 +24898,2452 @@ func (ec *executionContext) _PageInfo(ctx context.Context, sel ast.SelectionSet,
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var projectImplementors = []string{"Project", "Node"}
+
+func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, obj *project.Project) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Project")
+		case "id":
+			out.Values[i] = ec._Project_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "name":
+			out.Values[i] = ec._Project_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "description":
+			out.Values[i] = ec._Project_description(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "createdAt":
+			out.Values[i] = ec._Project_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "updatedAt":
+			out.Values[i] = ec._Project_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "version":
+			out.Values[i] = ec._Project_version(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "viewerMember":
+			out.Values[i] = ec._Project_viewerMember(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "suggestedKeywords":
+			out.Values[i] = ec._Project_suggestedKeywords(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "categories":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Project_categories(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "subcategories":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Project_subcategories(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "teams":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Project_teams(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "members":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Project_members(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "items":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Project_items(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "itemByExternalId":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Project_itemByExternalId(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "imports":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Project_imports(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "exports":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Project_exports(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectConflictImplementors = []string{"ProjectConflict", "UpdateProjectProblem", "Problem"}
+
+func (ec *executionContext) _ProjectConflict(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectConflict) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectConflictImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectConflict")
+		case "message":
+			out.Values[i] = ec._ProjectConflict_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "current":
+			out.Values[i] = ec._ProjectConflict_current(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectConnectionImplementors = []string{"ProjectConnection"}
+
+func (ec *executionContext) _ProjectConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[project.Project]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectConnection")
+		case "edges":
+			out.Values[i] = ec._ProjectConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._ProjectConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._ProjectConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectEdgeImplementors = []string{"ProjectEdge"}
+
+func (ec *executionContext) _ProjectEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[project.Project]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectEdge")
+		case "cursor":
+			out.Values[i] = ec._ProjectEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._ProjectEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectExportImplementors = []string{"ProjectExport", "Node"}
+
+func (ec *executionContext) _ProjectExport(ctx context.Context, sel ast.SelectionSet, obj *project.Export) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectExportImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectExport")
+		case "id":
+			out.Values[i] = ec._ProjectExport_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "project":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectExport_project(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "format":
+			out.Values[i] = ec._ProjectExport_format(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "status":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectExport_status(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "state":
+			out.Values[i] = ec._ProjectExport_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "message":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectExport_message(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "createdBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectExport_createdBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "createdAt":
+			out.Values[i] = ec._ProjectExport_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "endedAt":
+			out.Values[i] = ec._ProjectExport_endedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "items":
+			out.Values[i] = ec._ProjectExport_items(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "bytes":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectExport_bytes(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "url":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectExport_url(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectExportConnectionImplementors = []string{"ProjectExportConnection"}
+
+func (ec *executionContext) _ProjectExportConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[project.Export]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectExportConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectExportConnection")
+		case "edges":
+			out.Values[i] = ec._ProjectExportConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._ProjectExportConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._ProjectExportConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectExportEdgeImplementors = []string{"ProjectExportEdge"}
+
+func (ec *executionContext) _ProjectExportEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[project.Export]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectExportEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectExportEdge")
+		case "cursor":
+			out.Values[i] = ec._ProjectExportEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._ProjectExportEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectImportImplementors = []string{"ProjectImport", "Node"}
+
+func (ec *executionContext) _ProjectImport(ctx context.Context, sel ast.SelectionSet, obj *project.Import) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectImportImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectImport")
+		case "id":
+			out.Values[i] = ec._ProjectImport_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "project":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectImport_project(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "format":
+			out.Values[i] = ec._ProjectImport_format(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "state":
+			out.Values[i] = ec._ProjectImport_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "message":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectImport_message(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "createdBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectImport_createdBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "createdAt":
+			out.Values[i] = ec._ProjectImport_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "endedAt":
+			out.Values[i] = ec._ProjectImport_endedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "bytes":
+			out.Values[i] = ec._ProjectImport_bytes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "bytesRead":
+			out.Values[i] = ec._ProjectImport_bytesRead(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "lines":
+			out.Values[i] = ec._ProjectImport_lines(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "imported":
+			out.Values[i] = ec._ProjectImport_imported(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "duplicates":
+			out.Values[i] = ec._ProjectImport_duplicates(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "mistakes":
+			out.Values[i] = ec._ProjectImport_mistakes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "faults":
+			out.Values[i] = ec._ProjectImport_faults(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectImportConnectionImplementors = []string{"ProjectImportConnection"}
+
+func (ec *executionContext) _ProjectImportConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[project.Import]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectImportConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectImportConnection")
+		case "edges":
+			out.Values[i] = ec._ProjectImportConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._ProjectImportConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._ProjectImportConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectImportEdgeImplementors = []string{"ProjectImportEdge"}
+
+func (ec *executionContext) _ProjectImportEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[project.Import]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectImportEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectImportEdge")
+		case "cursor":
+			out.Values[i] = ec._ProjectImportEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._ProjectImportEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectItemImplementors = []string{"ProjectItem", "Node"}
+
+func (ec *executionContext) _ProjectItem(ctx context.Context, sel ast.SelectionSet, obj *project.Item) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectItemImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectItem")
+		case "id":
+			out.Values[i] = ec._ProjectItem_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "project":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectItem_project(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "externalId":
+			out.Values[i] = ec._ProjectItem_externalId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "name":
+			out.Values[i] = ec._ProjectItem_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "type":
+			out.Values[i] = ec._ProjectItem_type(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "url":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectItem_url(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "metadata":
+			out.Values[i] = ec._ProjectItem_metadata(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "status":
+			out.Values[i] = ec._ProjectItem_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "category":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectItem_category(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "subcategory":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectItem_subcategory(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "keywords":
+			out.Values[i] = ec._ProjectItem_keywords(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "efforts":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectItem_efforts(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "createdAt":
+			out.Values[i] = ec._ProjectItem_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "updatedAt":
+			out.Values[i] = ec._ProjectItem_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "version":
+			out.Values[i] = ec._ProjectItem_version(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectItemConflictImplementors = []string{"ProjectItemConflict", "FinishProjectItemProblem", "Problem"}
+
+func (ec *executionContext) _ProjectItemConflict(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectItemConflict) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectItemConflictImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectItemConflict")
+		case "message":
+			out.Values[i] = ec._ProjectItemConflict_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "current":
+			out.Values[i] = ec._ProjectItemConflict_current(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectItemConnectionImplementors = []string{"ProjectItemConnection"}
+
+func (ec *executionContext) _ProjectItemConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[project.Item]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectItemConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectItemConnection")
+		case "edges":
+			out.Values[i] = ec._ProjectItemConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._ProjectItemConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._ProjectItemConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectItemEdgeImplementors = []string{"ProjectItemEdge"}
+
+func (ec *executionContext) _ProjectItemEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[project.Item]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectItemEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectItemEdge")
+		case "cursor":
+			out.Values[i] = ec._ProjectItemEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._ProjectItemEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectItemEffortImplementors = []string{"ProjectItemEffort", "Node"}
+
+func (ec *executionContext) _ProjectItemEffort(ctx context.Context, sel ast.SelectionSet, obj *project.Effort) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectItemEffortImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectItemEffort")
+		case "id":
+			out.Values[i] = ec._ProjectItemEffort_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "project":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectItemEffort_project(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "item":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectItemEffort_item(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "user":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectItemEffort_user(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "team":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectItemEffort_team(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "category":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectItemEffort_category(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "subcategory":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectItemEffort_subcategory(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "keywords":
+			out.Values[i] = ec._ProjectItemEffort_keywords(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "finishedAt":
+			out.Values[i] = ec._ProjectItemEffort_finishedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectItemEffortConnectionImplementors = []string{"ProjectItemEffortConnection"}
+
+func (ec *executionContext) _ProjectItemEffortConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[project.Effort]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectItemEffortConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectItemEffortConnection")
+		case "edges":
+			out.Values[i] = ec._ProjectItemEffortConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._ProjectItemEffortConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._ProjectItemEffortConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectItemEffortEdgeImplementors = []string{"ProjectItemEffortEdge"}
+
+func (ec *executionContext) _ProjectItemEffortEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[project.Effort]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectItemEffortEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectItemEffortEdge")
+		case "cursor":
+			out.Values[i] = ec._ProjectItemEffortEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._ProjectItemEffortEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectMemberImplementors = []string{"ProjectMember"}
+
+func (ec *executionContext) _ProjectMember(ctx context.Context, sel ast.SelectionSet, obj *project.Member) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectMemberImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectMember")
+		case "user":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectMember_user(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "team":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectMember_team(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "type":
+			out.Values[i] = ec._ProjectMember_type(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "addedAt":
+			out.Values[i] = ec._ProjectMember_addedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "efforts":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectMember_efforts(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectMemberConnectionImplementors = []string{"ProjectMemberConnection"}
+
+func (ec *executionContext) _ProjectMemberConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[project.Member]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectMemberConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectMemberConnection")
+		case "edges":
+			out.Values[i] = ec._ProjectMemberConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._ProjectMemberConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._ProjectMemberConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectMemberEdgeImplementors = []string{"ProjectMemberEdge"}
+
+func (ec *executionContext) _ProjectMemberEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[project.Member]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectMemberEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectMemberEdge")
+		case "cursor":
+			out.Values[i] = ec._ProjectMemberEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._ProjectMemberEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var putProjectMemberPayloadImplementors = []string{"PutProjectMemberPayload"}
+
+func (ec *executionContext) _PutProjectMemberPayload(ctx context.Context, sel ast.SelectionSet, obj *model.PutProjectMemberPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, putProjectMemberPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PutProjectMemberPayload")
+		case "project":
+			out.Values[i] = ec._PutProjectMemberPayload_project(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "member":
+			out.Values[i] = ec._PutProjectMemberPayload_member(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._PutProjectMemberPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var putScopeMemberPayloadImplementors = []string{"PutScopeMemberPayload"}
+
+func (ec *executionContext) _PutScopeMemberPayload(ctx context.Context, sel ast.SelectionSet, obj *model.PutScopeMemberPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, putScopeMemberPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PutScopeMemberPayload")
+		case "scope":
+			out.Values[i] = ec._PutScopeMemberPayload_scope(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "memberEdge":
+			out.Values[i] = ec._PutScopeMemberPayload_memberEdge(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._PutScopeMemberPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var queryImplementors = []string{"Query"}
 
 func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) graphql.Marshaler {
@@ -9614,6 +27496,72 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "scope":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_scope(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "entity":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_entity(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "project":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_project(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "__type":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Query___type(ctx, field)
@@ -9627,6 +27575,86 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var removeEntityIndexPayloadImplementors = []string{"RemoveEntityIndexPayload"}
+
+func (ec *executionContext) _RemoveEntityIndexPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RemoveEntityIndexPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, removeEntityIndexPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RemoveEntityIndexPayload")
+		case "scope":
+			out.Values[i] = ec._RemoveEntityIndexPayload_scope(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var removeEntityRelationsPayloadImplementors = []string{"RemoveEntityRelationsPayload"}
+
+func (ec *executionContext) _RemoveEntityRelationsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RemoveEntityRelationsPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, removeEntityRelationsPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RemoveEntityRelationsPayload")
+		case "entity":
+			out.Values[i] = ec._RemoveEntityRelationsPayload_entity(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -9691,6 +27719,241 @@ func (ec *executionContext) _RemoveNoteTagsPayload(ctx context.Context, sel ast.
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var removeProjectMemberPayloadImplementors = []string{"RemoveProjectMemberPayload"}
+
+func (ec *executionContext) _RemoveProjectMemberPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RemoveProjectMemberPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, removeProjectMemberPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RemoveProjectMemberPayload")
+		case "project":
+			out.Values[i] = ec._RemoveProjectMemberPayload_project(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "user":
+			out.Values[i] = ec._RemoveProjectMemberPayload_user(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._RemoveProjectMemberPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var removeScopeMemberPayloadImplementors = []string{"RemoveScopeMemberPayload"}
+
+func (ec *executionContext) _RemoveScopeMemberPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RemoveScopeMemberPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, removeScopeMemberPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RemoveScopeMemberPayload")
+		case "scope":
+			out.Values[i] = ec._RemoveScopeMemberPayload_scope(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "user":
+			out.Values[i] = ec._RemoveScopeMemberPayload_user(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._RemoveScopeMemberPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var renameScopePayloadImplementors = []string{"RenameScopePayload"}
+
+func (ec *executionContext) _RenameScopePayload(ctx context.Context, sel ast.SelectionSet, obj *model.RenameScopePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, renameScopePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RenameScopePayload")
+		case "scope":
+			out.Values[i] = ec._RenameScopePayload_scope(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._RenameScopePayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var renameTeamPayloadImplementors = []string{"RenameTeamPayload"}
+
+func (ec *executionContext) _RenameTeamPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RenameTeamPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, renameTeamPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RenameTeamPayload")
+		case "team":
+			out.Values[i] = ec._RenameTeamPayload_team(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._RenameTeamPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var replaceEntityRelationsPayloadImplementors = []string{"ReplaceEntityRelationsPayload"}
+
+func (ec *executionContext) _ReplaceEntityRelationsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.ReplaceEntityRelationsPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, replaceEntityRelationsPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ReplaceEntityRelationsPayload")
+		case "entity":
+			out.Values[i] = ec._ReplaceEntityRelationsPayload_entity(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._ReplaceEntityRelationsPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var restoreVersionPayloadImplementors = []string{"RestoreVersionPayload"}
 
 func (ec *executionContext) _RestoreVersionPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RestoreVersionPayload) graphql.Marshaler {
@@ -9710,6 +27973,602 @@ func (ec *executionContext) _RestoreVersionPayload(ctx context.Context, sel ast.
 			}
 		case "problem":
 			out.Values[i] = ec._RestoreVersionPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var scopeImplementors = []string{"Scope", "Node"}
+
+func (ec *executionContext) _Scope(ctx context.Context, sel ast.SelectionSet, obj *entity.Scope) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, scopeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Scope")
+		case "id":
+			out.Values[i] = ec._Scope_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "name":
+			out.Values[i] = ec._Scope_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "createdAt":
+			out.Values[i] = ec._Scope_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "updatedAt":
+			out.Values[i] = ec._Scope_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "version":
+			out.Values[i] = ec._Scope_version(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "viewerRole":
+			out.Values[i] = ec._Scope_viewerRole(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "members":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Scope_members(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "indexes":
+			out.Values[i] = ec._Scope_indexes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "entities":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Scope_entities(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "entity":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Scope_entity(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "lookup":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Scope_lookup(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var scopeConflictImplementors = []string{"ScopeConflict", "RenameScopeProblem", "Problem"}
+
+func (ec *executionContext) _ScopeConflict(ctx context.Context, sel ast.SelectionSet, obj *model.ScopeConflict) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, scopeConflictImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ScopeConflict")
+		case "message":
+			out.Values[i] = ec._ScopeConflict_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "current":
+			out.Values[i] = ec._ScopeConflict_current(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var scopeConnectionImplementors = []string{"ScopeConnection"}
+
+func (ec *executionContext) _ScopeConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[entity.Scope]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, scopeConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ScopeConnection")
+		case "edges":
+			out.Values[i] = ec._ScopeConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._ScopeConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._ScopeConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var scopeEdgeImplementors = []string{"ScopeEdge"}
+
+func (ec *executionContext) _ScopeEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[entity.Scope]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, scopeEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ScopeEdge")
+		case "cursor":
+			out.Values[i] = ec._ScopeEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._ScopeEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var scopeMemberConnectionImplementors = []string{"ScopeMemberConnection"}
+
+func (ec *executionContext) _ScopeMemberConnection(ctx context.Context, sel ast.SelectionSet, obj *model.ScopeMemberConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, scopeMemberConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ScopeMemberConnection")
+		case "edges":
+			out.Values[i] = ec._ScopeMemberConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ScopeMemberConnection_nodes(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "pageInfo":
+			out.Values[i] = ec._ScopeMemberConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var scopeMemberEdgeImplementors = []string{"ScopeMemberEdge"}
+
+func (ec *executionContext) _ScopeMemberEdge(ctx context.Context, sel ast.SelectionSet, obj *model.ScopeMemberEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, scopeMemberEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ScopeMemberEdge")
+		case "cursor":
+			out.Values[i] = ec._ScopeMemberEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "node":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ScopeMemberEdge_node(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "role":
+			out.Values[i] = ec._ScopeMemberEdge_role(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "addedAt":
+			out.Values[i] = ec._ScopeMemberEdge_addedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var setEntityPayloadImplementors = []string{"SetEntityPayload"}
+
+func (ec *executionContext) _SetEntityPayload(ctx context.Context, sel ast.SelectionSet, obj *model.SetEntityPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, setEntityPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SetEntityPayload")
+		case "entity":
+			out.Values[i] = ec._SetEntityPayload_entity(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._SetEntityPayload_problem(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -9904,6 +28763,173 @@ func (ec *executionContext) _SharedNoteEdge(ctx context.Context, sel ast.Selecti
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var startProjectImportPayloadImplementors = []string{"StartProjectImportPayload"}
+
+func (ec *executionContext) _StartProjectImportPayload(ctx context.Context, sel ast.SelectionSet, obj *model.StartProjectImportPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, startProjectImportPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("StartProjectImportPayload")
+		case "import":
+			out.Values[i] = ec._StartProjectImportPayload_import(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var subcategoryImplementors = []string{"Subcategory", "Node"}
+
+func (ec *executionContext) _Subcategory(ctx context.Context, sel ast.SelectionSet, obj *model.Subcategory) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, subcategoryImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Subcategory")
+		case "id":
+			out.Values[i] = ec._Subcategory_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "name":
+			out.Values[i] = ec._Subcategory_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "project":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Subcategory_project(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "items":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Subcategory_items(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -10280,6 +29306,143 @@ func (ec *executionContext) _TaggedNoteEdge(ctx context.Context, sel ast.Selecti
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var teamImplementors = []string{"Team", "Node"}
+
+func (ec *executionContext) _Team(ctx context.Context, sel ast.SelectionSet, obj *project.Team) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, teamImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Team")
+		case "id":
+			out.Values[i] = ec._Team_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "project":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Team_project(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "name":
+			out.Values[i] = ec._Team_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "type":
+			out.Values[i] = ec._Team_type(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "createdAt":
+			out.Values[i] = ec._Team_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "members":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Team_members(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var tooManyTagsImplementors = []string{"TooManyTags", "AddNoteTagsProblem", "Problem"}
 
 func (ec *executionContext) _TooManyTags(ctx context.Context, sel ast.SelectionSet, obj *model.TooManyTags) graphql.Marshaler {
@@ -10365,7 +29528,57 @@ func (ec *executionContext) _UndeleteNotePayload(ctx context.Context, sel ast.Se
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
-var unknownUserImplementors = []string{"UnknownUser", "ShareNoteProblem", "Problem"}
+var unknownObjectImplementors = []string{"UnknownObject", "SetEntityProblem", "Problem", "ChangeRelationsProblem"}
+
+func (ec *executionContext) _UnknownObject(ctx context.Context, sel ast.SelectionSet, obj *model.UnknownObject) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, unknownObjectImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UnknownObject")
+		case "message":
+			out.Values[i] = ec._UnknownObject_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "type":
+			out.Values[i] = ec._UnknownObject_type(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "key":
+			out.Values[i] = ec._UnknownObject_key(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var unknownUserImplementors = []string{"UnknownUser", "ShareNoteProblem", "Problem", "PutScopeMemberProblem", "PutProjectMemberProblem"}
 
 func (ec *executionContext) _UnknownUser(ctx context.Context, sel ast.SelectionSet, obj *model.UnknownUser) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, unknownUserImplementors)
@@ -10455,6 +29668,51 @@ func (ec *executionContext) _UnshareNotePayload(ctx context.Context, sel ast.Sel
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var updateEntityPayloadImplementors = []string{"UpdateEntityPayload"}
+
+func (ec *executionContext) _UpdateEntityPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UpdateEntityPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, updateEntityPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UpdateEntityPayload")
+		case "entity":
+			out.Values[i] = ec._UpdateEntityPayload_entity(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._UpdateEntityPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var updateNotePayloadImplementors = []string{"UpdateNotePayload"}
 
 func (ec *executionContext) _UpdateNotePayload(ctx context.Context, sel ast.SelectionSet, obj *model.UpdateNotePayload) graphql.Marshaler {
@@ -10474,6 +29732,51 @@ func (ec *executionContext) _UpdateNotePayload(ctx context.Context, sel ast.Sele
 			}
 		case "problem":
 			out.Values[i] = ec._UpdateNotePayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var updateProjectPayloadImplementors = []string{"UpdateProjectPayload"}
+
+func (ec *executionContext) _UpdateProjectPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UpdateProjectPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, updateProjectPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UpdateProjectPayload")
+		case "project":
+			out.Values[i] = ec._UpdateProjectPayload_project(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._UpdateProjectPayload_problem(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -10520,6 +29823,106 @@ func (ec *executionContext) _UpdateUserPayload(ctx context.Context, sel ast.Sele
 		case "problem":
 			out.Values[i] = ec._UpdateUserPayload_problem(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var uploadImplementors = []string{"Upload"}
+
+func (ec *executionContext) _Upload(ctx context.Context, sel ast.SelectionSet, obj *model.Upload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, uploadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Upload")
+		case "method":
+			out.Values[i] = ec._Upload_method(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "url":
+			out.Values[i] = ec._Upload_url(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "headers":
+			out.Values[i] = ec._Upload_headers(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "expiresAt":
+			out.Values[i] = ec._Upload_expiresAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var uploadHeaderImplementors = []string{"UploadHeader"}
+
+func (ec *executionContext) _UploadHeader(ctx context.Context, sel ast.SelectionSet, obj *model.UploadHeader) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, uploadHeaderImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UploadHeader")
+		case "name":
+			out.Values[i] = ec._UploadHeader_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "value":
+			out.Values[i] = ec._UploadHeader_value(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -10797,6 +30200,88 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 					}
 				}()
 				res = ec._User_noteChanges(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "scopes":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._User_scopes(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "projects":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._User_projects(ctx, field, obj)
 				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -11506,8 +30991,18 @@ func (ec *executionContext) ___Type(ctx context.Context, sel ast.SelectionSet, o
 
 // region    ***************************** type.gotpl *****************************
 
+func (ec *executionContext) unmarshalNAddEntityRelationsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAddEntityRelationsInput(ctx context.Context, v any) (model.AddEntityRelationsInput, error) {
+	res, err := ec.unmarshalInputAddEntityRelationsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNAddNoteTagsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAddNoteTagsInput(ctx context.Context, v any) (model.AddNoteTagsInput, error) {
 	res, err := ec.unmarshalInputAddNoteTagsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNAddProjectCategoriesInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAddProjectCategoriesInput(ctx context.Context, v any) (model.AddProjectCategoriesInput, error) {
+	res, err := ec.unmarshalInputAddProjectCategoriesInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -11527,6 +31022,15 @@ func (ec *executionContext) marshalNBoolean2bool(ctx context.Context, sel ast.Se
 	return res
 }
 
+func (ec *executionContext) unmarshalNCancelProjectImportInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCancelProjectImportInput(ctx context.Context, v any) (model.CancelProjectImportInput, error) {
+	res, err := ec.unmarshalInputCancelProjectImportInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNCategory2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCategory(ctx context.Context, sel ast.SelectionSet, v model.Category) graphql.Marshaler {
+	return ec._Category(ctx, sel, &v)
+}
+
 func (ec *executionContext) unmarshalNChangeNoteDeadlineInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐChangeNoteDeadlineInput(ctx context.Context, v any) (model.ChangeNoteDeadlineInput, error) {
 	res, err := ec.unmarshalInputChangeNoteDeadlineInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -11534,6 +31038,31 @@ func (ec *executionContext) unmarshalNChangeNoteDeadlineInput2githubᚗcomᚋtag
 
 func (ec *executionContext) unmarshalNCreateNoteInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateNoteInput(ctx context.Context, v any) (model.CreateNoteInput, error) {
 	res, err := ec.unmarshalInputCreateNoteInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNCreateProjectExportInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateProjectExportInput(ctx context.Context, v any) (model.CreateProjectExportInput, error) {
+	res, err := ec.unmarshalInputCreateProjectExportInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNCreateProjectImportInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateProjectImportInput(ctx context.Context, v any) (model.CreateProjectImportInput, error) {
+	res, err := ec.unmarshalInputCreateProjectImportInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNCreateProjectInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateProjectInput(ctx context.Context, v any) (model.CreateProjectInput, error) {
+	res, err := ec.unmarshalInputCreateProjectInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNCreateScopeInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateScopeInput(ctx context.Context, v any) (model.CreateScopeInput, error) {
+	res, err := ec.unmarshalInputCreateScopeInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNCreateTeamInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateTeamInput(ctx context.Context, v any) (model.CreateTeamInput, error) {
+	res, err := ec.unmarshalInputCreateTeamInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -11568,9 +31097,183 @@ func (ec *executionContext) marshalNDateTime2timeᚐTime(ctx context.Context, se
 	return res
 }
 
+func (ec *executionContext) unmarshalNDeclareEntityIndexInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeclareEntityIndexInput(ctx context.Context, v any) (model.DeclareEntityIndexInput, error) {
+	res, err := ec.unmarshalInputDeclareEntityIndexInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNDeleteEntityInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteEntityInput(ctx context.Context, v any) (model.DeleteEntityInput, error) {
+	res, err := ec.unmarshalInputDeleteEntityInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNDeleteNoteInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteNoteInput(ctx context.Context, v any) (model.DeleteNoteInput, error) {
 	res, err := ec.unmarshalInputDeleteNoteInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNEntity2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntity(ctx context.Context, sel ast.SelectionSet, v entity.Entity) graphql.Marshaler {
+	return ec._Entity(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNEntity2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntityᚄ(ctx context.Context, sel ast.SelectionSet, v []entity.Entity) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNEntity2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntity(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNEntity2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntity(ctx context.Context, sel ast.SelectionSet, v []*entity.Entity) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalOEntity2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntity(ctx, sel, v[i])
+	})
+
+	return ret
+}
+
+func (ec *executionContext) marshalNEntityEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v page.Edge[entity.Entity]) graphql.Marshaler {
+	return ec._EntityEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNEntityEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[entity.Entity]) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNEntityEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNEntityIndex2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐIndex(ctx context.Context, sel ast.SelectionSet, v entity.Index) graphql.Marshaler {
+	return ec._EntityIndex(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNEntityIndex2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐIndexᚄ(ctx context.Context, sel ast.SelectionSet, v []entity.Index) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNEntityIndex2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐIndex(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNEntityIndexEntry2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐIndexEntry(ctx context.Context, sel ast.SelectionSet, v entity.IndexEntry) graphql.Marshaler {
+	return ec._EntityIndexEntry(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNEntityIndexEntry2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐIndexEntryᚄ(ctx context.Context, sel ast.SelectionSet, v []entity.IndexEntry) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNEntityIndexEntry2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐIndexEntry(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNEntityRelationEdge2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEntityRelationEdge(ctx context.Context, sel ast.SelectionSet, v model.EntityRelationEdge) graphql.Marshaler {
+	return ec._EntityRelationEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNEntityRelationEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEntityRelationEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.EntityRelationEdge) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNEntityRelationEdge2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEntityRelationEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNFileFormat2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐFormat(ctx context.Context, v any) (project.Format, error) {
+	tmp, err := scalar.UnmarshalString(v)
+	res := project.Format(tmp)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNFileFormat2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐFormat(ctx context.Context, sel ast.SelectionSet, v project.Format) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalString(string(v))
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNFinishProjectItemInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐFinishProjectItemInput(ctx context.Context, v any) (model.FinishProjectItemInput, error) {
+	res, err := ec.unmarshalInputFinishProjectItemInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐID(ctx context.Context, v any) (entity.ID, error) {
+	res, err := model.UnmarshalEntityID(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐID(ctx context.Context, sel ast.SelectionSet, v entity.ID) graphql.Marshaler {
+	_ = sel
+	res := model.MarshalEntityID(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScopeID(ctx context.Context, v any) (entity.ScopeID, error) {
+	res, err := model.UnmarshalScopeID(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScopeID(ctx context.Context, sel ast.SelectionSet, v entity.ScopeID) graphql.Marshaler {
+	_ = sel
+	res := model.MarshalScopeID(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
 }
 
 func (ec *executionContext) unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx context.Context, v any) (gid.ID, error) {
@@ -11607,6 +31310,118 @@ func (ec *executionContext) unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋintern
 func (ec *executionContext) marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐVersionID(ctx context.Context, sel ast.SelectionSet, v note.VersionID) graphql.Marshaler {
 	_ = sel
 	res := model.MarshalVersionID(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffortID(ctx context.Context, v any) (project.EffortID, error) {
+	res, err := model.UnmarshalEffortID(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffortID(ctx context.Context, sel ast.SelectionSet, v project.EffortID) graphql.Marshaler {
+	_ = sel
+	res := model.MarshalEffortID(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐExportID(ctx context.Context, v any) (project.ExportID, error) {
+	res, err := model.UnmarshalExportID(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐExportID(ctx context.Context, sel ast.SelectionSet, v project.ExportID) graphql.Marshaler {
+	_ = sel
+	res := model.MarshalExportID(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐID(ctx context.Context, v any) (project.ID, error) {
+	res, err := model.UnmarshalProjectID(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐID(ctx context.Context, sel ast.SelectionSet, v project.ID) graphql.Marshaler {
+	_ = sel
+	res := model.MarshalProjectID(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐImportID(ctx context.Context, v any) (project.ImportID, error) {
+	res, err := model.UnmarshalImportID(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐImportID(ctx context.Context, sel ast.SelectionSet, v project.ImportID) graphql.Marshaler {
+	_ = sel
+	res := model.MarshalImportID(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItemID(ctx context.Context, v any) (project.ItemID, error) {
+	res, err := model.UnmarshalProjectItemID(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItemID(ctx context.Context, sel ast.SelectionSet, v project.ItemID) graphql.Marshaler {
+	_ = sel
+	res := model.MarshalProjectItemID(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐLabelID(ctx context.Context, v any) (project.LabelID, error) {
+	res, err := model.UnmarshalLabelID(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐLabelID(ctx context.Context, sel ast.SelectionSet, v project.LabelID) graphql.Marshaler {
+	_ = sel
+	res := model.MarshalLabelID(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeamID(ctx context.Context, v any) (project.TeamID, error) {
+	res, err := model.UnmarshalTeamID(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeamID(ctx context.Context, sel ast.SelectionSet, v project.TeamID) graphql.Marshaler {
+	_ = sel
+	res := model.MarshalTeamID(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -11676,6 +31491,65 @@ func (ec *executionContext) marshalNID2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinter
 	return ret
 }
 
+func (ec *executionContext) unmarshalNIndexKey2interface(ctx context.Context, v any) (any, error) {
+	res, err := scalar.UnmarshalIndexKey(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNIndexKey2interface(ctx context.Context, sel ast.SelectionSet, v any) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	_ = sel
+	res := scalar.MarshalIndexKey(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNIndexKeyKind2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐKeyKind(ctx context.Context, v any) (entity.KeyKind, error) {
+	tmp, err := scalar.UnmarshalString(v)
+	res := entity.KeyKind(tmp)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNIndexKeyKind2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐKeyKind(ctx context.Context, sel ast.SelectionSet, v entity.KeyKind) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalString(string(v))
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) marshalNIndexedEntityEdge2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐIndexedEntityEdge(ctx context.Context, sel ast.SelectionSet, v model.IndexedEntityEdge) graphql.Marshaler {
+	return ec._IndexedEntityEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNIndexedEntityEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐIndexedEntityEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.IndexedEntityEdge) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNIndexedEntityEdge2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐIndexedEntityEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) unmarshalNInt2int(ctx context.Context, v any) (int, error) {
 	res, err := scalar.UnmarshalInt(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -11690,6 +31564,64 @@ func (ec *executionContext) marshalNInt2int(ctx context.Context, sel ast.Selecti
 		}
 	}
 	return res
+}
+
+func (ec *executionContext) unmarshalNInt642int64(ctx context.Context, v any) (int64, error) {
+	res, err := scalar.UnmarshalInt64(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNInt642int64(ctx context.Context, sel ast.SelectionSet, v int64) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalInt64(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNJSON2map(ctx context.Context, v any) (map[string]any, error) {
+	res, err := scalar.UnmarshalJSON(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNJSON2map(ctx context.Context, sel ast.SelectionSet, v map[string]any) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	_ = sel
+	res := scalar.MarshalJSON(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) marshalNLineFault2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐLineFault(ctx context.Context, sel ast.SelectionSet, v project.LineFault) graphql.Marshaler {
+	return ec._LineFault(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNLineFault2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐLineFaultᚄ(ctx context.Context, sel ast.SelectionSet, v []project.LineFault) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNLineFault2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐLineFault(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalNNode2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐNode(ctx context.Context, sel ast.SelectionSet, v []model.Node) graphql.Marshaler {
@@ -11838,13 +31770,420 @@ func (ec *executionContext) marshalNPageInfo2githubᚗcomᚋtaggieᚋtaggieᚋin
 	return ec._PageInfo(ctx, sel, &v)
 }
 
+func (ec *executionContext) unmarshalNPredicateInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPredicateInput(ctx context.Context, v any) (model.PredicateInput, error) {
+	res, err := ec.unmarshalInputPredicateInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNProject2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx context.Context, sel ast.SelectionSet, v project.Project) graphql.Marshaler {
+	return ec._Project(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNProject2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProjectᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Project) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNProject2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNProjectEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v page.Edge[project.Project]) graphql.Marshaler {
+	return ec._ProjectEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNProjectEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[project.Project]) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNProjectEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNProjectExport2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐExport(ctx context.Context, sel ast.SelectionSet, v project.Export) graphql.Marshaler {
+	return ec._ProjectExport(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNProjectExport2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐExportᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Export) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNProjectExport2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐExport(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNProjectExportEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v page.Edge[project.Export]) graphql.Marshaler {
+	return ec._ProjectExportEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNProjectExportEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[project.Export]) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNProjectExportEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNProjectImport2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐImport(ctx context.Context, sel ast.SelectionSet, v project.Import) graphql.Marshaler {
+	return ec._ProjectImport(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNProjectImport2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐImportᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Import) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNProjectImport2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐImport(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNProjectImportEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v page.Edge[project.Import]) graphql.Marshaler {
+	return ec._ProjectImportEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNProjectImportEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[project.Import]) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNProjectImportEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNProjectItem2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItem(ctx context.Context, sel ast.SelectionSet, v project.Item) graphql.Marshaler {
+	return ec._ProjectItem(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNProjectItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItemᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Item) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNProjectItem2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItem(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNProjectItemEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v page.Edge[project.Item]) graphql.Marshaler {
+	return ec._ProjectItemEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNProjectItemEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[project.Item]) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNProjectItemEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNProjectItemEffort2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffort(ctx context.Context, sel ast.SelectionSet, v project.Effort) graphql.Marshaler {
+	return ec._ProjectItemEffort(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNProjectItemEffort2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffortᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Effort) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNProjectItemEffort2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffort(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNProjectItemEffortEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v page.Edge[project.Effort]) graphql.Marshaler {
+	return ec._ProjectItemEffortEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNProjectItemEffortEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[project.Effort]) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNProjectItemEffortEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNProjectItemStatus2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐStatus(ctx context.Context, v any) (project.Status, error) {
+	tmp, err := scalar.UnmarshalString(v)
+	res := project.Status(tmp)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNProjectItemStatus2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐStatus(ctx context.Context, sel ast.SelectionSet, v project.Status) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalString(string(v))
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) marshalNProjectMember2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐMember(ctx context.Context, sel ast.SelectionSet, v project.Member) graphql.Marshaler {
+	return ec._ProjectMember(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNProjectMember2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐMemberᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Member) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNProjectMember2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐMember(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNProjectMemberEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v page.Edge[project.Member]) graphql.Marshaler {
+	return ec._ProjectMemberEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNProjectMemberEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[project.Member]) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNProjectMemberEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNPutProjectMemberInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPutProjectMemberInput(ctx context.Context, v any) (model.PutProjectMemberInput, error) {
+	res, err := ec.unmarshalInputPutProjectMemberInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNPutScopeMemberInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPutScopeMemberInput(ctx context.Context, v any) (model.PutScopeMemberInput, error) {
+	res, err := ec.unmarshalInputPutScopeMemberInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNRelationObjectInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRelationObjectInput(ctx context.Context, v any) (model.RelationObjectInput, error) {
+	res, err := ec.unmarshalInputRelationObjectInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNRelationObjectInput2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRelationObjectInputᚄ(ctx context.Context, v any) ([]model.RelationObjectInput, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]model.RelationObjectInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNRelationObjectInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRelationObjectInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) unmarshalNRemoveEntityIndexInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveEntityIndexInput(ctx context.Context, v any) (model.RemoveEntityIndexInput, error) {
+	res, err := ec.unmarshalInputRemoveEntityIndexInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNRemoveEntityRelationsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveEntityRelationsInput(ctx context.Context, v any) (model.RemoveEntityRelationsInput, error) {
+	res, err := ec.unmarshalInputRemoveEntityRelationsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNRemoveNoteTagsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveNoteTagsInput(ctx context.Context, v any) (model.RemoveNoteTagsInput, error) {
 	res, err := ec.unmarshalInputRemoveNoteTagsInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNRemoveProjectMemberInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveProjectMemberInput(ctx context.Context, v any) (model.RemoveProjectMemberInput, error) {
+	res, err := ec.unmarshalInputRemoveProjectMemberInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNRemoveScopeMemberInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveScopeMemberInput(ctx context.Context, v any) (model.RemoveScopeMemberInput, error) {
+	res, err := ec.unmarshalInputRemoveScopeMemberInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNRenameScopeInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRenameScopeInput(ctx context.Context, v any) (model.RenameScopeInput, error) {
+	res, err := ec.unmarshalInputRenameScopeInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNRenameTeamInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRenameTeamInput(ctx context.Context, v any) (model.RenameTeamInput, error) {
+	res, err := ec.unmarshalInputRenameTeamInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNReplaceEntityRelationsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐReplaceEntityRelationsInput(ctx context.Context, v any) (model.ReplaceEntityRelationsInput, error) {
+	res, err := ec.unmarshalInputReplaceEntityRelationsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNRestoreVersionInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRestoreVersionInput(ctx context.Context, v any) (model.RestoreVersionInput, error) {
 	res, err := ec.unmarshalInputRestoreVersionInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNScope2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScope(ctx context.Context, sel ast.SelectionSet, v entity.Scope) graphql.Marshaler {
+	return ec._Scope(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNScope2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScopeᚄ(ctx context.Context, sel ast.SelectionSet, v []entity.Scope) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNScope2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScope(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNScopeEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v page.Edge[entity.Scope]) graphql.Marshaler {
+	return ec._ScopeEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNScopeEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[entity.Scope]) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNScopeEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNScopeMemberEdge2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScopeMemberEdge(ctx context.Context, sel ast.SelectionSet, v model.ScopeMemberEdge) graphql.Marshaler {
+	return ec._ScopeMemberEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNScopeMemberEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScopeMemberEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.ScopeMemberEdge) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNScopeMemberEdge2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScopeMemberEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNScopeRole2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐRole(ctx context.Context, v any) (entity.Role, error) {
+	res, err := model.UnmarshalScopeRole(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNScopeRole2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐRole(ctx context.Context, sel ast.SelectionSet, v entity.Role) graphql.Marshaler {
+	_ = sel
+	res := model.MarshalScopeRole(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNSetEntityInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetEntityInput(ctx context.Context, v any) (model.SetEntityInput, error) {
+	res, err := ec.unmarshalInputSetEntityInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -11887,6 +32226,11 @@ func (ec *executionContext) marshalNSharedNoteEdge2ᚕgithubᚗcomᚋtaggieᚋta
 	}
 
 	return ret
+}
+
+func (ec *executionContext) unmarshalNStartProjectImportInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐStartProjectImportInput(ctx context.Context, v any) (model.StartProjectImportInput, error) {
+	res, err := ec.unmarshalInputStartProjectImportInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNString2string(ctx context.Context, v any) (string, error) {
@@ -11932,6 +32276,10 @@ func (ec *executionContext) marshalNString2ᚕstringᚄ(ctx context.Context, sel
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalNSubcategory2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSubcategory(ctx context.Context, sel ast.SelectionSet, v model.Subcategory) graphql.Marshaler {
+	return ec._Subcategory(ctx, sel, &v)
 }
 
 func (ec *executionContext) marshalNTag2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋtagᚐTag(ctx context.Context, sel ast.SelectionSet, v tag.Tag) graphql.Marshaler {
@@ -11994,6 +32342,43 @@ func (ec *executionContext) marshalNTaggedNoteEdge2ᚕgithubᚗcomᚋtaggieᚋta
 	return ret
 }
 
+func (ec *executionContext) marshalNTeam2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeam(ctx context.Context, sel ast.SelectionSet, v project.Team) graphql.Marshaler {
+	return ec._Team(ctx, sel, &v)
+}
+
+func (ec *executionContext) unmarshalNTeamType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeamType(ctx context.Context, v any) (project.TeamType, error) {
+	res, err := model.UnmarshalTeamType(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNTeamType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeamType(ctx context.Context, sel ast.SelectionSet, v project.TeamType) graphql.Marshaler {
+	_ = sel
+	res := model.MarshalTeamType(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNTransferState2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTransferState(ctx context.Context, v any) (project.TransferState, error) {
+	tmp, err := scalar.UnmarshalString(v)
+	res := project.TransferState(tmp)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNTransferState2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTransferState(ctx context.Context, sel ast.SelectionSet, v project.TransferState) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalString(string(v))
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
 func (ec *executionContext) unmarshalNUndeleteNoteInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndeleteNoteInput(ctx context.Context, v any) (model.UndeleteNoteInput, error) {
 	res, err := ec.unmarshalInputUndeleteNoteInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -12004,14 +32389,44 @@ func (ec *executionContext) unmarshalNUnshareNoteInput2githubᚗcomᚋtaggieᚋt
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNUpdateEntityInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateEntityInput(ctx context.Context, v any) (model.UpdateEntityInput, error) {
+	res, err := ec.unmarshalInputUpdateEntityInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNUpdateNoteInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateNoteInput(ctx context.Context, v any) (model.UpdateNoteInput, error) {
 	res, err := ec.unmarshalInputUpdateNoteInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNUpdateProjectInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateProjectInput(ctx context.Context, v any) (model.UpdateProjectInput, error) {
+	res, err := ec.unmarshalInputUpdateProjectInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNUpdateUserInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateUserInput(ctx context.Context, v any) (model.UpdateUserInput, error) {
 	res, err := ec.unmarshalInputUpdateUserInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNUploadHeader2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUploadHeader(ctx context.Context, sel ast.SelectionSet, v model.UploadHeader) graphql.Marshaler {
+	return ec._UploadHeader(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNUploadHeader2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUploadHeaderᚄ(ctx context.Context, sel ast.SelectionSet, v []model.UploadHeader) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNUploadHeader2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUploadHeader(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalNUser2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx context.Context, sel ast.SelectionSet, v user.User) graphql.Marshaler {
@@ -12208,6 +32623,13 @@ func (ec *executionContext) marshalN__TypeKind2string(ctx context.Context, sel a
 	return res
 }
 
+func (ec *executionContext) marshalOAddEntityRelationsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAddEntityRelationsPayload(ctx context.Context, sel ast.SelectionSet, v *model.AddEntityRelationsPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._AddEntityRelationsPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOAddNoteTagsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAddNoteTagsPayload(ctx context.Context, sel ast.SelectionSet, v *model.AddNoteTagsPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -12220,6 +32642,20 @@ func (ec *executionContext) marshalOAddNoteTagsProblem2githubᚗcomᚋtaggieᚋt
 		return graphql.Null
 	}
 	return ec._AddNoteTagsProblem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOAddProjectCategoriesPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAddProjectCategoriesPayload(ctx context.Context, sel ast.SelectionSet, v *model.AddProjectCategoriesPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._AddProjectCategoriesPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOAddProjectCategoriesProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAddProjectCategoriesProblem(ctx context.Context, sel ast.SelectionSet, v model.AddProjectCategoriesProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._AddProjectCategoriesProblem(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOBoolean2bool(ctx context.Context, v any) (bool, error) {
@@ -12252,6 +32688,39 @@ func (ec *executionContext) marshalOBoolean2ᚖbool(ctx context.Context, sel ast
 	return res
 }
 
+func (ec *executionContext) marshalOCancelProjectImportPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCancelProjectImportPayload(ctx context.Context, sel ast.SelectionSet, v *model.CancelProjectImportPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CancelProjectImportPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOCategory2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCategoryᚄ(ctx context.Context, sel ast.SelectionSet, v []model.Category) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNCategory2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCategory(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalOCategory2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCategory(ctx context.Context, sel ast.SelectionSet, v *model.Category) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Category(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOChangeNoteDeadlinePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐChangeNoteDeadlinePayload(ctx context.Context, sel ast.SelectionSet, v *model.ChangeNoteDeadlinePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -12266,11 +32735,53 @@ func (ec *executionContext) marshalOChangeNoteDeadlineProblem2githubᚗcomᚋtag
 	return ec._ChangeNoteDeadlineProblem(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOChangeRelationsProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐChangeRelationsProblem(ctx context.Context, sel ast.SelectionSet, v model.ChangeRelationsProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ChangeRelationsProblem(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOCreateNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateNotePayload(ctx context.Context, sel ast.SelectionSet, v *model.CreateNotePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._CreateNotePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOCreateProjectExportPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateProjectExportPayload(ctx context.Context, sel ast.SelectionSet, v *model.CreateProjectExportPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CreateProjectExportPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOCreateProjectImportPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateProjectImportPayload(ctx context.Context, sel ast.SelectionSet, v *model.CreateProjectImportPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CreateProjectImportPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOCreateProjectPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateProjectPayload(ctx context.Context, sel ast.SelectionSet, v *model.CreateProjectPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CreateProjectPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOCreateScopePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateScopePayload(ctx context.Context, sel ast.SelectionSet, v *model.CreateScopePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CreateScopePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOCreateTeamPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateTeamPayload(ctx context.Context, sel ast.SelectionSet, v *model.CreateTeamPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CreateTeamPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOCreateUserPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateUserPayload(ctx context.Context, sel ast.SelectionSet, v *model.CreateUserPayload) graphql.Marshaler {
@@ -12333,6 +32844,27 @@ func (ec *executionContext) marshalODateTime2ᚖtimeᚐTime(ctx context.Context,
 	return res
 }
 
+func (ec *executionContext) marshalODeclareEntityIndexPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeclareEntityIndexPayload(ctx context.Context, sel ast.SelectionSet, v *model.DeclareEntityIndexPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeclareEntityIndexPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeleteEntityPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteEntityPayload(ctx context.Context, sel ast.SelectionSet, v *model.DeleteEntityPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteEntityPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeleteEntityProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteEntityProblem(ctx context.Context, sel ast.SelectionSet, v model.DeleteEntityProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteEntityProblem(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalODeleteNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteNotePayload(ctx context.Context, sel ast.SelectionSet, v *model.DeleteNotePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -12362,6 +32894,41 @@ func (ec *executionContext) unmarshalODueRange2ᚖgithubᚗcomᚋtaggieᚋtaggie
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) marshalOEntity2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntity(ctx context.Context, sel ast.SelectionSet, v *entity.Entity) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Entity(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOEntityConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx context.Context, sel ast.SelectionSet, v *page.List[entity.Entity]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._EntityConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOEntityRelationConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEntityRelationConnection(ctx context.Context, sel ast.SelectionSet, v *model.EntityRelationConnection) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._EntityRelationConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOFinishProjectItemPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐFinishProjectItemPayload(ctx context.Context, sel ast.SelectionSet, v *model.FinishProjectItemPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._FinishProjectItemPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOFinishProjectItemProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐFinishProjectItemProblem(ctx context.Context, sel ast.SelectionSet, v model.FinishProjectItemProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._FinishProjectItemProblem(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx context.Context, v any) (*gid.ID, error) {
 	if v == nil {
 		return nil, nil
@@ -12376,6 +32943,66 @@ func (ec *executionContext) marshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinter
 		return graphql.Null
 	}
 	return v
+}
+
+func (ec *executionContext) unmarshalOIndexKey2interface(ctx context.Context, v any) (any, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := scalar.UnmarshalIndexKey(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOIndexKey2interface(ctx context.Context, sel ast.SelectionSet, v any) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := scalar.MarshalIndexKey(v)
+	return res
+}
+
+func (ec *executionContext) unmarshalOIndexKey2ᚕinterfaceᚄ(ctx context.Context, v any) ([]any, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]any, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNIndexKey2interface(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOIndexKey2ᚕinterfaceᚄ(ctx context.Context, sel ast.SelectionSet, v []any) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := make(graphql.Array, len(v))
+	for i := range v {
+		ret[i] = ec.marshalNIndexKey2interface(ctx, sel, v[i])
+	}
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalOIndexedEntityConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐIndexedEntityConnection(ctx context.Context, sel ast.SelectionSet, v *model.IndexedEntityConnection) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._IndexedEntityConnection(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOInt2ᚖint(ctx context.Context, v any) (*int, error) {
@@ -12394,6 +33021,50 @@ func (ec *executionContext) marshalOInt2ᚖint(ctx context.Context, sel ast.Sele
 	_ = ctx
 	res := scalar.MarshalInt(*v)
 	return res
+}
+
+func (ec *executionContext) unmarshalOInt642ᚖint64(ctx context.Context, v any) (*int64, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := scalar.UnmarshalInt64(v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOInt642ᚖint64(ctx context.Context, sel ast.SelectionSet, v *int64) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := scalar.MarshalInt64(*v)
+	return res
+}
+
+func (ec *executionContext) unmarshalOJSON2map(ctx context.Context, v any) (map[string]any, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := scalar.UnmarshalJSON(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOJSON2map(ctx context.Context, sel ast.SelectionSet, v map[string]any) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := scalar.MarshalJSON(v)
+	return res
+}
+
+func (ec *executionContext) unmarshalOKeyCondition2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐKeyCondition(ctx context.Context, v any) (*model.KeyCondition, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputKeyCondition(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalONode2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐNode(ctx context.Context, sel ast.SelectionSet, v model.Node) graphql.Marshaler {
@@ -12438,11 +33109,229 @@ func (ec *executionContext) marshalONoteConnection2ᚖgithubᚗcomᚋtaggieᚋta
 	return ec._NoteConnection(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOPredicateInput2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPredicateInputᚄ(ctx context.Context, v any) ([]model.PredicateInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]model.PredicateInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNPredicateInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPredicateInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx context.Context, sel ast.SelectionSet, v *project.Project) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Project(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOProjectConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx context.Context, sel ast.SelectionSet, v *page.List[project.Project]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ProjectConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOProjectExport2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐExport(ctx context.Context, sel ast.SelectionSet, v *project.Export) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ProjectExport(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOProjectExportConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx context.Context, sel ast.SelectionSet, v *page.List[project.Export]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ProjectExportConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOProjectImport2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐImport(ctx context.Context, sel ast.SelectionSet, v *project.Import) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ProjectImport(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOProjectImportConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx context.Context, sel ast.SelectionSet, v *page.List[project.Import]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ProjectImportConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOProjectItem2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItem(ctx context.Context, sel ast.SelectionSet, v *project.Item) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ProjectItem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOProjectItemConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx context.Context, sel ast.SelectionSet, v *page.List[project.Item]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ProjectItemConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOProjectItemEffort2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffort(ctx context.Context, sel ast.SelectionSet, v *project.Effort) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ProjectItemEffort(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOProjectItemEffortConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx context.Context, sel ast.SelectionSet, v *page.List[project.Effort]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ProjectItemEffortConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOProjectItemStatus2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐStatus(ctx context.Context, v any) (*project.Status, error) {
+	if v == nil {
+		return nil, nil
+	}
+	tmp, err := scalar.UnmarshalString(v)
+	res := project.Status(tmp)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOProjectItemStatus2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐStatus(ctx context.Context, sel ast.SelectionSet, v *project.Status) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := scalar.MarshalString(string(*v))
+	return res
+}
+
+func (ec *executionContext) marshalOProjectMember2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐMember(ctx context.Context, sel ast.SelectionSet, v *project.Member) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ProjectMember(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOProjectMemberConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx context.Context, sel ast.SelectionSet, v *page.List[project.Member]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ProjectMemberConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOPutProjectMemberPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPutProjectMemberPayload(ctx context.Context, sel ast.SelectionSet, v *model.PutProjectMemberPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._PutProjectMemberPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOPutProjectMemberProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPutProjectMemberProblem(ctx context.Context, sel ast.SelectionSet, v model.PutProjectMemberProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._PutProjectMemberProblem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOPutScopeMemberPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPutScopeMemberPayload(ctx context.Context, sel ast.SelectionSet, v *model.PutScopeMemberPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._PutScopeMemberPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOPutScopeMemberProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPutScopeMemberProblem(ctx context.Context, sel ast.SelectionSet, v model.PutScopeMemberProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._PutScopeMemberProblem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORemoveEntityIndexPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveEntityIndexPayload(ctx context.Context, sel ast.SelectionSet, v *model.RemoveEntityIndexPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RemoveEntityIndexPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORemoveEntityRelationsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveEntityRelationsPayload(ctx context.Context, sel ast.SelectionSet, v *model.RemoveEntityRelationsPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RemoveEntityRelationsPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalORemoveNoteTagsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveNoteTagsPayload(ctx context.Context, sel ast.SelectionSet, v *model.RemoveNoteTagsPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._RemoveNoteTagsPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORemoveProjectMemberPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveProjectMemberPayload(ctx context.Context, sel ast.SelectionSet, v *model.RemoveProjectMemberPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RemoveProjectMemberPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORemoveProjectMemberProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveProjectMemberProblem(ctx context.Context, sel ast.SelectionSet, v model.RemoveProjectMemberProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RemoveProjectMemberProblem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORemoveScopeMemberPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveScopeMemberPayload(ctx context.Context, sel ast.SelectionSet, v *model.RemoveScopeMemberPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RemoveScopeMemberPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORemoveScopeMemberProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveScopeMemberProblem(ctx context.Context, sel ast.SelectionSet, v model.RemoveScopeMemberProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RemoveScopeMemberProblem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORenameScopePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRenameScopePayload(ctx context.Context, sel ast.SelectionSet, v *model.RenameScopePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RenameScopePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORenameScopeProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRenameScopeProblem(ctx context.Context, sel ast.SelectionSet, v model.RenameScopeProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RenameScopeProblem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORenameTeamPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRenameTeamPayload(ctx context.Context, sel ast.SelectionSet, v *model.RenameTeamPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RenameTeamPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOReplaceEntityRelationsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐReplaceEntityRelationsPayload(ctx context.Context, sel ast.SelectionSet, v *model.ReplaceEntityRelationsPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ReplaceEntityRelationsPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalORestoreVersionPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRestoreVersionPayload(ctx context.Context, sel ast.SelectionSet, v *model.RestoreVersionPayload) graphql.Marshaler {
@@ -12457,6 +33346,48 @@ func (ec *executionContext) marshalORestoreVersionProblem2githubᚗcomᚋtaggie�
 		return graphql.Null
 	}
 	return ec._RestoreVersionProblem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOScope2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScope(ctx context.Context, sel ast.SelectionSet, v *entity.Scope) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Scope(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOScopeConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx context.Context, sel ast.SelectionSet, v *page.List[entity.Scope]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ScopeConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOScopeMemberConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScopeMemberConnection(ctx context.Context, sel ast.SelectionSet, v *model.ScopeMemberConnection) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ScopeMemberConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOScopeMemberEdge2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScopeMemberEdge(ctx context.Context, sel ast.SelectionSet, v *model.ScopeMemberEdge) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ScopeMemberEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOSetEntityPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetEntityPayload(ctx context.Context, sel ast.SelectionSet, v *model.SetEntityPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SetEntityPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOSetEntityProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetEntityProblem(ctx context.Context, sel ast.SelectionSet, v model.SetEntityProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SetEntityProblem(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOShareNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐShareNotePayload(ctx context.Context, sel ast.SelectionSet, v *model.ShareNotePayload) graphql.Marshaler {
@@ -12478,6 +33409,13 @@ func (ec *executionContext) marshalOSharedNoteConnection2ᚖgithubᚗcomᚋtaggi
 		return graphql.Null
 	}
 	return ec._SharedNoteConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOStartProjectImportPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐStartProjectImportPayload(ctx context.Context, sel ast.SelectionSet, v *model.StartProjectImportPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._StartProjectImportPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOString2ᚕstringᚄ(ctx context.Context, v any) ([]string, error) {
@@ -12533,6 +33471,32 @@ func (ec *executionContext) marshalOString2ᚖstring(ctx context.Context, sel as
 	return res
 }
 
+func (ec *executionContext) marshalOSubcategory2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSubcategoryᚄ(ctx context.Context, sel ast.SelectionSet, v []model.Subcategory) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSubcategory2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSubcategory(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalOSubcategory2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSubcategory(ctx context.Context, sel ast.SelectionSet, v *model.Subcategory) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Subcategory(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOTag2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋtagᚐTag(ctx context.Context, sel ast.SelectionSet, v *tag.Tag) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -12554,6 +33518,39 @@ func (ec *executionContext) marshalOTaggedNoteConnection2ᚖgithubᚗcomᚋtaggi
 	return ec._TaggedNoteConnection(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOTeam2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeamᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Team) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNTeam2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeam(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalOTeam2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeam(ctx context.Context, sel ast.SelectionSet, v *project.Team) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Team(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOTeamProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐTeamProblem(ctx context.Context, sel ast.SelectionSet, v model.TeamProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._TeamProblem(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOUndeleteNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndeleteNotePayload(ctx context.Context, sel ast.SelectionSet, v *model.UndeleteNotePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -12566,6 +33563,20 @@ func (ec *executionContext) marshalOUnshareNotePayload2ᚖgithubᚗcomᚋtaggie�
 		return graphql.Null
 	}
 	return ec._UnshareNotePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUpdateEntityPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateEntityPayload(ctx context.Context, sel ast.SelectionSet, v *model.UpdateEntityPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UpdateEntityPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUpdateEntityProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateEntityProblem(ctx context.Context, sel ast.SelectionSet, v model.UpdateEntityProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UpdateEntityProblem(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOUpdateNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateNotePayload(ctx context.Context, sel ast.SelectionSet, v *model.UpdateNotePayload) graphql.Marshaler {
@@ -12582,6 +33593,20 @@ func (ec *executionContext) marshalOUpdateNoteProblem2githubᚗcomᚋtaggieᚋta
 	return ec._UpdateNoteProblem(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOUpdateProjectPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateProjectPayload(ctx context.Context, sel ast.SelectionSet, v *model.UpdateProjectPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UpdateProjectPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUpdateProjectProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateProjectProblem(ctx context.Context, sel ast.SelectionSet, v model.UpdateProjectProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UpdateProjectProblem(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOUpdateUserPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateUserPayload(ctx context.Context, sel ast.SelectionSet, v *model.UpdateUserPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -12594,6 +33619,13 @@ func (ec *executionContext) marshalOUpdateUserProblem2githubᚗcomᚋtaggieᚋta
 		return graphql.Null
 	}
 	return ec._UpdateUserProblem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUpload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpload(ctx context.Context, sel ast.SelectionSet, v *model.Upload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Upload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx context.Context, sel ast.SelectionSet, v *user.User) graphql.Marshaler {
@@ -12711,13 +33743,28 @@ func (ec *executionContext) marshalO__Type2ᚖgithubᚗcomᚋ99designsᚋgqlgen�
 
 // waits are the fields that may wait for something.
 var waits = map[lean.Field]bool{
-	{Type: "Note", Name: "versions"}:    true,
-	{Type: "Note", Name: "versionAt"}:   true,
-	{Type: "Tag", Name: "notes"}:        true,
-	{Type: "User", Name: "notes"}:       true,
-	{Type: "User", Name: "tags"}:        true,
-	{Type: "User", Name: "tag"}:         true,
-	{Type: "User", Name: "sharedNotes"}: true,
-	{Type: "User", Name: "noteChanges"}: true,
-	{Type: "Version", Name: "note"}:     true,
+	{Type: "Note", Name: "versions"}:            true,
+	{Type: "Note", Name: "versionAt"}:           true,
+	{Type: "Project", Name: "categories"}:       true,
+	{Type: "Project", Name: "subcategories"}:    true,
+	{Type: "Project", Name: "teams"}:            true,
+	{Type: "Project", Name: "members"}:          true,
+	{Type: "Project", Name: "items"}:            true,
+	{Type: "Project", Name: "itemByExternalId"}: true,
+	{Type: "Project", Name: "imports"}:          true,
+	{Type: "Project", Name: "exports"}:          true,
+	{Type: "ProjectExport", Name: "url"}:        true,
+	{Type: "Scope", Name: "members"}:            true,
+	{Type: "Scope", Name: "entities"}:           true,
+	{Type: "Scope", Name: "entity"}:             true,
+	{Type: "Scope", Name: "lookup"}:             true,
+	{Type: "Tag", Name: "notes"}:                true,
+	{Type: "User", Name: "notes"}:               true,
+	{Type: "User", Name: "tags"}:                true,
+	{Type: "User", Name: "tag"}:                 true,
+	{Type: "User", Name: "sharedNotes"}:         true,
+	{Type: "User", Name: "noteChanges"}:         true,
+	{Type: "User", Name: "scopes"}:              true,
+	{Type: "User", Name: "projects"}:            true,
+	{Type: "Version", Name: "note"}:             true,
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/vikstrous/dataloadgen"
@@ -17,7 +18,9 @@ const wait = time.Millisecond
 // Loader batches and remembers the reads of one kind of thing for one response.
 type Loader[K comparable, V any] struct {
 	fetch func(keys []K) ([]V, []error)
-	batch *dataloadgen.Loader[K, *pending[V]]
+
+	mu    sync.Mutex
+	batch *dataloadgen.Loader[K, *pending[V]] // nil until somebody asks: most responses read few kinds of things
 }
 
 // pending is a value that was asked for. dataloadgen sees only pendings, never errors, so that one key's error can not
@@ -45,15 +48,31 @@ func newLoader[K comparable, V any](ctx context.Context, name string, observe fu
 		}
 		return values, errs
 	}
-	l.batch = dataloadgen.NewLoader(func(_ context.Context, keys []K) ([]*pending[V], []error) {
-		loads := make([]*pending[V], len(keys))
-		for i := range loads {
-			loads[i] = newPending[V]()
-		}
-		go l.settle(keys, loads) // so that Load waits for its own key or context, not for the batch
-		return loads, nil
-	}, dataloadgen.WithWait(wait))
 	return l
+}
+
+// known returns what was asked for so far.
+func (l *Loader[K, V]) known() *dataloadgen.Loader[K, *pending[V]] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.batch == nil {
+		l.batch = dataloadgen.NewLoader(func(_ context.Context, keys []K) ([]*pending[V], []error) {
+			loads := make([]*pending[V], len(keys))
+			for i := range loads {
+				loads[i] = newPending[V]()
+			}
+			go l.settle(keys, loads) // so that Load waits for its own key or context, not for the batch
+			return loads, nil
+		}, dataloadgen.WithWait(wait))
+	}
+	return l.batch
+}
+
+// clear forgets everything. Who waits for a value still gets it.
+func (l *Loader[K, V]) clear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.batch = nil
 }
 
 // mistake is what a fetch returns that broke its promise: an error for each of n keys.
@@ -82,7 +101,7 @@ func (l *Loader[K, V]) settle(keys []K, loads []*pending[V]) {
 
 // Load returns the value of a key, together with all others that are asked for at about the same time.
 func (l *Loader[K, V]) Load(ctx context.Context, key K) (V, error) {
-	load, err := l.batch.Load(ctx, key)
+	load, err := l.known().Load(ctx, key)
 	if err != nil {
 		var zero V
 		return zero, err
@@ -99,14 +118,18 @@ func (l *Loader[K, V]) Load(ctx context.Context, key K) (V, error) {
 // Prefetch reads at once all keys that were not asked for yet, in one batch; it returns when they are there. List resolvers
 // call it for what is selected below them, so that no level waits for a timer and no batch is split.
 func (l *Loader[K, V]) Prefetch(keys []K) {
+	if len(keys) == 0 {
+		return
+	}
 	var mine []K
 	var loads []*pending[V]
 	var load *pending[V]
+	known := l.known()
 	for _, key := range keys {
 		if load == nil {
 			load = newPending[V]()
 		}
-		if l.batch.Prime(key, load) {
+		if known.Prime(key, load) {
 			mine, loads, load = append(mine, key), append(loads, load), nil
 		}
 	}
@@ -115,12 +138,22 @@ func (l *Loader[K, V]) Prefetch(keys []K) {
 	}
 }
 
+// LoadAll returns the value or the error of each key; those that were not asked for yet are read at once, in one batch.
+func (l *Loader[K, V]) LoadAll(ctx context.Context, keys []K) ([]V, []error) {
+	l.Prefetch(keys)
+	values, errs := make([]V, len(keys)), make([]error, len(keys))
+	for i, key := range keys {
+		values[i], errs[i] = l.Load(ctx, key)
+	}
+	return values, errs
+}
+
 // Prime remembers a value that was read otherwise.
 func (l *Loader[K, V]) Prime(key K, value V) {
 	load := newPending[V]()
 	load.value = value
 	close(load.done)
-	l.batch.Prime(key, load)
+	l.known().Prime(key, load)
 }
 
 // LoadNow returns the value of a key without waiting for others: for lists, which DynamoDB cannot batch. Whoever asks for the

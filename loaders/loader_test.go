@@ -150,7 +150,7 @@ func TestSourceThatBreaksItsPromise(t *testing.T) {
 					})
 				}
 				group.Wait()
-				l.batch.ClearAll()
+				l.clear()
 			}
 		})
 	}

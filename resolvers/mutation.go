@@ -37,6 +37,12 @@ func (m mutation) problem(ctx context.Context, err error) (any, error) {
 	case errors.Is(err, note.ErrTooManyTags):
 		return model.TooManyTags{Message: note.ErrTooManyTags.Message, Limit: note.MaxTags}, nil
 	}
+	if outcome := m.entityProblem(ctx, err); outcome != nil {
+		return outcome, nil
+	}
+	if outcome := m.projectProblem(ctx, err); outcome != nil {
+		return outcome, nil
+	}
 	return nil, err
 }
 
@@ -60,6 +66,34 @@ func (m mutation) doneNote(ctx context.Context, n note.Note, err error) (*note.N
 		m.ahead(ctx, []note.Note{*after}, selected(ctx).in("note", "Note", "Node"))
 	}
 	return after, problem, err
+}
+
+// beside reads what a payload shows besides the change itself, if it is selected. The change is made and stands, whether or not
+// that can be read: where it cannot, the field is null and has the error, wherever it is selected, and nobody takes the change
+// for one that failed.
+func beside[T any](ctx context.Context, field string, read func() (*T, error)) *T {
+	var places []string
+	for _, f := range payload(ctx).fields {
+		if f.Name == field {
+			places = append(places, f.Alias)
+		}
+	}
+	if len(places) == 0 {
+		return nil
+	}
+	value, err := read()
+	if err == nil {
+		return value
+	}
+	for _, place := range places {
+		graphql.AddError(graphql.WithPathContext(ctx, graphql.NewPathWithField(place)), err)
+	}
+	return nil
+}
+
+// besideLoaded is beside for what a loader reads, null where there is none.
+func besideLoaded[K comparable, T any](ctx context.Context, field string, l *loaders.Loader[K, T], key K) *T {
+	return beside(ctx, field, func() (*T, error) { return found(l.Load(ctx, key)) })
 }
 
 // given returns a value that the client gave, and refuses null where absent means "as it is".
@@ -210,9 +244,8 @@ func (m mutation) ShareNote(ctx context.Context, in model.ShareNoteInput) (*mode
 	if err != nil {
 		return nil, err
 	}
-	n, err := found(loaders.From(ctx).Notes.Load(ctx, id))
 	edge := accessEdgeOf(o.At(string(share.User)), share)
-	return &model.ShareNotePayload{Note: n, AccessEdge: &edge}, err
+	return &model.ShareNotePayload{Note: besideLoaded(ctx, "note", loaders.From(ctx).Notes, id), AccessEdge: &edge}, nil
 }
 
 func (m mutation) UnshareNote(ctx context.Context, in model.UnshareNoteInput) (*model.UnshareNotePayload, error) {
@@ -229,10 +262,7 @@ func (m mutation) UnshareNote(ctx context.Context, in model.UnshareNoteInput) (*
 	}
 	load := loaders.From(ctx)
 	load.Clear()
-	n, err := found(load.Notes.Load(ctx, id))
-	if err != nil {
-		return nil, err
-	}
-	u, err := found(load.Users.Load(ctx, with))
-	return &model.UnshareNotePayload{Note: n, User: u}, err
+	return &model.UnshareNotePayload{
+		Note: besideLoaded(ctx, "note", load.Notes, id), User: besideLoaded(ctx, "user", load.Users, with),
+	}, nil
 }

@@ -106,6 +106,8 @@ func (q query) nodesAhead(ctx context.Context, ids []gid.ID) {
 	group.Go(func() error { load.Users.Prefetch(people); return nil })
 	group.Go(func() error { load.Notes.Prefetch(notes); return nil })
 	group.Go(func() error { load.Tags.Prefetch(words); return nil })
+	q.entityNodesAhead(ctx, ids, &group)
+	q.projectNodesAhead(ctx, ids, &group)
 	_ = group.Wait()
 	var requests []note.VersionRequest
 	for _, id := range versions {
@@ -130,6 +132,8 @@ func (q query) below(ctx context.Context, nodes []model.Node) {
 	}
 	q.ahead(ctx, notes, selected(ctx, "Note", "Node"))
 	q.tagsAhead(ctx, words, selected(ctx, "Tag", "Node"))
+	q.belowEntities(ctx, nodes)
+	q.belowProjects(ctx, nodes)
 }
 
 // node reads the object with this id, nil when there is none that the viewer may see.
@@ -164,6 +168,21 @@ func (q query) node(ctx context.Context, field string, id gid.ID) (model.Node, e
 			return nil, err
 		}
 		return node(found(load.Tags.Load(ctx, key)))
+	case "Scope":
+		key, err := scopeID(field, id)
+		if err != nil {
+			return nil, err
+		}
+		return node(found(load.Scopes.Load(ctx, key)))
+	case "Entity":
+		key, err := entityID(field, id)
+		if err != nil {
+			return nil, err
+		}
+		return node(found(load.Entities.Load(ctx, key)))
+	}
+	if value, ok, err := q.projectNode(ctx, field, id); ok {
+		return value, err
 	}
 	return nil, fault.Invalidf(field, "this is not an id that Taggie made")
 }
@@ -183,7 +202,7 @@ func versionID(field string, id gid.ID) (note.VersionID, error) {
 	}
 	number, err := strconv.Atoi(key[1])
 	if err != nil || number < 1 {
-		return note.VersionID{}, fault.Invalidf(field, "this is not the id of a Version")
+		return note.VersionID{}, fault.Invalidf(field, "this is not an id of the type Version")
 	}
 	return note.VersionID{Note: note.ID(key[0]), Number: number}, nil
 }

@@ -13,10 +13,12 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 
 	"github.com/taggie/taggie/graph"
+	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/user"
 	"github.com/taggie/taggie/internal/viewer"
 	"github.com/taggie/taggie/loaders"
@@ -24,9 +26,12 @@ import (
 
 // Resolver is the root of all resolvers.
 type Resolver struct {
-	Users   *user.Service
-	Notes   *note.Service
-	Cursors *page.Codec
+	Users    *user.Service
+	Notes    *note.Service
+	Entities *entity.Service
+	Projects *project.Service
+	Files    project.Presigner // where the files of imports and exports are
+	Cursors  *page.Codec
 }
 
 var _ graph.ResolverRoot = (*Resolver)(nil)
@@ -66,6 +71,28 @@ func (r *Resolver) SharedNoteConnection() graph.SharedNoteConnectionResolver {
 func (r *Resolver) TaggedNoteConnection() graph.TaggedNoteConnectionResolver {
 	return taggedConnection{r}
 }
+
+// Scope returns the resolvers of Scope.
+func (r *Resolver) Scope() graph.ScopeResolver { return scopes{r} }
+
+// ScopeMemberConnection returns the resolvers of ScopeMemberConnection.
+func (r *Resolver) ScopeMemberConnection() graph.ScopeMemberConnectionResolver {
+	return scopeMemberConnection{r}
+}
+
+// ScopeMemberEdge returns the resolvers of ScopeMemberEdge.
+func (r *Resolver) ScopeMemberEdge() graph.ScopeMemberEdgeResolver { return scopeMemberEdge{r} }
+
+// Entity returns the resolvers of Entity.
+func (r *Resolver) Entity() graph.EntityResolver { return entities{r} }
+
+// EntityRelationConnection returns the resolvers of EntityRelationConnection.
+func (r *Resolver) EntityRelationConnection() graph.EntityRelationConnectionResolver {
+	return relationConnection{r}
+}
+
+// EntityRelationEdge returns the resolvers of EntityRelationEdge.
+func (r *Resolver) EntityRelationEdge() graph.EntityRelationEdgeResolver { return relationEdge{r} }
 
 // open checks the paging arguments of a list of the viewer; name and args say which list it is.
 func (r *Resolver) open(ctx context.Context, sel selection, paging page.Args, name string, args ...string) (page.Opened, error) {

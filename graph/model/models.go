@@ -10,10 +10,32 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/note"
+	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/user"
 )
+
+// Input of `addEntityRelations`.
+type AddEntityRelationsInput struct {
+	// The id of an `Entity`: the subject.
+	EntityID gid.ID `json:"entityId"`
+	// A letter, then letters, digits, `-` and `_`; up to 64.
+	Predicate string `json:"predicate"`
+	// 1 to 1,000, in their order; those that are there already, or occur twice, are not added again.
+	Objects []RelationObjectInput `json:"objects"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `addEntityRelations` did.
+type AddEntityRelationsPayload struct {
+	// The subject; null when there was a problem.
+	Entity *entity.Entity `json:"entity,omitempty"`
+	// Why nothing was changed.
+	Problem ChangeRelationsProblem `json:"problem,omitempty"`
+}
 
 // Input of `addNoteTags`.
 type AddNoteTagsInput struct {
@@ -33,6 +55,26 @@ type AddNoteTagsPayload struct {
 	Problem AddNoteTagsProblem `json:"problem,omitempty"`
 }
 
+// Input of `addProjectCategories`.
+type AddProjectCategoriesInput struct {
+	// The id of a `Project`.
+	ProjectID gid.ID `json:"projectId"`
+	// Names of 1 to 100 characters; they come behind those that are there.
+	Categories graphql.Omittable[[]string] `json:"categories,omitempty"`
+	// Names of 1 to 100 characters; they come behind those that are there.
+	Subcategories graphql.Omittable[[]string] `json:"subcategories,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `addProjectCategories` did.
+type AddProjectCategoriesPayload struct {
+	// The project; null when there was a problem.
+	Project *project.Project `json:"project,omitempty"`
+	// Why nothing was changed.
+	Problem AddProjectCategoriesProblem `json:"problem,omitempty"`
+}
+
 // The bearer of the token has a user already.
 type AlreadySignedUp struct {
 	Message string `json:"message"`
@@ -43,6 +85,21 @@ type AlreadySignedUp struct {
 func (AlreadySignedUp) IsCreateUserProblem() {}
 
 func (AlreadySignedUp) IsProblem() {}
+
+// Input of `cancelProjectImport`.
+type CancelProjectImportInput struct {
+	// The id of a `ProjectImport`.
+	ImportID gid.ID `json:"importId"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `cancelProjectImport` did.
+type CancelProjectImportPayload struct {
+	// The import. What it imported stays, and what it imports within about a second after, too, which its numbers do not count; one
+	// that has ended is left as it is.
+	Import *project.Import `json:"import,omitempty"`
+}
 
 // Input of `changeNoteDeadline`.
 type ChangeNoteDeadlineInput struct {
@@ -84,6 +141,97 @@ type CreateNotePayload struct {
 	Note *note.Note `json:"note,omitempty"`
 }
 
+// Input of `createProjectExport`.
+type CreateProjectExportInput struct {
+	// The id of a `Project`.
+	ProjectID gid.ID         `json:"projectId"`
+	Format    project.Format `json:"format"`
+	// Only items of this status.
+	Status graphql.Omittable[*project.Status] `json:"status,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `createProjectExport` did.
+type CreateProjectExportPayload struct {
+	// The export, which runs in the background; ask for it again to see its progress and its file.
+	Export *project.Export `json:"export,omitempty"`
+}
+
+// Input of `createProjectImport`.
+type CreateProjectImportInput struct {
+	// The id of a `Project`.
+	ProjectID gid.ID         `json:"projectId"`
+	Format    project.Format `json:"format"`
+	// The exact size of the file: 1 byte to 1 GiB, and at most 1,000,000 lines.
+	Bytes int64 `json:"bytes"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `createProjectImport` did.
+type CreateProjectImportPayload struct {
+	// The import, which awaits its file.
+	Import *project.Import `json:"import,omitempty"`
+	// Where the file goes. Afterwards call `startProjectImport`.
+	Upload *Upload `json:"upload,omitempty"`
+}
+
+// Input of `createProject`.
+type CreateProjectInput struct {
+	// 1 to 100 characters.
+	Name string `json:"name"`
+	// Up to 10,000 bytes.
+	Description graphql.Omittable[*string] `json:"description,omitempty"`
+	// Names of 1 to 100 characters, up to 200, in their order.
+	Categories []string `json:"categories"`
+	// Names of 1 to 100 characters, up to 200, in their order.
+	Subcategories graphql.Omittable[[]string] `json:"subcategories,omitempty"`
+	// Up to 200 of 1 to 64 characters.
+	SuggestedKeywords graphql.Omittable[[]string] `json:"suggestedKeywords,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `createProject` did.
+type CreateProjectPayload struct {
+	// The new project; the caller is the manager, in a team `Managers`.
+	Project *project.Project `json:"project,omitempty"`
+}
+
+// Input of `createScope`.
+type CreateScopeInput struct {
+	// 1 to 100 characters.
+	Name string `json:"name"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `createScope` did.
+type CreateScopePayload struct {
+	// The new scope, of which the caller is the owner.
+	Scope *entity.Scope `json:"scope,omitempty"`
+}
+
+// Input of `createTeam`.
+type CreateTeamInput struct {
+	// The id of a `Project`.
+	ProjectID gid.ID `json:"projectId"`
+	// 1 to 100 characters, unique in the project.
+	Name string           `json:"name"`
+	Type project.TeamType `json:"type"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `createTeam` did.
+type CreateTeamPayload struct {
+	// The new team; null when there was a problem.
+	Team *project.Team `json:"team,omitempty"`
+	// Why no team was created.
+	Problem TeamProblem `json:"problem,omitempty"`
+}
+
 // Input of `createUser`.
 type CreateUserInput struct {
 	// 1 to 100 characters.
@@ -101,6 +249,47 @@ type CreateUserPayload struct {
 	User *user.User `json:"user,omitempty"`
 	// Why no user was created.
 	Problem CreateUserProblem `json:"problem,omitempty"`
+}
+
+// Input of `declareEntityIndex`.
+type DeclareEntityIndexInput struct {
+	// The id of a `Scope`.
+	ScopeID gid.ID `json:"scopeId"`
+	// Unique in the scope: a letter, then letters, digits, `-` and `_`; up to 64.
+	Name string `json:"name"`
+	// The type of the entities that are to be in it.
+	Type string `json:"type"`
+	// 1 to 10 names of attributes, from the outside in.
+	Path []string `json:"path"`
+	// Which values are keys.
+	Kind entity.KeyKind `json:"kind"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `declareEntityIndex` did.
+type DeclareEntityIndexPayload struct {
+	// The scope with the index, which is built in the background; see `EntityIndex.ready`.
+	Scope *entity.Scope `json:"scope,omitempty"`
+}
+
+// Input of `deleteEntity`.
+type DeleteEntityInput struct {
+	// The id of an `Entity`.
+	EntityID gid.ID `json:"entityId"`
+	// The version that the caller saw; when the entity has another one by now, nothing is changed.
+	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `deleteEntity` did.
+type DeleteEntityPayload struct {
+	// The id of the entity, which is gone at once, with all relations from and to it; null when there was a problem. Another one
+	// can have the same key after a minute or two; `setEntity` says UNAVAILABLE until then.
+	DeletedEntityID *gid.ID `json:"deletedEntityId,omitempty"`
+	// Why nothing was changed.
+	Problem DeleteEntityProblem `json:"problem,omitempty"`
 }
 
 // Input of `deleteNote`.
@@ -142,6 +331,94 @@ func (EmailTaken) IsProblem() {}
 
 func (EmailTaken) IsUpdateUserProblem() {}
 
+// The entity is not at the expected version.
+type EntityConflict struct {
+	Message string `json:"message"`
+	// The entity as it is now, null when there is none.
+	Current *entity.Entity `json:"current,omitempty"`
+}
+
+func (EntityConflict) IsSetEntityProblem() {}
+
+func (EntityConflict) IsProblem() {}
+
+func (EntityConflict) IsUpdateEntityProblem() {}
+
+func (EntityConflict) IsDeleteEntityProblem() {}
+
+// Input of `finishProjectItem`.
+type FinishProjectItemInput struct {
+	// The id of a `ProjectItem`.
+	ItemID gid.ID `json:"itemId"`
+	// The id of a `Category` of the project.
+	CategoryID gid.ID `json:"categoryId"`
+	// The id of a `Subcategory` of the project.
+	SubcategoryID graphql.Omittable[*gid.ID] `json:"subcategoryId,omitempty"`
+	// Up to 20 of 1 to 64 characters; the same one in other letters counts once.
+	Keywords graphql.Omittable[[]string] `json:"keywords,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `finishProjectItem` did.
+type FinishProjectItemPayload struct {
+	// The item after the change; null when there was a problem.
+	Item *project.Item `json:"item,omitempty"`
+	// What the caller did; null when there was a problem.
+	Effort *project.Effort `json:"effort,omitempty"`
+	// Why nothing was changed.
+	Problem FinishProjectItemProblem `json:"problem,omitempty"`
+}
+
+// A range of keys: one of `equals`, `beginsWith` and `between`, or `before` and `after`, alone or together.
+type KeyCondition struct {
+	// Exactly this key: a text or a number, as the index holds.
+	Equals graphql.Omittable[any] `json:"equals,omitempty"`
+	// Keys that begin with this text; for indexes of texts.
+	BeginsWith graphql.Omittable[*string] `json:"beginsWith,omitempty"`
+	// Two keys, the smaller one first. Both ends are inclusive.
+	Between graphql.Omittable[[]any] `json:"between,omitempty"`
+	// Exclusive.
+	Before graphql.Omittable[any] `json:"before,omitempty"`
+	// Exclusive.
+	After graphql.Omittable[any] `json:"after,omitempty"`
+}
+
+// A project keeps at least one manager.
+type LastManager struct {
+	Message string `json:"message"`
+}
+
+func (LastManager) IsPutProjectMemberProblem() {}
+
+func (LastManager) IsProblem() {}
+
+func (LastManager) IsRemoveProjectMemberProblem() {}
+
+// A scope keeps at least one owner.
+type LastOwner struct {
+	Message string `json:"message"`
+}
+
+func (LastOwner) IsPutScopeMemberProblem() {}
+
+func (LastOwner) IsProblem() {}
+
+func (LastOwner) IsRemoveScopeMemberProblem() {}
+
+// A name has to be unique, and is not.
+type NameTaken struct {
+	Message string `json:"message"`
+	// The input field that holds the name.
+	Field string `json:"field"`
+}
+
+func (NameTaken) IsAddProjectCategoriesProblem() {}
+
+func (NameTaken) IsProblem() {}
+
+func (NameTaken) IsTeamProblem() {}
+
 // The note is not at the expected version.
 type NoteConflict struct {
 	Message string `json:"message"`
@@ -159,6 +436,123 @@ func (NoteConflict) IsDeleteNoteProblem() {}
 
 func (NoteConflict) IsRestoreVersionProblem() {}
 
+// The objects under a predicate, in their order.
+type PredicateInput struct {
+	// A letter, then letters, digits, `-` and `_`; up to 64.
+	Predicate string `json:"predicate"`
+	// Up to 1,000; the same one may occur more than once.
+	Objects []RelationObjectInput `json:"objects"`
+}
+
+// The project is not at the expected version.
+type ProjectConflict struct {
+	Message string `json:"message"`
+	// The project as it is now.
+	Current project.Project `json:"current"`
+}
+
+func (ProjectConflict) IsUpdateProjectProblem() {}
+
+func (ProjectConflict) IsProblem() {}
+
+// The item is not `NEW` any more.
+type ProjectItemConflict struct {
+	Message string `json:"message"`
+	// The item as it is now.
+	Current project.Item `json:"current"`
+}
+
+func (ProjectItemConflict) IsFinishProjectItemProblem() {}
+
+func (ProjectItemConflict) IsProblem() {}
+
+// Input of `putProjectMember`. One of `userId` and `email` names the user.
+type PutProjectMemberInput struct {
+	// The id of a `Team`, into which the user comes, from another one of the project or from outside.
+	TeamID gid.ID `json:"teamId"`
+	// The id of a `User`.
+	UserID graphql.Omittable[*gid.ID] `json:"userId,omitempty"`
+	// The exact e-mail address of a user; case does not matter.
+	Email graphql.Omittable[*string] `json:"email,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `putProjectMember` did.
+type PutProjectMemberPayload struct {
+	// The project.
+	Project *project.Project `json:"project,omitempty"`
+	// The membership; null when there was a problem.
+	Member *project.Member `json:"member,omitempty"`
+	// Why nothing was changed.
+	Problem PutProjectMemberProblem `json:"problem,omitempty"`
+}
+
+// Input of `putScopeMember`. One of `userId` and `email` names the user.
+type PutScopeMemberInput struct {
+	// The id of a `Scope`.
+	ScopeID gid.ID `json:"scopeId"`
+	// The id of a `User`.
+	UserID graphql.Omittable[*gid.ID] `json:"userId,omitempty"`
+	// The exact e-mail address of a user; case does not matter.
+	Email graphql.Omittable[*string] `json:"email,omitempty"`
+	// What the user may do.
+	Role entity.Role `json:"role"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `putScopeMember` did.
+type PutScopeMemberPayload struct {
+	// The scope.
+	Scope *entity.Scope `json:"scope,omitempty"`
+	// The edge of the scope's members; null when there was a problem.
+	MemberEdge *ScopeMemberEdge `json:"memberEdge,omitempty"`
+	// Why nothing was changed.
+	Problem PutScopeMemberProblem `json:"problem,omitempty"`
+}
+
+// An object of a relation: one that exists, in the same scope.
+type RelationObjectInput struct {
+	// The id of an `Entity`.
+	EntityID gid.ID `json:"entityId"`
+	// The relation's own: an object of up to 10,000 bytes.
+	Attributes graphql.Omittable[map[string]any] `json:"attributes,omitempty"`
+}
+
+// Input of `removeEntityIndex`.
+type RemoveEntityIndexInput struct {
+	// The id of a `Scope`.
+	ScopeID gid.ID `json:"scopeId"`
+	// The name of a declared index.
+	Name string `json:"name"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `removeEntityIndex` did.
+type RemoveEntityIndexPayload struct {
+	// The scope without the index; what it held is removed in the background.
+	Scope *entity.Scope `json:"scope,omitempty"`
+}
+
+// Input of `removeEntityRelations`.
+type RemoveEntityRelationsInput struct {
+	// The id of an `Entity`: the subject.
+	EntityID  gid.ID `json:"entityId"`
+	Predicate string `json:"predicate"`
+	// 1 to 1,000 ids of an `Entity`; each is removed as often as it is there, and ignored when it is not.
+	ObjectIds []gid.ID `json:"objectIds"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `removeEntityRelations` did.
+type RemoveEntityRelationsPayload struct {
+	// The subject.
+	Entity *entity.Entity `json:"entity,omitempty"`
+}
+
 // Input of `removeNoteTags`.
 type RemoveNoteTagsInput struct {
 	// The id of a `Note`.
@@ -173,6 +567,104 @@ type RemoveNoteTagsInput struct {
 type RemoveNoteTagsPayload struct {
 	// The note after the change.
 	Note *note.Note `json:"note,omitempty"`
+}
+
+// Input of `removeProjectMember`.
+type RemoveProjectMemberInput struct {
+	// The id of a `Project`.
+	ProjectID gid.ID `json:"projectId"`
+	// The id of a `User`.
+	UserID gid.ID `json:"userId"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `removeProjectMember` did.
+type RemoveProjectMemberPayload struct {
+	// The project; null for a caller who left it.
+	Project *project.Project `json:"project,omitempty"`
+	// The user who is no member any more; null when there was a problem.
+	User *user.User `json:"user,omitempty"`
+	// Why nothing was changed.
+	Problem RemoveProjectMemberProblem `json:"problem,omitempty"`
+}
+
+// Input of `removeScopeMember`.
+type RemoveScopeMemberInput struct {
+	// The id of a `Scope`.
+	ScopeID gid.ID `json:"scopeId"`
+	// The id of a `User`.
+	UserID gid.ID `json:"userId"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `removeScopeMember` did.
+type RemoveScopeMemberPayload struct {
+	// The scope; null for a caller who left it.
+	Scope *entity.Scope `json:"scope,omitempty"`
+	// The user who is no member any more; null when there was a problem.
+	User *user.User `json:"user,omitempty"`
+	// Why nothing was changed.
+	Problem RemoveScopeMemberProblem `json:"problem,omitempty"`
+}
+
+// Input of `renameScope`.
+type RenameScopeInput struct {
+	// The id of a `Scope`.
+	ScopeID gid.ID `json:"scopeId"`
+	// 1 to 100 characters.
+	Name string `json:"name"`
+	// The version that the caller saw; when the scope has another one by now, nothing is changed.
+	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `renameScope` did.
+type RenameScopePayload struct {
+	// The scope after the change; null when there was a problem.
+	Scope *entity.Scope `json:"scope,omitempty"`
+	// Why nothing was changed.
+	Problem RenameScopeProblem `json:"problem,omitempty"`
+}
+
+// Input of `renameTeam`.
+type RenameTeamInput struct {
+	// The id of a `Team`.
+	TeamID gid.ID `json:"teamId"`
+	// 1 to 100 characters, unique in the project.
+	Name string `json:"name"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `renameTeam` did.
+type RenameTeamPayload struct {
+	// The team after the change; null when there was a problem.
+	Team *project.Team `json:"team,omitempty"`
+	// Why nothing was changed.
+	Problem TeamProblem `json:"problem,omitempty"`
+}
+
+// Input of `replaceEntityRelations`.
+type ReplaceEntityRelationsInput struct {
+	// The id of an `Entity`: the subject.
+	EntityID gid.ID `json:"entityId"`
+	// A letter, then letters, digits, `-` and `_`; up to 64.
+	Predicate string `json:"predicate"`
+	// Up to 1,000, in their order; the same one may occur more than once. None removes all.
+	Objects []RelationObjectInput `json:"objects"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `replaceEntityRelations` did. No reader sees a mixture of the old and the new objects.
+type ReplaceEntityRelationsPayload struct {
+	// The subject; null when there was a problem.
+	Entity *entity.Entity `json:"entity,omitempty"`
+	// Why nothing was changed.
+	Problem ChangeRelationsProblem `json:"problem,omitempty"`
 }
 
 // Input of `restoreVersion`.
@@ -191,6 +683,43 @@ type RestoreVersionPayload struct {
 	Note *note.Note `json:"note,omitempty"`
 	// Why nothing was changed.
 	Problem RestoreVersionProblem `json:"problem,omitempty"`
+}
+
+// The scope is not at the expected version.
+type ScopeConflict struct {
+	Message string `json:"message"`
+	// The scope as it is now.
+	Current entity.Scope `json:"current"`
+}
+
+func (ScopeConflict) IsRenameScopeProblem() {}
+
+func (ScopeConflict) IsProblem() {}
+
+// Input of `setEntity`.
+type SetEntityInput struct {
+	// The id of a `Scope`.
+	ScopeID gid.ID `json:"scopeId"`
+	// A letter, then letters, digits, `-` and `_`; up to 64.
+	Type string `json:"type"`
+	// The entity's id within scope and type, 1 to 200 bytes without control characters; a new one is made when it is absent.
+	Key graphql.Omittable[*string] `json:"key,omitempty"`
+	// All of them: what is not here is removed. An object of up to 350,000 bytes; no name at the top begins with an underscore.
+	Attributes map[string]any `json:"attributes"`
+	// Under each predicate that is given, these objects replace those that were there; other predicates stay as they are.
+	Relations graphql.Omittable[[]PredicateInput] `json:"relations,omitempty"`
+	// The version that the caller saw, 0 for an entity that must not exist; when it has another one by now, nothing is changed.
+	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `setEntity` did.
+type SetEntityPayload struct {
+	// The entity after the change; null when there was a problem.
+	Entity *entity.Entity `json:"entity,omitempty"`
+	// Why nothing was changed.
+	Problem SetEntityProblem `json:"problem,omitempty"`
 }
 
 // Input of `shareNote`. One of `userId` and `email` names the user.
@@ -215,6 +744,20 @@ type ShareNotePayload struct {
 	AccessEdge *NoteAccessEdge `json:"accessEdge,omitempty"`
 	// Why the note was not shared.
 	Problem ShareNoteProblem `json:"problem,omitempty"`
+}
+
+// Input of `startProjectImport`.
+type StartProjectImportInput struct {
+	// The id of a `ProjectImport` whose file was uploaded.
+	ImportID gid.ID `json:"importId"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `startProjectImport` did.
+type StartProjectImportPayload struct {
+	// The import, which runs in the background; ask for it again to see its progress.
+	Import *project.Import `json:"import,omitempty"`
 }
 
 // The note would carry more than 40 tags.
@@ -242,6 +785,19 @@ type UndeleteNotePayload struct {
 	Note *note.Note `json:"note,omitempty"`
 }
 
+// The object of a relation does not exist.
+type UnknownObject struct {
+	Message string `json:"message"`
+	Type    string `json:"type"`
+	Key     string `json:"key"`
+}
+
+func (UnknownObject) IsSetEntityProblem() {}
+
+func (UnknownObject) IsProblem() {}
+
+func (UnknownObject) IsChangeRelationsProblem() {}
+
 // There is no such user.
 type UnknownUser struct {
 	Message string `json:"message"`
@@ -252,6 +808,10 @@ type UnknownUser struct {
 func (UnknownUser) IsShareNoteProblem() {}
 
 func (UnknownUser) IsProblem() {}
+
+func (UnknownUser) IsPutScopeMemberProblem() {}
+
+func (UnknownUser) IsPutProjectMemberProblem() {}
 
 // Input of `unshareNote`.
 type UnshareNoteInput struct {
@@ -269,6 +829,26 @@ type UnshareNotePayload struct {
 	Note *note.Note `json:"note,omitempty"`
 	// The user with whom it is not shared any more.
 	User *user.User `json:"user,omitempty"`
+}
+
+// Input of `updateEntity`.
+type UpdateEntityInput struct {
+	// The id of an `Entity`.
+	EntityID gid.ID `json:"entityId"`
+	// What is absent stays, what is null is removed, everything else replaces the attribute of its name at the top.
+	Attributes map[string]any `json:"attributes"`
+	// The version that the caller saw; when the entity has another one by now, nothing is changed.
+	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `updateEntity` did.
+type UpdateEntityPayload struct {
+	// The entity after the change; null when there was a problem.
+	Entity *entity.Entity `json:"entity,omitempty"`
+	// Why nothing was changed.
+	Problem UpdateEntityProblem `json:"problem,omitempty"`
 }
 
 // Input of `updateNote`. What is absent stays as it is.
@@ -293,6 +873,30 @@ type UpdateNotePayload struct {
 	Problem UpdateNoteProblem `json:"problem,omitempty"`
 }
 
+// Input of `updateProject`. What is absent stays as it is.
+type UpdateProjectInput struct {
+	// The id of a `Project`.
+	ProjectID gid.ID `json:"projectId"`
+	// 1 to 100 characters; null is refused.
+	Name graphql.Omittable[*string] `json:"name,omitempty"`
+	// Up to 10,000 bytes; null is refused.
+	Description graphql.Omittable[*string] `json:"description,omitempty"`
+	// Up to 200 of 1 to 64 characters; null is refused.
+	SuggestedKeywords graphql.Omittable[[]string] `json:"suggestedKeywords,omitempty"`
+	// The version that the caller saw; when the project has another one by now, nothing is changed.
+	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `updateProject` did.
+type UpdateProjectPayload struct {
+	// The project after the change; null when there was a problem.
+	Project *project.Project `json:"project,omitempty"`
+	// Why nothing was changed.
+	Problem UpdateProjectProblem `json:"problem,omitempty"`
+}
+
 // Input of `updateUser`. What is absent stays as it is.
 type UpdateUserInput struct {
 	// 1 to 100 characters; null is refused.
@@ -311,6 +915,21 @@ type UpdateUserPayload struct {
 	User *user.User `json:"user,omitempty"`
 	// Why nothing was changed.
 	Problem UpdateUserProblem `json:"problem,omitempty"`
+}
+
+// How to upload a file: a request that has to be made as it stands here, with the file as its body.
+type Upload struct {
+	// `PUT`
+	Method    string         `json:"method"`
+	URL       string         `json:"url"`
+	Headers   []UploadHeader `json:"headers"`
+	ExpiresAt time.Time      `json:"expiresAt"`
+}
+
+// A header of an upload.
+type UploadHeader struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // The user is not at the expected version.

@@ -1,7 +1,7 @@
 // Package blob keeps bytes in S3.
 //
-// It knows the bucket and how it is set up. It must not know DynamoDB or the
-// graph. Start reading at [Bucket].
+// It knows the bucket, how it is set up, and how objects get in and out of it. It must not know DynamoDB or the
+// graph. Start reading at [Bucket]; objects are in objects.go, uploads in upload.go.
 package blob
 
 import (
@@ -35,6 +35,15 @@ type Step struct {
 
 // abandonedAfter is how many days the parts of an upload that was never completed are kept.
 const abandonedAfter = 7
+
+// transfersKept is how many days the files of imports and exports are kept.
+const transfersKept = 30
+
+// The prefixes of what expires; the domain spells the keys.
+const (
+	importsPrefix = "imports/"
+	exportsPrefix = "exports/"
+)
 
 // Apply creates the bucket if it is missing and adds its CORS and lifecycle rules to those that are there. It can be run
 // again.

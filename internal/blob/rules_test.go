@@ -74,20 +74,23 @@ func said(t *testing.T, b *blob.Bucket) (applied, checked []string) {
 func TestRulesOfOthersStay(t *testing.T) {
 	f := &fakeS3{exists: true}
 	b := fakeBucket(t, f)
-	f.docs["lifecycle"] = `<LifecycleConfiguration><Rule><ID>theirs</ID><Status>Enabled</Status><Filter><Prefix>logs/</Prefix></Filter><Expiration><Days>30</Days></Expiration></Rule></LifecycleConfiguration>`
+	f.docs["lifecycle"] = `<LifecycleConfiguration><Rule><ID>theirs</ID><Status>Enabled</Status><Filter><Prefix>logs/</Prefix></Filter><Expiration><Days>90</Days></Expiration></Rule></LifecycleConfiguration>`
 	f.docs["cors"] = `<CORSConfiguration><CORSRule><ID>theirs</ID><AllowedOrigin>https://other.example.com</AllowedOrigin><AllowedMethod>GET</AllowedMethod></CORSRule></CORSConfiguration>`
 
 	var before []string
 	require.NoError(t, b.Check(t.Context(), steps(&before)))
 	assert.Equal(t, []string{"ok: exists", "PROBLEM: lacks the CORS rule taggie; run `taggie tables apply`",
-		"PROBLEM: lacks the lifecycle rule taggie-abort-incomplete-uploads; run `taggie tables apply`"}, before, "that there are rules is not enough")
+		"PROBLEM: lacks the lifecycle rule taggie-abort-incomplete-uploads; run `taggie tables apply`",
+		"PROBLEM: lacks the lifecycle rule taggie-expire-imports; run `taggie tables apply`",
+		"PROBLEM: lacks the lifecycle rule taggie-expire-exports; run `taggie tables apply`"}, before, "that there are rules is not enough")
 
 	applied, checked := said(t, b)
 	assert.Equal(t, []string{"ok: exists", "ok: CORS rules set", "ok: lifecycle rules set"}, applied)
 	assert.Equal(t, []string{"ok: exists", "ok: CORS rules are right", "ok: lifecycle rules are right"}, checked)
 	for kind, parts := range map[string][]string{
-		"lifecycle": {"<ID>theirs</ID>", "<Prefix>logs/</Prefix>", "<Days>30</Days>", "<ID>taggie-abort-incomplete-uploads</ID>", "<DaysAfterInitiation>7</DaysAfterInitiation>"},
-		"cors":      {"<ID>theirs</ID>", "https://other.example.com", "<ID>taggie</ID>", "https://app.example.com"},
+		"lifecycle": {"<ID>theirs</ID>", "<Prefix>logs/</Prefix>", "<Days>90</Days>", "<ID>taggie-abort-incomplete-uploads</ID>", "<DaysAfterInitiation>7</DaysAfterInitiation>",
+			"<ID>taggie-expire-imports</ID>", "<Prefix>imports/</Prefix>", "<ID>taggie-expire-exports</ID>", "<Prefix>exports/</Prefix>"},
+		"cors": {"<ID>theirs</ID>", "https://other.example.com", "<ID>taggie</ID>", "https://app.example.com"},
 	} {
 		for _, part := range parts {
 			assert.Equal(t, 1, strings.Count(f.docs[kind], part), "%s in %s", part, f.docs[kind])
@@ -106,12 +109,14 @@ func TestOurRulesAreCorrected(t *testing.T) {
 	applied, _ := said(t, b)
 	assert.Equal(t, []string{"ok: created", "ok: CORS rules set", "ok: lifecycle rules set"}, applied)
 	f.docs["lifecycle"] = strings.Replace(f.docs["lifecycle"], ">7<", ">365<", 1)
+	f.docs["lifecycle"] = strings.Replace(f.docs["lifecycle"], "exports/", "exported/", 1)
 	f.docs["cors"] = strings.Replace(f.docs["cors"], "app.example.com", "old.example.com", 1)
 	var found []string
 	require.NoError(t, b.Check(t.Context(), steps(&found)))
-	assert.Len(t, found, 3)
+	assert.Len(t, found, 4)
 	assert.Contains(t, found, "PROBLEM: has another CORS rule taggie; run `taggie tables apply`")
 	assert.Contains(t, found, "PROBLEM: has another lifecycle rule taggie-abort-incomplete-uploads; run `taggie tables apply`")
+	assert.Contains(t, found, "PROBLEM: has another lifecycle rule taggie-expire-exports; run `taggie tables apply`")
 	applied, checked := said(t, b)
 	assert.Equal(t, []string{"ok: exists", "ok: CORS rules set", "ok: lifecycle rules set"}, applied, "also where creating it again succeeds")
 	assert.NotContains(t, strings.Join(checked, "\n"), "PROBLEM")

@@ -61,15 +61,20 @@ func (l *loader) ask(ctx context.Context, m member, operation string, variables 
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
+	if err := l.repeat(ctx, func() error { return l.send(ctx, m, body, data) }); err != nil {
+		return fmt.Errorf("%s as %s: %w", name, m.email, err)
+	}
+	return nil
+}
+
+// repeat does something until it succeeds or is of no use.
+func (l *loader) repeat(ctx context.Context, do func() error) error {
 	pause := firstPause
 	for attempt := 1; ; attempt++ {
-		err := l.send(ctx, m, body, data)
+		err := do()
 		again, repeatable := errors.AsType[later](err)
-		switch {
-		case err == nil:
-			return nil
-		case !repeatable || attempt == attempts:
-			return fmt.Errorf("%s as %s: %w", name, m.email, err)
+		if err == nil || !repeatable || attempt == attempts {
+			return err
 		}
 		wait := max(again.after, pause/2+rand.N(pause/2))
 		if err := sleep(ctx, min(wait, longestPause)); err != nil {
@@ -145,12 +150,21 @@ func read(response *http.Response, raw []byte, data any) error {
 // change sends a mutation with an idempotency key that is the same for the same input, whenever and by whomever the
 // data is loaded.
 func (l *loader) change(ctx context.Context, m member, mutation string, input map[string]any, data any) error {
+	return l.changeAgain(ctx, m, mutation, 0, input, data)
+}
+
+// changeAgain sends a mutation whose input was sent so often before to no avail.
+func (l *loader) changeAgain(ctx context.Context, m member, mutation string, before int, input map[string]any, data any) error {
 	raw, err := json.Marshal(input) // the keys of a map are sorted
 	if err != nil {
 		return fmt.Errorf("%s: %w", nameOf(mutation), err)
 	}
 	sum := sha256.Sum256(raw)
-	keyed := map[string]any{"idempotencyKey": "demo:" + nameOf(mutation) + ":" + hex.EncodeToString(sum[:16])}
+	key := "demo:" + nameOf(mutation) + ":" + hex.EncodeToString(sum[:16])
+	if before > 0 {
+		key += ":" + strconv.Itoa(before)
+	}
+	keyed := map[string]any{"idempotencyKey": key}
 	for field, value := range input {
 		keyed[field] = value
 	}

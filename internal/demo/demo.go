@@ -3,13 +3,14 @@
 // It knows the contract as any client does, and speaks it over HTTP. It must
 // not know the domain, the stores or how the server is put together: what it
 // loads has passed every rule that a user's own input passes. Start reading at
-// [Small] and [Full]; what is loaded is decided in plan.go, from the
-// vocabularies in words.go.
+// [Small] and [Full]; what is loaded is decided in plan.go (notes),
+// plan_archive.go (a project) and plan_music.go (a scope), from the
+// vocabularies in words.go and its like.
 //
 // Loading can be interrupted and repeated. Each mutation carries an idempotency
 // key made from its input, and what the server has already is looked up by
-// title, so that a second run adds what is missing and nothing twice, also
-// after the 24 hours for which keys are remembered.
+// title, name, external id or key, so that a second run adds what is missing
+// and nothing twice, also after the 24 hours for which keys are remembered.
 package demo
 
 import (
@@ -41,11 +42,12 @@ type Options struct {
 	Now         time.Time                                // the day around which deadlines lie; today when zero
 }
 
-// Small loads 40 notes of three users, for the first start of a server.
+// Small loads 40 notes of three users, a project with 100 items and a scope with 12 entities, for the first start of a
+// server.
 func Small(ctx context.Context, o Options) error { return load(ctx, o, small) }
 
-// Full loads 2,000 notes of the demo user, 300 notes that others share with that user, and what belongs to them. It
-// completes what [Small] loaded.
+// Full loads 2,000 notes of the demo user, 300 notes that others share with that user, and what belongs to them, a project
+// with 2,000 items, and a scope with 60 entities. It completes what [Small] loaded.
 func Full(ctx context.Context, o Options) error { return load(ctx, o, full) }
 
 func load(ctx context.Context, o Options, s size) error {

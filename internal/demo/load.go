@@ -44,15 +44,25 @@ const addNoteTags = `mutation AddNoteTags($input: AddNoteTagsInput!) {
   addNoteTags(input: $input) { problem { __typename ... on Problem { message } } }
 }`
 
-// A note of the demo user says what has been loaded: it carries markerTag from the beginning, and the tag of the set
-// once everything of it is there. Its deadline is the day around which all others lie, so that a later run plans the
-// same.
+// A note of the demo user says what has been loaded: it carries markerTag from the beginning, and the tag of a part of a
+// set once all of that is there. Its deadline is the day around which all others lie, so that a later run plans the same.
 const (
 	markerTag     = "demo data"
 	markerTitle   = "Welcome to Taggie: this is demo data"
 	markerContent = "All people and notes here are made up. `make demo` loads more of them.\n\n" +
 		"This note remembers what was loaded: while it is there, nothing is loaded twice."
 )
+
+// part is what can be loaded, and remembered, on its own.
+type part struct {
+	name string
+	load func(l *loader, ctx context.Context, members []member, day time.Time) error
+}
+
+var parts = []part{{"data", (*loader).loadNotes}, {"project", (*loader).loadProject}, {"scope", (*loader).loadScope}}
+
+// tag is what the marker carries when the part of the set is there.
+func (p part) tag(s size) string { return "demo " + p.name + ": " + s.name }
 
 type noteState struct {
 	ID       string     `json:"id"`
@@ -80,7 +90,8 @@ func (l *loader) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if l.loaded(marker) {
+	missing := slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return l.loaded(marker, p) })
+	if len(missing) == 0 {
 		say(l.options.Progress, "The demo data is already loaded; nothing was added.")
 		return nil
 	}
@@ -88,14 +99,16 @@ func (l *loader) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	existing, err := l.existing(ctx, members)
-	if err != nil {
-		return err
+	for _, p := range missing {
+		if err := p.load(l, ctx, members, *marker.Deadline); err != nil {
+			return err
+		}
+		if err := l.complete(ctx, ada, marker, p); err != nil {
+			return err
+		}
 	}
-	if err := l.loadNotes(ctx, members, existing, plan(*marker.Deadline, l.size)); err != nil {
-		return err
-	}
-	return l.complete(ctx, ada, marker)
+	say(l.options.Progress, "The demo data is loaded: sign in as %s.", Email)
+	return nil
 }
 
 func (l *loader) signUp(ctx context.Context, p person) (member, error) {
@@ -139,15 +152,10 @@ func (l *loader) signUp(ctx context.Context, p person) (member, error) {
 func (l *loader) signUpAll(ctx context.Context, ada member) ([]member, error) {
 	members := make([]member, l.size.people)
 	members[0] = ada
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(l.options.Concurrency)
-	for i := 1; i < len(members); i++ {
-		group.Go(func() (err error) {
-			members[i], err = l.signUp(ctx, people[i])
-			return err
-		})
-	}
-	return members, group.Wait()
+	return members, l.each(ctx, len(members)-1, func(ctx context.Context, i int) (err error) {
+		members[i+1], err = l.signUp(ctx, people[i+1])
+		return err
+	})
 }
 
 // marker finds the note that says what was loaded, or creates it.
@@ -180,36 +188,30 @@ func (l *loader) marker(ctx context.Context, ada member) (noteState, error) {
 	return n, err
 }
 
-// loaded reports whether the marker carries the tag of this set or a larger one.
-func (l *loader) loaded(marker noteState) bool {
+// loaded reports whether the marker carries the tag of this part, of this set or the full one.
+func (l *loader) loaded(marker noteState, p part) bool {
 	for _, t := range marker.Tags {
-		if t.Value == l.size.tag || t.Value == full.tag {
+		if t.Value == p.tag(l.size) || t.Value == p.tag(full) {
 			return true
 		}
 	}
 	return false
 }
 
-func (l *loader) complete(ctx context.Context, ada member, marker noteState) error {
-	say(l.options.Progress, "The demo data is loaded: sign in as %s.", Email)
+func (l *loader) complete(ctx context.Context, ada member, marker noteState, p part) error {
 	if marker.ID == "" {
 		return nil
 	}
-	return l.change(ctx, ada, addNoteTags, map[string]any{"noteId": marker.ID, "tags": []string{l.size.tag}}, &struct{}{})
+	return l.change(ctx, ada, addNoteTags, map[string]any{"noteId": marker.ID, "tags": []string{p.tag(l.size)}}, &struct{}{})
 }
 
 // existing returns each member's notes by title.
 func (l *loader) existing(ctx context.Context, members []member) ([]map[string]noteState, error) {
 	all := make([]map[string]noteState, len(members))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(l.options.Concurrency)
-	for i, m := range members {
-		group.Go(func() (err error) {
-			all[i], err = l.notesOf(ctx, m)
-			return err
-		})
-	}
-	return all, group.Wait()
+	return all, l.each(ctx, len(members), func(ctx context.Context, i int) (err error) {
+		all[i], err = l.notesOf(ctx, members[i])
+		return err
+	})
 }
 
 func (l *loader) notesOf(ctx context.Context, m member) (map[string]noteState, error) {
@@ -240,26 +242,37 @@ func (l *loader) notesOf(ctx context.Context, m member) (map[string]noteState, e
 	}
 }
 
-func (l *loader) loadNotes(ctx context.Context, members []member, existing []map[string]noteState, notes []plannedNote) error {
+func (l *loader) loadNotes(ctx context.Context, members []member, day time.Time) error {
+	existing, err := l.existing(ctx, members)
+	if err != nil {
+		return err
+	}
+	notes := plan(day, l.size)
 	total := 0
 	for _, n := range notes {
 		total += n.steps()
 	}
-	shown := newProgress(l.options.Progress, total)
+	shown := newProgress(l.options.Progress, "notes", total)
 	defer shown.finish()
+	return l.each(ctx, len(notes), func(ctx context.Context, i int) error {
+		n := notes[i]
+		var there *noteState
+		if state, ok := existing[n.owner][n.title]; ok {
+			there = &state
+		}
+		return l.loadNote(ctx, members, n, there, func() { shown.add(1) })
+	})
+}
+
+// each does something so often, with a few requests under way at a time, until the first error.
+func (l *loader) each(ctx context.Context, count int, do func(ctx context.Context, i int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(l.options.Concurrency)
-	for _, n := range notes {
+	for i := range count {
 		if ctx.Err() != nil {
 			break
 		}
-		group.Go(func() error {
-			var there *noteState
-			if state, ok := existing[n.owner][n.title]; ok {
-				there = &state
-			}
-			return l.loadNote(ctx, members, n, there, shown.step)
-		})
+		group.Go(func() error { return do(ctx, i) })
 	}
 	return group.Wait()
 }

@@ -12,20 +12,20 @@ import (
 
 // progress tells how far the loading is. Its methods may be called by several goroutines.
 type progress interface {
-	step()
+	add(steps int)
 	finish()
 }
 
 // newProgress returns a bar for people who watch, and a line for every tenth of the way for logs.
-func newProgress(w io.Writer, total int) progress {
+func newProgress(w io.Writer, what string, total int) progress {
 	if terminal(w) {
 		return bar{w: w, ProgressBar: progressbar.NewOptions(total,
-			progressbar.OptionSetWriter(w), progressbar.OptionSetDescription("Loading demo data"),
+			progressbar.OptionSetWriter(w), progressbar.OptionSetDescription("Loading "+what),
 			progressbar.OptionSetWidth(30), progressbar.OptionShowCount(), progressbar.OptionShowIts(),
 			progressbar.OptionSetItsString("changes"), progressbar.OptionThrottle(100*time.Millisecond),
 		)}
 	}
-	return &lines{w: w, total: total}
+	return &lines{w: w, what: what, total: total}
 }
 
 func terminal(w io.Writer) bool {
@@ -43,25 +43,26 @@ type bar struct {
 }
 
 // A bar that cannot be drawn is no reason to stop.
-func (b bar) step() { _ = b.Add(1) }
+func (b bar) add(steps int) { _ = b.Add(steps) }
 
 func (b bar) finish() { say(b.w, "") }
 
 type lines struct {
 	w     io.Writer
+	what  string
 	total int
 
 	mu   sync.Mutex
 	done int
 }
 
-func (l *lines) step() {
+func (l *lines) add(steps int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before := l.done * 10 / l.total
-	l.done++
+	l.done += steps
 	if tenth := l.done * 10 / l.total; tenth > before {
-		say(l.w, "Loading demo data: %d%% of %d changes", tenth*10, l.total)
+		say(l.w, "Loading %s: %d%% of %d changes", l.what, tenth*10, l.total)
 	}
 }
 

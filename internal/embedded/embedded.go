@@ -66,7 +66,7 @@ const (
 )
 
 // Start starts the chosen engines and returns when all of them answer. If one does not, the others are
-// stopped again. The context bounds the start alone; [Engines.Stop] ends the engines.
+// stopped again. [ErrInUse] when another process has the data directory. The context bounds the start alone; [Engines.Stop] ends the engines.
 func Start(ctx context.Context, o Options) (*Engines, error) {
 	if o.Dir == "" {
 		return nil, errors.New("embedded: the data directory has no name")
@@ -108,7 +108,14 @@ func Start(ctx context.Context, o Options) (*Engines, error) {
 		defer cancel()
 		return nil, errors.Join(err, e.Stop(stopCtx))
 	}
-	e.fillIn(keys)
+	addresses := map[string]string{}
+	for _, engine := range e.running {
+		addresses[engine.name] = engine.address
+	}
+	e.fillIn(addresses, keys)
+	if err := announce(o.Dir, addresses); err != nil {
+		return nil, errors.Join(err, e.Stop(ctx))
+	}
 	return e, nil
 }
 
@@ -125,15 +132,16 @@ func (e *Engines) startAll(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (e *Engines) fillIn(keys credentials) {
-	for _, engine := range e.running {
-		switch engine.name {
+// fillIn sets the endpoints of the engines that listen at the addresses, by their names.
+func (e *Engines) fillIn(addresses map[string]string, keys credentials) {
+	for name, address := range addresses {
+		switch name {
 		case DynamoDB:
-			e.DynamoDB = Endpoint{URL: "http://" + engine.address, AccessKey: keys.AccessKey, SecretKey: keys.SecretKey, Region: region}
+			e.DynamoDB = Endpoint{URL: "http://" + address, AccessKey: keys.AccessKey, SecretKey: keys.SecretKey, Region: region}
 		case S3:
-			e.S3 = Endpoint{URL: "http://" + engine.address, AccessKey: keys.AccessKey, SecretKey: keys.SecretKey, Region: region}
+			e.S3 = Endpoint{URL: "http://" + address, AccessKey: keys.AccessKey, SecretKey: keys.SecretKey, Region: region}
 		case Redis:
-			e.Redis = Endpoint{URL: "redis://:" + keys.RedisPassword + "@" + engine.address + "/0"}
+			e.Redis = Endpoint{URL: "redis://:" + keys.RedisPassword + "@" + address + "/0"}
 		}
 	}
 }

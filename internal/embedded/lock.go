@@ -17,7 +17,7 @@ type dirLock struct{ file *os.File }
 func lockDir(dir string) (*dirLock, error) {
 	file, err := lockFile(filepath.Join(dir, "lock"))
 	if errors.Is(err, errLocked) {
-		return nil, fmt.Errorf("another server is using the data directory %s; stop that one, or give this one a data directory of its own", dir)
+		return nil, fmt.Errorf("%w %s; stop that one, or give this one a data directory of its own", ErrInUse, dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("embedded: lock the data directory: %w", err)

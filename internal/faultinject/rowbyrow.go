@@ -3,6 +3,7 @@ package faultinject
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -83,6 +84,9 @@ func (t *transactions) show(x *exchange, next handler, keys []Key) (*answer, err
 	// Once committed, the rows are shown whether or not the caller still waits.
 	ctx := context.WithoutCancel(x.ctx)
 	changes, a, err := t.commit(ctx, x, next, keys)
+	if in, ok := errors.AsType[held](err); ok {
+		return t.refuse(x, next, keys, in)
+	}
 	if err != nil || !a.ok() {
 		return a, err
 	}
@@ -97,12 +101,19 @@ func (t *transactions) show(x *exchange, next handler, keys []Key) (*answer, err
 	return a, nil
 }
 
+// held are the positions of rows that another transaction holds.
+type held []int
+
+func (held) Error() string { return "faultinject: another transaction holds a row" }
+
 // commit lets the engine carry out the transaction and takes all rows but the first back, before anyone can look.
 func (t *transactions) commit(ctx context.Context, x *exchange, next handler, keys []Key) ([]change, *answer, error) {
 	i := t.injector
 	i.engine.Lock()
 	defer i.engine.Unlock()
-
+	if in := t.inConflict(keys); len(in) > 0 { // since it was asked the first time
+		return nil, nil, held(in)
+	}
 	var changes []change
 	for _, k := range keys {
 		if k.Attributes == "" {

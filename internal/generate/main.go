@@ -19,13 +19,24 @@ import (
 )
 
 // ready lists the resolvers that find their value without waiting, because a list above them has looked ahead
-// (resolvers/ahead.go) or because they only decide. They run in place; all others run beside one another.
+// (resolvers/*ahead*.go) or because they only decide. They run in place; all others run beside one another.
 var ready = []string{
 	"User.email",
 	"Note.owner", "Note.accessList", "Note.latestVersion",
 	"NoteAccessEdge.node", "NoteAccessConnection.nodes",
 	"SharedNoteConnection.nodes", "TaggedNoteConnection.nodes",
 	"Tag.author",
+	"Entity.scope", "Entity.relations", "Entity.reverseRelations",
+	"EntityRelationEdge.node", "EntityRelationConnection.nodes",
+	"ScopeMemberEdge.node", "ScopeMemberConnection.nodes",
+	"Category.project", "Category.items", "Subcategory.project", "Subcategory.items",
+	"Team.project", "Team.members",
+	"ProjectMember.user", "ProjectMember.team", "ProjectMember.efforts",
+	"ProjectItem.project", "ProjectItem.url", "ProjectItem.category", "ProjectItem.subcategory", "ProjectItem.efforts",
+	"ProjectItemEffort.project", "ProjectItemEffort.item", "ProjectItemEffort.user", "ProjectItemEffort.team",
+	"ProjectItemEffort.category", "ProjectItemEffort.subcategory",
+	"ProjectImport.project", "ProjectImport.message", "ProjectImport.createdBy",
+	"ProjectExport.project", "ProjectExport.status", "ProjectExport.message", "ProjectExport.createdBy", "ProjectExport.bytes",
 }
 
 const executor = "graph/exec.go"

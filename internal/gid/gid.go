@@ -78,7 +78,7 @@ func (id *ID) UnmarshalGQL(v any) error {
 // As returns the key parts of an id of the given type with n parts, or an Invalid fault that names field.
 func (id ID) As(field, typ string, n int) ([]string, error) {
 	if id.Type != typ || len(id.Key) != n {
-		return nil, fault.Invalidf(field, "this is not the id of a %s", typ)
+		return nil, fault.Invalidf(field, "this is not an id of the type %s", typ)
 	}
 	return id.Key, nil
 }

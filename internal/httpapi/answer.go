@@ -53,13 +53,14 @@ func accepted(r *http.Request) string {
 	return chosen
 }
 
-// write sends an answer. Its data is JSON already, which json.Marshal would read through once more.
-func write(w http.ResponseWriter, media string, status int, resp *graphql.Response) {
-	head, tail := []byte{'{'}, []byte(nil)
+// parts are what an answer is written from, one after the other. Its data is JSON already, which json.Marshal would read
+// through once more.
+func parts(resp *graphql.Response) (head, data, tail []byte) {
+	head = []byte{'{'}
 	if len(resp.Errors) > 0 {
 		head = append(append(head, `"errors":`...), encode(resp.Errors)...)
 	}
-	data := []byte(resp.Data)
+	data = []byte(resp.Data)
 	if len(data) > 0 {
 		if len(resp.Errors) > 0 {
 			head = append(head, ',')
@@ -69,7 +70,12 @@ func write(w http.ResponseWriter, media string, status int, resp *graphql.Respon
 	if len(resp.Extensions) > 0 {
 		tail = append([]byte(`,"extensions":`), encode(resp.Extensions)...)
 	}
-	tail = append(tail, '}')
+	return head, data, append(tail, '}')
+}
+
+// write sends an answer.
+func write(w http.ResponseWriter, media string, status int, resp *graphql.Response) {
+	head, data, tail := parts(resp)
 	if media == "" {
 		media = mediaJSON
 	}

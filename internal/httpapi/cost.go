@@ -16,15 +16,33 @@ import (
 // The unit is about a microsecond and a hundred bytes of the answer.
 const (
 	maxCost     = 250_000
-	contentCost = 200 // up to 350,000 bytes, all of which are in memory until the answer is written
+	contentCost = 200 // of a value of up to 350,000 bytes
 
 	standardPage = 20
 	maxPage      = 500
-	expectedList = 5 // elements of a list without pages, such as the tags of a note: 40 are allowed, few is usual
+	expectedList = 5 // elements of a list without pages, unless expected says otherwise
 
 	// Costs are cut off here, so that no product overflows.
 	hugeCost = 1 << 30
 )
+
+// large are the costs of fields whose one value may be large; all of it is in memory until the answer is written.
+var large = map[string]int{
+	"Note.content":                  contentCost,
+	"Version.content":               contentCost,
+	"Entity.attributes":             contentCost,
+	"EntityRelationEdge.attributes": 10, // up to 10,000 bytes
+	"ProjectItem.metadata":          contentCost,
+}
+
+// expected is how many elements a list without pages is taken to have: more than is usual, fewer than are allowed.
+var expected = map[string]int{
+	"Project.categories":    50, // of 200
+	"Project.subcategories": 50, // of 200
+	"Project.teams":         20, // of 50
+	"ProjectImport.faults":  50, // of 100
+	"Scope.indexes":         10, // of 20
+}
 
 // MutateOperationContext refuses an operation that may cost too much; it changes nothing. It runs after validation,
 // because the lengths of lists may stand in the variables.
@@ -76,11 +94,11 @@ func (c *costs) spread(fragment *ast.FragmentDefinition) int {
 }
 
 func (c *costs) field(field *ast.Field) int {
-	switch field.Name {
-	case "__schema", "__type":
+	if field.Name == "__schema" || field.Name == "__type" {
 		return 1 // bounded by the size of the schema, and by the rules of gqlgen
-	case "content":
-		return contentCost
+	}
+	if cost, is := large[qualified(field)]; is {
+		return cost
 	}
 	if len(field.SelectionSet) == 0 {
 		return 1
@@ -103,7 +121,18 @@ func (c *costs) elements(field *ast.Field) int {
 	case field.ObjectDefinition != nil && field.ObjectDefinition.Fields.ForName("pageInfo") != nil:
 		return 1 // the edges and nodes of a connection, which counted them
 	}
+	if n, is := expected[qualified(field)]; is {
+		return n
+	}
 	return expectedList
+}
+
+// qualified is the name of a field with its type.
+func qualified(field *ast.Field) string {
+	if field.ObjectDefinition == nil {
+		return field.Name
+	}
+	return field.ObjectDefinition.Name + "." + field.Name
 }
 
 // page is the length of a page of a connection.

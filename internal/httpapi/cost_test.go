@@ -35,6 +35,11 @@ func TestCosts(t *testing.T) {
 		{"ids", `{ nodes(ids: ["a", "b", "c"]) { id __typename } }`, nil, 1 + 3*2},
 		{"ids in a variable", `query($ids: [ID!]!) { nodes(ids: $ids) { id } }`, map[string]any{"ids": []any{"a", "b", "c"}}, 1 + 3},
 		{"content", `{ viewer { notes(first: 7) { nodes { content } } } }`, nil, 1 + 1 + 7*(1+contentCost)},
+		{"attributes", `{ entity(id: "a") { attributes } }`, nil, 1 + contentCost},
+		{"attributes of relations", `{ entity(id: "a") { relations(first: 7) { edges { attributes node { attributes } } } } }`, nil, 1 + 1 + 7*(1+10+1+contentCost)},
+		{"metadata", `{ project(id: "a") { items(first: 7) { nodes { metadata } } } }`, nil, 1 + 1 + 7*(1+contentCost)},
+		{"lists without pages", `{ project(id: "a") { categories { name } subcategories { name } teams { name } } scope(id: "a") { indexes { name } } }`, nil, 1 + (1 + 50) + (1 + 50) + (1 + 20) + 1 + (1 + 10)},
+		{"items of categories", `{ project(id: "a") { categories { items(first: 7) { nodes { id } } } } }`, nil, 1 + 1 + 50*(1+7*2)},
 		{"lists in lists", `{ viewer { notes(first: 7) { nodes { versions(first: 3) { nodes { id } } } } } }`, nil, 1 + 1 + 7*(1+1+3*2)},
 		{"fragments", `{ viewer { ...f ...f } } fragment f on User { notes(first: 7) { ...g } } fragment g on NoteConnection { nodes { id } }`, nil, 1 + 2*(1+7*2)},
 		{"introspection", `{ __schema { types { name fields { name } } } }`, nil, 1},
@@ -51,12 +56,25 @@ func TestCosts(t *testing.T) {
 	}
 }
 
+// A field that was renamed in the schema would count like any other.
+func TestCostsAreOfFieldsThatExist(t *testing.T) {
+	schema := newServer(t).options.Schema.Schema()
+	for _, costs := range []map[string]int{large, expected} {
+		for name := range costs {
+			typ, field, _ := strings.Cut(name, ".")
+			require.NotNil(t, schema.Types[typ], name)
+			assert.NotNil(t, schema.Types[typ].Fields.ForName(field), name)
+		}
+	}
+}
+
 func TestCostIsLimited(t *testing.T) {
 	s := newServer(t)
 	for reason, query := range map[string]string{
-		"notes of tags of notes of tags": `{ viewer { notes(first: 40) { nodes { tags { notes { nodes { tags { notes { nodes { title } } } } } } } } } }`,
-		"contents by aliases":            `{ viewer { a: notes(first: 500) { nodes { content } } b: notes(first: 500) { nodes { content } } c: notes(first: 500) { nodes { content } } } }`,
-		"what would overflow":            `{ viewer {` + strings.Repeat(` notes(first: 500) { nodes { owner {`, 4) + ` id` + strings.Repeat(` } } }`, 4) + ` } }`,
+		"notes of tags of notes of tags":       `{ viewer { notes(first: 40) { nodes { tags { notes { nodes { tags { notes { nodes { title } } } } } } } } } }`,
+		"contents by aliases":                  `{ viewer { a: notes(first: 500) { nodes { content } } b: notes(first: 500) { nodes { content } } c: notes(first: 500) { nodes { content } } } }`,
+		"attributes of relations of relations": `{ scope(id: "a") { entities(type: "A") { nodes { relations { nodes { relations { nodes { attributes } } } } } } } }`,
+		"what would overflow":                  `{ viewer {` + strings.Repeat(` notes(first: 500) { nodes { owner {`, 4) + ` id` + strings.Repeat(` } } }`, 4) + ` } }`,
 	} {
 		t.Run(reason, func(t *testing.T) {
 			message := s.ask(query, nil, "Accept", mediaResponse).only(t, http.StatusBadRequest, "BAD_REQUEST").Message

@@ -7,10 +7,8 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
-	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/graph/model"
-	"github.com/taggie/taggie/internal/fault"
 )
 
 // endpoint carries one query or mutation over POST or GET. gqlgen's own transports echo the body in errors, ignore what
@@ -38,16 +36,13 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(graphql.StartOperationTrace(r.Context()), e.timeout)
 	defer cancel()
 
-	op, errs := e.exec.CreateOperationContext(ctx, params)
+	op, errs := create(ctx, e.exec, params)
 	if errs == nil && r.Method == http.MethodGet && op.Operation.Operation != ast.Query {
 		w.Header().Set("Allow", http.MethodPost)
 		writeError(w, r, http.StatusMethodNotAllowed, refuse(model.ErrorCodeBadRequest, "over GET only queries are carried out: use POST"))
 		return
 	}
 	if errs != nil {
-		if op.Doc != nil && op.Operation == nil {
-			errs = gqlerror.List{refuse(model.ErrorCodeBadRequest, "the document has no operation of that name, or several and no operationName")}
-		}
 		resp := e.exec.DispatchError(graphql.WithOperationContext(ctx, op), errs)
 		describe(w, op, resp)
 		status = http.StatusOK
@@ -57,12 +52,15 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		write(w, media, status, resp)
 		return
 	}
+	if op.Operation.Operation == ast.Subscription {
+		const hint = "subscriptions are carried out over a WebSocket with the subprotocol " + subprotocol
+		writeError(w, r, http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, hint))
+		return
+	}
 	next, ctx := e.exec.DispatchOperation(ctx, op)
 	resp, status := next(ctx), http.StatusOK
 	if resp == nil { // the time was up before anything was read
-		status = http.StatusServiceUnavailable
-		late := fault.New(fault.Unavailable, messageLate)
-		resp = e.exec.DispatchError(graphql.WithOperationContext(ctx, op), gqlerror.List{gqlerror.Wrap(late)})
+		resp, status = late(ctx, e.exec, op), http.StatusServiceUnavailable
 	}
 	describe(w, op, resp)
 	write(w, media, status, resp)

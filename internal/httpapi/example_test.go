@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/taggie/taggie/graph"
+	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/httpapi"
 	"github.com/taggie/taggie/internal/note"
+	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/telemetry"
 	"github.com/taggie/taggie/internal/user"
 	"github.com/taggie/taggie/internal/viewer"
@@ -30,7 +32,7 @@ func ExampleNew() {
 	users, notes := user.NewService(nil, nil, time.Now, nil), note.NewService(note.Store{}, time.Now, nil)
 	handler, err := httpapi.New(httpapi.Options{
 		Schema:  graph.NewExecutableSchema(graph.Config{Resolvers: &resolvers.Resolver{Users: users, Notes: notes}}),
-		Loaders: loaders.Sources{Users: users, Notes: notes},
+		Loaders: loaders.Sources{Users: users, Notes: notes, Entities: entity.NewService(nil, nil, time.Now, nil), Projects: project.NewService(nil, nil, time.Now, nil)},
 		Auth:    nobody{},
 		SignIn: func(_ context.Context, identity viewer.Identity) (viewer.Viewer, error) {
 			return viewer.Viewer{Identity: identity}, nil

@@ -4,6 +4,9 @@
 // know engines, settings or rules of the domain. Start reading at [New]: it lists the routes; then endpoint, which is
 // the way of one operation, and present, through which every error goes.
 //
+// Sockets speak graphql-transport-ws at the same address: [upgrader] opens them, [socket] reads what the client says and
+// carries it out, [Sockets] keeps them so that the server can close them. Their close codes are in socket_messages.go.
+//
 // The status codes of /graphql: what is no well-formed request has one of its own in every media type (400 not JSON or not
 // UTF-8, 401 a bad token, 405, 406, 413, 415; 503 the token's issuer or the user store is away, or the time was up before
 // anything was read). A document or variables that do not fit the schema, or exceed a bound, are 400 for
@@ -49,7 +52,9 @@ type Options struct {
 	// AllowedOrigins lists, letter by letter, the origins whose pages may read answers besides our own.
 	AllowedOrigins   []string
 	OperationTimeout time.Duration // bounds each operation, and before it the sign-in
-	LocalOnly        bool          // answer only requests that name this machine in their Host header
+	// Sockets keeps the open WebSockets, so that the server can close them; without any, a registry that nobody closes.
+	Sockets   *Sockets
+	LocalOnly bool // answer only requests that name this machine in their Host header
 }
 
 // New returns the handler of all routes.
@@ -61,7 +66,7 @@ func New(o Options) (http.Handler, error) {
 		}
 	}
 	need(o.Schema != nil, "Schema")
-	need(o.Loaders.Users != nil && o.Loaders.Notes != nil, "Loaders")
+	need(o.Loaders.Users != nil && o.Loaders.Notes != nil && o.Loaders.Entities != nil && o.Loaders.Projects != nil, "Loaders")
 	need(o.Auth != nil, "Auth")
 	need(o.SignIn != nil, "SignIn")
 	need(o.Metrics != nil, "Metrics")
@@ -74,8 +79,14 @@ func New(o Options) (http.Handler, error) {
 	if console == nil {
 		console = http.NotFoundHandler()
 	}
+	if o.Sockets == nil {
+		o.Sockets = NewSockets(SocketLimits{})
+	}
+	exec, ops := graphQL(o)
+	requests := crossOrigin(o.AllowedOrigins, signIn(o, endpoint{exec: exec, timeout: o.OperationTimeout}))
+	sockets := &upgrader{options: o, exec: exec, ops: ops, sockets: o.Sockets}
 	mux := http.NewServeMux()
-	mux.Handle("/graphql", plain(crossOrigin(o.AllowedOrigins, signIn(o, graphQL(o)))))
+	mux.Handle("/graphql", plain(sockets.or(requests)))
 	mux.Handle("/session", plain(only(session(o), http.MethodGet)))
 	mux.Handle("/healthz", plain(only(http.HandlerFunc(healthy), http.MethodGet, http.MethodHead)))
 	mux.Handle("/readyz", plain(only(ready(o.Ready, o.Log), http.MethodGet, http.MethodHead)))
@@ -89,8 +100,8 @@ func New(o Options) (http.Handler, error) {
 	return observe(o.Metrics, o.Log, h), nil
 }
 
-// graphQL returns the handler of operations whose viewer is known.
-func graphQL(o Options) http.Handler {
+// graphQL returns what carries operations out, over HTTP and over sockets alike.
+func graphQL(o Options) (graphql.GraphExecutor, operations) {
 	cache := newDocuments()
 	ops := operations{sources: o.Loaders, metrics: o.Metrics, log: o.Log}
 	exec := executor.New(o.Schema)
@@ -101,7 +112,7 @@ func graphQL(o Options) http.Handler {
 	exec.Use(bounds{cache})
 	exec.Use(extension.Introspection{})
 	exec.AroundResponses(ops.respond)
-	return endpoint{exec: exec, timeout: o.OperationTimeout}
+	return exec, ops
 }
 
 // Server returns a server whose clients cannot hold a connection by being slow. The time to write counts from when the

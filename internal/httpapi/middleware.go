@@ -163,17 +163,8 @@ func crossOrigin(origins []string, next http.Handler) http.Handler {
 
 // signIn finds out who is asking. Without a token that is nobody, who may still ask what is public, such as the schema.
 func signIn(o Options, next http.Handler) http.Handler {
-	identify := func(ctx context.Context, authorization []string) (viewer.Viewer, error) {
-		ctx, cancel := context.WithTimeout(ctx, o.OperationTimeout)
-		defer cancel()
-		identity, err := o.Auth.Authenticate(ctx, authorization)
-		if err != nil {
-			return viewer.Viewer{}, err
-		}
-		return o.SignIn(ctx, identity)
-	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v, err := identify(r.Context(), r.Header.Values("Authorization"))
+		v, err := o.identify(r.Context(), r.Header.Values("Authorization"))
 		if err == nil {
 			next.ServeHTTP(w, r.WithContext(viewer.With(r.Context(), v)))
 			return
@@ -183,12 +174,30 @@ func signIn(o Options, next http.Handler) http.Handler {
 			w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
 		case fault.Is(err, fault.Unavailable), errors.Is(err, context.DeadlineExceeded):
 			w.Header().Set("Retry-After", "1")
-			o.Log.WarnContext(r.Context(), "sign-in unavailable", "error", err)
-		default:
-			o.Log.ErrorContext(r.Context(), "sign-in failed", "error", err)
 		}
 		writeError(w, r, 0, err)
 	})
+}
+
+// identify finds out who presents these values of the Authorization header, and logs what kept it from doing so.
+func (o Options) identify(ctx context.Context, authorization []string) (viewer.Viewer, error) {
+	bounded, cancel := context.WithTimeout(ctx, o.OperationTimeout)
+	defer cancel()
+	identity, err := o.Auth.Authenticate(bounded, authorization)
+	if err == nil {
+		var v viewer.Viewer
+		if v, err = o.SignIn(bounded, identity); err == nil {
+			return v, nil
+		}
+	}
+	switch {
+	case fault.Is(err, fault.Unauthenticated), errors.Is(err, context.Canceled): // the client's affair
+	case fault.Is(err, fault.Unavailable), errors.Is(err, context.DeadlineExceeded):
+		o.Log.WarnContext(ctx, "sign-in unavailable", "error", err)
+	default:
+		o.Log.ErrorContext(ctx, "sign-in failed", "error", err)
+	}
+	return viewer.Viewer{}, err
 }
 
 // thisMachine refuses requests that name another host than this machine: a page whose name was made to resolve to

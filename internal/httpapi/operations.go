@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,21 @@ type operations struct {
 	log     *slog.Logger
 }
 
+// create makes an operation of the parameters of a request, or says why it is refused.
+func create(ctx context.Context, exec graphql.GraphExecutor, params *graphql.RawParams) (*graphql.OperationContext, gqlerror.List) {
+	op, errs := exec.CreateOperationContext(ctx, params)
+	if errs != nil && op.Doc != nil && op.Operation == nil {
+		errs = gqlerror.List{refuse(model.ErrorCodeBadRequest, "the document has no operation of that name, or several and no operationName")}
+	}
+	return op, errs
+}
+
+// late is the answer of an operation whose time was up before anything was read.
+func late(ctx context.Context, exec graphql.GraphExecutor, op *graphql.OperationContext) *graphql.Response {
+	err := fault.New(fault.Unavailable, messageLate)
+	return exec.DispatchError(graphql.WithOperationContext(ctx, op), gqlerror.List{gqlerror.Wrap(err)})
+}
+
 // respond gives a response loaders of its own, counts it, logs its internal errors and adds the extensions asked for.
 func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	start := time.Now()
@@ -34,21 +50,38 @@ func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *
 	if asksFor(op, "dynamo") {
 		ctx, tally = telemetry.WithTally(ctx)
 	}
-	ctx = loaders.With(ctx, loaders.New(ctx, o.sources, names(op, "content")))
+	ctx = loaders.With(ctx, loaders.New(ctx, o.sources, shown(op)))
 	resp := within(ctx, next)
 	if resp == nil {
 		return nil
 	}
-	o.metrics.Operation(typeOf(op), outcome(resp), time.Since(start))
+	if event := typeOf(op) == string(ast.Subscription) && resp.Data != nil; !event {
+		// A subscription is counted once, by begun: most of the time before an event was spent waiting for it.
+		o.metrics.Operation(typeOf(op), outcome(resp), time.Since(start))
+	}
 	if tally != nil {
 		extend(resp, "dynamo", spent(tally.Snapshot()))
 	}
+	o.tell(ctx, resp)
+	return resp
+}
+
+// tell bounds the errors of a response and logs those that are ours.
+func (o operations) tell(ctx context.Context, resp *graphql.Response) {
 	if len(resp.Errors) > maxErrors {
 		extend(resp, "omittedErrors", len(resp.Errors)-maxErrors)
 		resp.Errors = resp.Errors[:maxErrors]
 	}
 	o.report(ctx, resp.Errors)
-	return resp
+}
+
+// begun counts a subscription by its first response, or its end without any; took is how long its set-up took.
+func (o operations) begun(op *graphql.OperationContext, first *graphql.Response, took time.Duration) {
+	said := "ok"
+	if first != nil && first.Data == nil {
+		said = outcome(first)
+	}
+	o.metrics.Operation(typeOf(op), said, took)
 }
 
 // within gives up an answer that becomes too large while it is written.
@@ -66,15 +99,25 @@ func within(ctx context.Context, next graphql.ResponseHandler) (resp *graphql.Re
 	return next(ctx)
 }
 
-// names reports whether the document names a field so anywhere, in a fragment that is not used or on another type too: an
+// shown says what an operation may show of what may be large.
+func shown(op *graphql.OperationContext) loaders.Shows {
+	return loaders.Shows{
+		Content:    names(op, "content", "Note", "Version"),
+		Attributes: names(op, "attributes", "Entity"),
+		Metadata:   names(op, "metadata", "ProjectItem"),
+	}
+}
+
+// names reports whether the document names the field of one of the types anywhere, in a fragment that is not used too: an
 // answer that is too often yes costs bytes, one that is wrongly no would cost data.
-func names(op *graphql.OperationContext, field string) bool {
+func names(op *graphql.OperationContext, field string, types ...string) bool {
 	var in func(ast.SelectionSet) bool
 	in = func(selections ast.SelectionSet) bool {
 		for _, s := range selections {
 			switch s := s.(type) {
 			case *ast.Field:
-				if s.Name == field || in(s.SelectionSet) {
+				of := s.ObjectDefinition == nil || s.ObjectDefinition.IsAbstractType() || slices.Contains(types, s.ObjectDefinition.Name)
+				if s.Name == field && of || in(s.SelectionSet) {
 					return true
 				}
 			case *ast.InlineFragment:

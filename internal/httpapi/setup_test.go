@@ -17,11 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/graph"
+	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/telemetry"
 	"github.com/taggie/taggie/internal/user"
 	"github.com/taggie/taggie/internal/viewer"
@@ -117,7 +119,7 @@ func newServer(t *testing.T, change ...func(*Options)) *server {
 		Schema: graph.NewExecutableSchema(graph.Config{Resolvers: &resolvers.Resolver{
 			Users: users, Notes: notes, Cursors: page.NewCodec([]byte("0123456789abcdef0123456789abcdef")),
 		}}),
-		Loaders: loaders.Sources{Users: users, Notes: notes},
+		Loaders: loaders.Sources{Users: users, Notes: notes, Entities: entity.NewService(nil, nil, time.Now, nil), Projects: project.NewService(nil, nil, time.Now, nil)},
 		Auth:    tokens{},
 		SignIn: func(_ context.Context, identity viewer.Identity) (viewer.Viewer, error) {
 			v := viewer.Viewer{Identity: identity}

@@ -1,8 +1,8 @@
 // Package jobs runs what runs in the background.
 //
-// It knows when work is due and that it must not end the process. It must not
+// It knows when work is due, to whom it belongs, and that it must not end the process. It must not
 // know engines or the graph: the work itself is the domain's. Start reading at
-// [Run].
+// [Run] for what is done again and again, at [Tasks] for what is done once.
 package jobs
 
 import (

@@ -1,0 +1,144 @@
+package dynamo
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/go-faster/jx"
+)
+
+// any reads an attribute of which only the client knows the type: as string, [json.Number], bool, nil, map[string]any or
+// []any. Sets and bytes have no counterpart in JSON and are an error.
+func (v value) any() (any, error) {
+	it, err := v.d.ObjIter()
+	if err != nil {
+		return nil, err
+	}
+	if !it.Next() {
+		return nil, errors.Join(it.Err(), errors.New("attribute has no type"))
+	}
+	of, err := v.typed(string(it.Key()))
+	if err != nil {
+		return nil, err
+	}
+	return of, end(&it)
+}
+
+// typed reads what follows the name of the type.
+func (v value) typed(typ string) (any, error) {
+	switch typ {
+	case "S":
+		return v.d.Str()
+	case "N":
+		n, err := v.d.Str()
+		return json.Number(n), err
+	case "BOOL":
+		return v.d.Bool()
+	case "NULL":
+		_, err := v.d.Bool() // always true
+		return nil, err
+	case "M":
+		m := map[string]any{}
+		err := v.d.Obj(func(d *jx.Decoder, name string) (err error) {
+			m[name], err = value{d}.any()
+			return err
+		})
+		return m, err
+	case "L":
+		l := []any{}
+		err := v.d.Arr(func(d *jx.Decoder) error {
+			of, err := value{d}.any()
+			l = append(l, of)
+			return err
+		})
+		return l, err
+	}
+	return nil, fmt.Errorf("attribute is of type %q, which JSON does not have", typ)
+}
+
+// errUnkept is wrapped by every error of [attribute]: it is the client who chose the value.
+var errUnkept = errors.New("DynamoDB does not keep this")
+
+// The limits of DynamoDB on values; see "Data types" and "Service, account, and table quotas" in its developer guide.
+const (
+	maxDigits   = 38   // significant digits of a number
+	minExponent = -130 // of the first significant digit
+	maxExponent = 125
+	maxDepth    = 31 // maps and lists within one another: DynamoDB has 32 levels, and the innermost value is one
+)
+
+// attribute is the counterpart of [value.any]: it writes a string, [json.Number], bool, nil, map[string]any or []any as
+// an attribute value. What DynamoDB would refuse, or other types, are an errUnkept.
+func attribute(of any) (types.AttributeValue, error) { return attributeWithin(of, 0) }
+
+func attributeWithin(of any, depth int) (types.AttributeValue, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("%w: there are more than %d lists and objects within one another", errUnkept, maxDepth)
+	}
+	switch of := of.(type) {
+	case nil:
+		return &types.AttributeValueMemberNULL{Value: true}, nil
+	case string:
+		return str(of), nil
+	case bool:
+		return &types.AttributeValueMemberBOOL{Value: of}, nil
+	case json.Number:
+		n, err := kept(string(of))
+		return &types.AttributeValueMemberN{Value: n}, err
+	case map[string]any:
+		m := make(attrs, len(of))
+		for name, element := range of {
+			a, err := attributeWithin(element, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			m[name] = a
+		}
+		return &types.AttributeValueMemberM{Value: m}, nil
+	case []any:
+		l := make([]types.AttributeValue, len(of))
+		for i, element := range of {
+			a, err := attributeWithin(element, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			l[i] = a
+		}
+		return &types.AttributeValueMemberL{Value: l}, nil
+	}
+	return nil, fmt.Errorf("%w: a value of type %T", errUnkept, of)
+}
+
+// kept returns a number as it can be written. DynamoDB keeps the value and not the spelling: 1.50 comes back as 1.5.
+func kept(n string) (string, error) {
+	const digits = "0123456789"
+	// Valid alone would let other values than numbers pass, and white space around them.
+	if n == "" || !strings.Contains("-"+digits, n[:1]) || !strings.Contains(digits, n[len(n)-1:]) || !json.Valid([]byte(n)) {
+		return "", fmt.Errorf("%w: %q is not a number", errUnkept, n)
+	}
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(strings.TrimPrefix(n, "-")), "e")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	significant := strings.TrimLeft(whole+fraction, "0")
+	if significant == "" {
+		return "0", nil
+	}
+	first := len(significant) - 1 - len(fraction) // the exponent of the first significant digit
+	if exponent != "" {
+		e, err := strconv.Atoi(exponent)
+		if err != nil || e > 1<<30 || e < -1<<30 {
+			return "", fmt.Errorf("%w: the number's exponent is out of range", errUnkept)
+		}
+		first += e
+	}
+	switch {
+	case len(strings.TrimRight(significant, "0")) > maxDigits:
+		return "", fmt.Errorf("%w: the number has more than %d significant digits", errUnkept, maxDigits)
+	case first < minExponent || first > maxExponent:
+		return "", fmt.Errorf("%w: the number's exponent is out of range", errUnkept)
+	}
+	return n, nil
+}

@@ -1,0 +1,116 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/internal/entity"
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+)
+
+// reindexStep is how many entities are looked at between two reports.
+const reindexStep = 50
+
+// reindexAhead is how far beyond its own time a run looks: clocks of servers differ, and what was stored before it began may say
+// that it was updated after.
+const reindexAhead = time.Minute
+
+// errEntityChanged says that an entity is not as it was read.
+var errEntityChanged = fault.New(fault.Conflict, "somebody else changes this entity again and again")
+
+// Reindex reads the type in the order of updates, which tells the ids, then the entities themselves, and writes the index
+// entries of those that do not emit what they should. A write leaves version and _updated as they are, so that the entity
+// keeps its place in the order. What the index did not show yet is not found; a second pass finds it. What is updated after
+// the run began, and moves to the end, is not followed there: otherwise a type that is updated all the time would hold a run
+// for ever.
+//
+// Index: entities_by_type, eventually consistent. Key: _scope_type_key = <scope>:<type> AND _updated BETWEEN <since> AND a
+// minute from now.
+// Index: primary. Key: _id = <id> AND _scope_type_key = <scope>:<type> of each. Cost: 1 Query and 1 BatchGetItem per 50
+// entities or megabyte, and 1 TransactWriteItems per entity whose entries change.
+func (db Entities) Reindex(ctx context.Context, scope, typ string, since time.Time, from string, emit entity.Mapper, report func(ctx context.Context, at string, entities int) error) error {
+	scopeType := keys.ScopeTypeKey(scope, typ)
+	s := span{table: entitiesMaster, index: entitiesByType, pk: scopeType, high: keys.Instant(db.now().Add(reindexAhead)), limit: reindexStep, single: true}
+	if !since.IsZero() {
+		s.low = keys.Instant(since)
+	}
+	if from != "" {
+		updated, _ := splitUpdated(from)
+		s.high = max(s.high, updated) // a server with a clock ahead was there; DynamoDB refuses a start outside of the range
+		s.start = updatedStart(scopeType, from)
+	}
+	for done := 0; ; {
+		var ids []entity.ID
+		at := from
+		next, err := db.query(ctx, s, func(item []byte) (bool, error) {
+			h := header{}
+			err := attributes(item, h.read)
+			ids = append(ids, h.ID)
+			at = updatedPosition(keys.Instant(h.Updated), h.ID.ID)
+			return true, err
+		})
+		if err != nil {
+			return err
+		}
+		if err := db.reindex(ctx, ids, emit); err != nil {
+			return err
+		}
+		done += len(ids)
+		if err := report(ctx, at, done); err != nil || next == nil {
+			return err
+		}
+		s.start, from = next, at
+	}
+}
+
+// reindex brings the index entries of some entities up to date, reading again those that were changed meanwhile.
+func (db Entities) reindex(ctx context.Context, ids []entity.ID, emit entity.Mapper) error {
+	for idle := 0; len(ids) > 0; idle++ {
+		if idle > 0 && !db.pause(ctx, idle) {
+			return errors.Join(errEntityChanged, ctx.Err())
+		}
+		records, errs := db.records(ctx, ids)
+		failed := db.each(len(ids), func(i int) error {
+			switch err := errs[i]; {
+			case err == errMissing: //nolint:errorlint // batchGet returns it bare
+				return nil
+			case err != nil:
+				return err
+			}
+			return db.putEntries(ctx, records[i].entity(), emit)
+		})
+		var again []entity.ID
+		var other []error
+		for i, err := range failed {
+			if errors.Is(err, errEntityChanged) {
+				again = append(again, ids[i])
+			} else if err != nil {
+				other = append(other, err)
+			}
+		}
+		if len(other) > 0 {
+			return errors.Join(other...)
+		}
+		ids = again
+	}
+	return nil
+}
+
+// putEntries writes the index entries that an entity should emit, if it does not.
+func (db Entities) putEntries(ctx context.Context, e entity.Entity, emit entity.Mapper) error {
+	after := emit(e)
+	entries, err := indexActions(e.ID, e.Index, after)
+	if err != nil {
+		return refusedValue(err)
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	head := action{table: entitiesMaster, key: entityKey(e.ID), update: "SET #entries = :after", failed: func(attrs) error { return errEntityChanged }}
+	head.condition, head.names, head.values = unchanged(e.Version, e.Index)
+	head.values[":after"] = entriesValue(after)
+	return db.transact(ctx, append([]action{head}, entries...), idempotency.Key{})
+}

@@ -1,0 +1,207 @@
+package dynamo
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/taggie/taggie/internal/entity"
+)
+
+// entityRecord is an entity as its row tells it.
+type entityRecord struct {
+	header
+	Own map[string]any
+}
+
+// decodeEntity reads a row of entities_master.
+func decodeEntity(item []byte, r *entityRecord) error {
+	r.Own = map[string]any{}
+	return attributes(item, func(name []byte, v value) (err error) {
+		if ours(name) {
+			return r.header.read(name, v)
+		}
+		own := string(name)
+		r.Own[own], err = v.any()
+		return err
+	})
+}
+
+// present reads a row of an entity that is not being deleted; one that is does not exist for readers.
+func present(r *entityRecord) func(item []byte) error {
+	return func(item []byte) error {
+		if err := decodeEntity(item, r); err != nil {
+			return err
+		}
+		if !r.Deleting.IsZero() {
+			return errMissing
+		}
+		return nil
+	}
+}
+
+func (r *entityRecord) entity() entity.Entity {
+	return entity.Entity{
+		ID: r.ID, Attributes: r.Own, Version: r.Version, CreatedAt: r.Created, UpdatedAt: r.Updated, Index: r.indexed(),
+	}
+}
+
+// own writes attributes that a client chose; nil for none.
+func own(attributes map[string]any) (attrs, error) {
+	row := make(attrs, len(attributes))
+	for name, of := range attributes {
+		value, err := attribute(of)
+		if err != nil {
+			return nil, err
+		}
+		row[name] = value
+	}
+	return row, nil
+}
+
+// byIndex returns the keys of entries by index, each once and sorted: what an entity emits is compared as a whole.
+func byIndex(entries []entity.IndexEntry) map[string][]string {
+	if len(entries) == 0 {
+		return nil
+	}
+	lists := map[string][]string{}
+	for _, e := range entries {
+		lists[e.Name] = append(lists[e.Name], e.Key)
+	}
+	for name, list := range lists {
+		slices.Sort(list)
+		lists[name] = slices.Compact(list)
+	}
+	return lists
+}
+
+// entriesValue is _index_entries of an entity that emits the entries.
+func entriesValue(entries []entity.IndexEntry) types.AttributeValue {
+	return entityRow(rowKey{}, header{Index: byIndex(entries)}, nil)["_index_entries"]
+}
+
+// rowOfEntity is the row of an entity.
+func rowOfEntity(key rowKey, e entity.Entity) (attrs, error) {
+	row, err := own(e.Attributes)
+	if err != nil {
+		return nil, err
+	}
+	return entityRow(key, header{ID: e.ID, Version: e.Version, Created: e.CreatedAt, Updated: e.UpdatedAt, Index: byIndex(e.Index)}, row), nil
+}
+
+// unchanged is the condition that an entity is as it was read: of this version, with these index entries, which the rebuild
+// of an index changes alone, and not being deleted.
+func unchanged(version int, entries []entity.IndexEntry) (condition string, names map[string]string, values attrs) {
+	return "#meta.#version = :version AND #entries = :entries AND attribute_not_exists(#meta.#deleting)",
+		map[string]string{"#meta": "_meta", "#version": "version", "#entries": "_index_entries", "#deleting": "deleting"},
+		attrs{":version": number(int64(version)), ":entries": entriesValue(entries)}
+}
+
+// indexActions make the index entries of an entity from before those of after. An entry that stays is written again
+// when it has attributes, which may be others now; one that had some and has none any more has to say so with an empty map.
+func indexActions(id entity.ID, before, after []entity.IndexEntry) ([]action, error) {
+	type name struct{ index, key string }
+	was := make(map[name]bool, len(before))
+	for _, e := range before {
+		was[name{e.Name, e.Key}] = true
+	}
+	is := make(map[name]bool, len(after))
+	var actions []action
+	for _, e := range after {
+		n := name{e.Name, e.Key}
+		if is[n] {
+			continue
+		}
+		is[n] = true
+		if was[n] && e.Attributes == nil {
+			continue
+		}
+		row, err := own(e.Attributes)
+		if err != nil {
+			return nil, err
+		}
+		actions = append(actions, action{table: indexEntries, item: indexRow(id, e.Name, e.Key, row)})
+	}
+	for _, e := range before {
+		n := name{e.Name, e.Key}
+		if was[n] && !is[n] {
+			was[n] = false
+			actions = append(actions, action{table: indexEntries, key: indexEntryKey(id, e.Name, e.Key), remove: true})
+		}
+	}
+	return actions, nil
+}
+
+// currentEntity reads the row that came with a failed condition; nil when it is gone, or going.
+func currentEntity(row attrs) (*entity.Entity, error) {
+	if row == nil {
+		return nil, nil
+	}
+	var r entityRecord
+	if err := decodeEntity(rowJSON(row), &r); err != nil {
+		return nil, err
+	}
+	if !r.Deleting.IsZero() {
+		return nil, nil
+	}
+	e := r.entity()
+	return &e, nil
+}
+
+// rowJSON writes a row as it came, so that the decoders that read lists read those rows, too, that come with failed conditions.
+func rowJSON(row attrs) []byte {
+	raw, _ := json.Marshal(rowJSONMap(row)) // strings, booleans, bytes, maps and slices of them
+	return raw
+}
+
+func rowJSONMap(row attrs) map[string]any {
+	m := make(map[string]any, len(row))
+	for name, v := range row {
+		m[name] = valueJSON(v)
+	}
+	return m
+}
+
+func valueJSON(v types.AttributeValue) map[string]any {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return map[string]any{"S": v.Value}
+	case *types.AttributeValueMemberN:
+		return map[string]any{"N": v.Value}
+	case *types.AttributeValueMemberBOOL:
+		return map[string]any{"BOOL": v.Value}
+	case *types.AttributeValueMemberM:
+		return map[string]any{"M": rowJSONMap(v.Value)}
+	case *types.AttributeValueMemberL:
+		l := make([]any, len(v.Value))
+		for i, element := range v.Value {
+			l[i] = valueJSON(element)
+		}
+		return map[string]any{"L": l}
+	case *types.AttributeValueMemberB:
+		return map[string]any{"B": v.Value}
+	case *types.AttributeValueMemberSS:
+		return map[string]any{"SS": v.Value}
+	}
+	return map[string]any{"NULL": true}
+}
+
+// instantLength is how long every instant is.
+const instantLength = len("2006-01-02T15:04:05.000Z")
+
+// updatedPosition is <updated><id>: where an entity stands among those of its type.
+func updatedPosition(updated, id string) string { return updated + id }
+
+func splitUpdated(position string) (updated, id string) {
+	n := min(len(position), instantLength)
+	return position[:n], position[n:]
+}
+
+// updatedStart is the exclusive start key of entities_by_type at a position.
+func updatedStart(scopeType, position string) attrs {
+	updated, id := splitUpdated(position)
+	start := entitiesMaster.key(rowKey{id, scopeType})
+	start["_updated"] = str(updated)
+	return start
+}

@@ -1,0 +1,134 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/taggie/taggie/internal/project"
+)
+
+// effortsMade is the attribute in which an item counts the efforts that were ever made, those that were taken back included.
+const effortsMade = "_efforts"
+
+// ItemWithEfforts reads an item and its efforts, in the order in which they were made. A transaction tells that item and efforts
+// are of one moment, and the item how many there are: the query may miss one that was made a moment ago.
+//
+// Index: primary. Key: _subject_key = <project>:ProjectItem:<item> AND begins_with(_predicate_key, effort:);
+// <item>/<project>:ProjectItem~<shard> and <effort>/<project>:ProjectItemEffort~<shard>. Cost: 1 Query and 1 TransactGetItems, one more
+// per 99 efforts; more when the item changes meanwhile.
+func (db Labelling) ItemWithEfforts(ctx context.Context, id project.ItemID) (project.Item, []project.Effort, error) {
+	var item project.Item
+	var efforts []project.Effort
+	err := db.untilSettled(ctx, func() error {
+		ids, err := db.effortsOfItem(ctx, id)
+		if err != nil {
+			return err
+		}
+		item, efforts = project.Item{}, make([]project.Effort, len(ids))
+		const atOnce = maxActions - 1 // with the item
+		for from := 0; from == 0 || from < len(ids); from += atOnce {
+			var now project.Item
+			made := -1
+			wants := []want{{entitiesMaster, shardedKey(itemID(id)), func(raw []byte) (err error) {
+				made, err = decodeCounted(raw, &now)
+				return err
+			}}}
+			for n := from; n < min(from+atOnce, len(ids)); n++ {
+				wants = append(wants, wantEffort(ids[n], &efforts[n]))
+			}
+			errs := db.transactGet(ctx, wants)
+			switch missing := slices.Index(errs, errMissing); {
+			case missing == 0:
+				return errMissing
+			case missing > 0:
+				return errStale // a row that points to it was seen before it was made
+			case errors.Join(errs...) != nil:
+				return errors.Join(errs...)
+			case made != len(ids) || from > 0 && now.Version != item.Version:
+				return errStale
+			}
+			item = now
+		}
+		return nil
+	})
+	if err != nil {
+		return project.Item{}, nil, missing([]error{err}, noSuchItem)[0]
+	}
+	return item, efforts, nil
+}
+
+// decodeCounted reads an item and how many efforts were ever made. An item that no move has touched does not count them: none
+// of its efforts was taken back.
+func decodeCounted(raw []byte, i *project.Item) (made int, err error) {
+	if err := decodeItem(raw, i); err != nil {
+		return 0, err
+	}
+	made = i.Efforts
+	return made, attributes(raw, func(name []byte, v value) (err error) {
+		if string(name) != effortsMade {
+			return v.skip()
+		}
+		made, err = v.int()
+		return err
+	})
+}
+
+// effortsOfItem lists the ids of the efforts of an item in the order in which they were made.
+func (db Labelling) effortsOfItem(ctx context.Context, id project.ItemID) ([]project.EffortID, error) {
+	var ids []project.EffortID
+	_, err := db.query(ctx, linksOf(itemID(id), "effort"), func(item []byte) (bool, error) {
+		var r relationRecord
+		err := decodeRelation(item, &r, nil)
+		ids = append(ids, project.EffortID{Project: id.Project, ID: r.Object.ID})
+		return true, err
+	})
+	return ids, err
+}
+
+// transactGet reads up to 100 rows as they are at one moment: before or after each transaction as a whole. A transaction that
+// writes one of the rows is waited for until the deadline. The result is as that of [DB.batchGet].
+//
+// Cost: 1 TransactGetItems, two read units per started 4 KB of each row.
+func (db *DB) transactGet(ctx context.Context, wants []want) []error {
+	ctx, cancel := within(ctx)
+	defer cancel()
+	errs := make([]error, len(wants))
+	in := dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
+	for _, w := range wants {
+		if !w.key.possible() {
+			return slices.Repeat([]error{errMissing}, len(wants))
+		}
+		in.TransactItems = append(in.TransactItems, types.TransactGetItem{Get: &types.Get{TableName: db.table(w.table), Key: w.table.key(w.key)}})
+	}
+	for idle := 1; ; idle++ {
+		out, err := db.client.TransactGetItems(ctx, &in)
+		if err == nil {
+			for i, row := range out.Responses {
+				if errs[i] = errMissing; row.Item != nil {
+					errs[i] = wants[i].read(rowJSON(row.Item))
+				}
+			}
+			return errs
+		}
+		if !(repeatable(err) || inConflict(err)) || !db.pause(ctx, idle) {
+			return slices.Repeat([]error{failed(errors.Join(err, ctx.Err()), "the objects could not be read%s", inTime(ctx))}, len(wants))
+		}
+	}
+}
+
+// inConflict reports whether a transaction was cancelled only because of another one, or by throttling.
+func inConflict(err error) bool {
+	cancelled, ok := errors.AsType[*types.TransactionCanceledException](err)
+	return ok && slices.ContainsFunc(cancelled.CancellationReasons, func(r types.CancellationReason) bool {
+		switch aws.ToString(r.Code) {
+		case "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded":
+			return true
+		}
+		return false
+	})
+}

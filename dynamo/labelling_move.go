@@ -1,0 +1,205 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/uuid"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/labelling"
+	"github.com/taggie/taggie/internal/project"
+)
+
+// MoveItem changes an item with everything that belongs to it. It writes the attributes that differ between before and after,
+// and leaves alone what others keep in the same rows. Called again with the same transition it returns nil as long as nobody
+// else has changed the item.
+//
+// Index: primary. Key: <item>/<project>:ProjectItem~<shard> on condition of its version; where the status changes,
+// <project>:ProjectItem:<item>/status~<shard>:<status>:<shard>:<seq> before and after; <effort>/<project>:ProjectItemEffort~<shard>
+// on condition that there is none, or one to change; with a new one <project>:ProjectItem:<item>/effort:… and
+// <project>:User:<user>/effort:…; <project>:ProjectItem:<item>/category:… and /subcategory:…, before and after, on condition that
+// <label>/<project>:Category and <label>/<project>:Subcategory exist; taggie:Outbox:<shard>/outbox:<at>:Transition:<id>.
+// Cost: 1 TransactWriteItems of up to 13 rows: 1 to extend a claim, 3 to make one.
+func (db Labelling) MoveItem(ctx context.Context, m labelling.Move, once idempotency.Key) error {
+	return db.move(ctx, m, once)
+}
+
+func (db Projects) move(ctx context.Context, m labelling.Move, once idempotency.Key) error {
+	attempt := uuid.NewString()
+	if m.Transition != nil {
+		attempt = m.Transition.ID
+	}
+	// The effort comes before what points to it, and what shows the item as it is before what points to that.
+	var actions []action
+	if m.Effort != nil {
+		actions = append(actions, putEffort(*m.Effort, m.Changed))
+	}
+	found := m.Effort != nil && !m.Changed
+	item, err := changeItem(m.Before, m.After, found, attempt)
+	if err != nil {
+		return err
+	}
+	actions = append(actions, item...)
+	if e := m.Effort; found {
+		actions = append(actions,
+			action{table: relationshipEntries, item: relationRow(effortOf(itemID(m.After.ItemID), *e), e.FinishedAt, nil)},
+			action{table: relationshipEntries, item: relationRow(effortOf(userIn(m.After.Project, e.User), *e), e.FinishedAt, nil)})
+	}
+	actions = append(actions, relink(m.Before, m.After, found)...)
+	if m.Transition != nil {
+		row, err := outboxRow(*m.Transition)
+		if err != nil {
+			return err
+		}
+		actions = append(actions, action{table: relationshipEntries, item: row})
+	}
+	err = db.transact(ctx, actions, once)
+	if errors.Is(err, errDone) {
+		return nil
+	}
+	return err
+}
+
+// changeItem changes what differs of an item, and its entry of the index when it is listed elsewhere from now on. found is
+// that it gets one more effort. The attempt tells an earlier one, whose answer was lost, from somebody else's change.
+func changeItem(before, after project.Item, found bool, attempt string) ([]action, error) {
+	was, err := itemRow(before)
+	if err != nil {
+		return nil, err
+	}
+	is, err := itemRow(after)
+	if err != nil {
+		return nil, err
+	}
+	e := newEdit()
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		if !ours([]byte(name)) && !reflect.DeepEqual(was[name], is[name]) {
+			e.set("#"+name, name, is[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		if _, stays := is[name]; !stays {
+			e.remove(name)
+		}
+	}
+	e.set("#_updated", "_updated", is["_updated"])
+	e.set("#_attempt", "_attempt", str(attempt))
+	one := int64(0)
+	if found {
+		one = 1
+	}
+	e.names["#made"], e.values[":before_made"], e.values[":more"] = effortsMade, number(int64(before.Efforts)), number(one)
+	e.sets = append(e.sets, "#made = if_not_exists(#made, :before_made) + :more")
+	e.names["#meta"], e.names["#version"] = "_meta", "version"
+	e.set("#meta.#version", "version", number(int64(after.Version)))
+
+	id := itemID(after.ItemID)
+	name, key := statusEntry(after)
+	_, old := statusEntry(before)
+	var listed []action
+	if old != key {
+		e.names["#entries"], e.names["#index"] = "_index_entries", name
+		e.set("#entries.#index", "index", texts([]string{key}))
+		listed = []action{
+			{table: indexEntries, item: indexRow(id, name, key, nil)},
+			{table: indexEntries, key: indexEntryKey(id, name, old), remove: true}}
+	}
+	a := e.action(entitiesMaster, shardedKey(id))
+	a.condition, a.values[":before"] = "#meta.#version = :before", number(int64(before.Version))
+	a.failed = func(row attrs) error {
+		switch {
+		case row == nil:
+			return fault.New(fault.NotFound, noSuchItem)
+		case text(row["_attempt"]) == attempt:
+			return errDone
+		}
+		var current project.Item
+		if err := decodeItem(rowJSON(row), &current); err != nil {
+			return err
+		}
+		return &project.ItemConflict{Current: current}
+	}
+	return append([]action{a}, listed...), nil
+}
+
+// putEffort puts a new effort, or writes everything that an effort has over one that exists.
+func putEffort(of project.Effort, exists bool) action {
+	row := effortRow(of)
+	if !exists {
+		return action{table: entitiesMaster, item: row, condition: "attribute_not_exists(#id)", names: map[string]string{"#id": "_id"}}
+	}
+	e := newEdit()
+	for _, name := range effortAttributes {
+		if v, there := row[name]; there {
+			e.set("#"+name, name, v)
+		} else {
+			e.remove(name)
+		}
+	}
+	e.set("#_updated", "_updated", row["_updated"])
+	a := e.action(entitiesMaster, shardedKey(effortID(of.EffortID)))
+	a.condition, a.names["#id"] = "attribute_exists(#id)", "_id"
+	a.failed = func(attrs) error { return fault.New(fault.NotFound, noSuchEffort) }
+	return a
+}
+
+// relink removes the links to the labels that the item was found to be, and puts those to what it is found to be now. Labels
+// are looked at whenever somebody has found the item to be one of them.
+func relink(before, after project.Item, found bool) []action {
+	var actions []action
+	for _, kind := range labelKinds {
+		was, before := labelled(before, kind)
+		is, now := labelled(after, kind)
+		same := before == now && relationKey(was) == relationKey(is)
+		if before && !same {
+			actions = append(actions, action{table: relationshipEntries, key: relationKey(was), remove: true})
+		}
+		if !now || same && !found {
+			continue
+		}
+		actions = append(actions,
+			action{table: relationshipEntries, item: relationRow(is, after.UpdatedAt, nil)},
+			action{table: entitiesMaster, key: entityKey(is.Object), condition: "attribute_exists(#id)", names: map[string]string{"#id": "_id"},
+				failed: func(attrs) error { return fault.New(fault.NotFound, "there is no such category") }})
+	}
+	return actions
+}
+
+// edit is an update of some attributes of a row.
+type edit struct {
+	sets, removes []string
+	names         map[string]string
+	values        attrs
+}
+
+func newEdit() *edit { return &edit{names: map[string]string{}, values: attrs{}} }
+
+// set gives a new value to what is at a path: an attribute, whose name it is, or something within one, whose names the
+// caller adds.
+func (e *edit) set(path, name string, v types.AttributeValue) {
+	if !strings.Contains(path, ".") {
+		e.names[path] = name
+	}
+	e.sets = append(e.sets, path+" = :"+name)
+	e.values[":"+name] = v
+}
+
+func (e *edit) remove(name string) {
+	e.removes = append(e.removes, "#"+name)
+	e.names["#"+name] = name
+}
+
+func (e *edit) action(t table, key rowKey) action {
+	a := action{table: t, key: key, update: "SET " + strings.Join(e.sets, ", "), names: e.names, values: e.values}
+	if len(e.removes) > 0 {
+		a.update += " REMOVE " + strings.Join(e.removes, ", ")
+	}
+	return a
+}

@@ -1,0 +1,153 @@
+package dynamo
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/labelling"
+	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/storetest"
+)
+
+// fixedWorld is a world whose project, "p", item "i1" and labels "owl" and "cat" have known ids.
+func fixedWorld(t *testing.T) (*storetest.LabellingWorld, Labelling, project.Item) {
+	t.Helper()
+	w, db, _ := openWorldOfLabelling(t)
+	p, _, team := w.Draft("ada", nil, nil)
+	p.ID = "p"
+	p.CreatedAt, p.UpdatedAt, p.Paused, p.QueueSize = w.Clock.Now(), w.Clock.Now(), true, 50
+	label := func(id string) project.Label {
+		return project.Label{LabelID: project.LabelID{Project: "p", Kind: project.Category, ID: id}, Name: id}
+	}
+	team.TeamID = project.TeamID{Project: "p", ID: "managers"}
+	p.Member = project.Member{Project: "p", User: w.Ada, Team: "managers", Type: project.Manager, AddedAt: w.Clock.Now()}
+	require.NoError(t, db.CreateProject(t.Context(), p, []project.Label{label("owl"), label("cat")}, team, p.Member, idempotency.Key{}))
+	w.Project = p
+	item := w.Draw(w.Import(), 7, 1)[0]
+	item.ItemID, item.ExternalID, item.Import = project.ItemID{Project: "p", ID: "i1"}, "x", "import"
+	w.Clock.Advance(time.Second)
+	row, err := itemRow(item)
+	require.NoError(t, err)
+	name, key := statusEntry(item)
+	require.NoError(t, db.batchWrite(t.Context(), []write{
+		{table: entitiesMaster, item: row}, {table: indexEntries, item: indexRow(itemID(item.ItemID), name, key, nil)},
+	}))
+	return w, db, item
+}
+
+// partition returns the rows of a table whose partition key is the given one.
+func partition(t *testing.T, db *DB, of table, pk string) []string {
+	t.Helper()
+	var rows []string
+	for _, row := range scan(t, db, of) {
+		if strings.Contains(row, `"`+of.pk+`":{"S":"`+pk+`"}`) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// The rows that labelling adds to those of projects, byte for byte.
+func TestRowsOfLabelling(t *testing.T) {
+	t.Parallel()
+	w, db, item := fixedWorld(t)
+	claim := w.Claiming(item, "ada")
+	claim.After.Claim.Token, claim.After.ReturnedTo = "token", "ada"
+	claim.Transition = &labelling.Transition{ID: "attempt", Item: "i1", Project: "p", At: w.Clock.Now()}
+	w.Do(claim)
+	assertRows(t, []string{`{
+		"_id":{"S":"i1"},"_scope_type_key":{"S":"p:ProjectItem~15"},"_scope":{"S":"p"},"_type":{"S":"ProjectItem"},
+		"_created":{"S":"2026-11-20T08:00:00.000Z"},"_updated":{"S":"2026-11-20T08:00:01.000Z"},
+		"_meta":{"M":{"version":{"N":"2"}}},"_attempt":{"S":"attempt"},
+		"_index_entries":{"M":{"status~15":{"L":[{"S":"CLAIMED:15:17951616000000000007"}]}}},
+		"external_id":{"S":"x"},"name":{"S":"bird 7"},"type":{"S":"image/jpeg"},"status":{"S":"CLAIMED"},"seq":{"S":"17951616000000000007"},
+		"import":{"S":"import"},"line":{"N":"7"},"efforts":{"N":"0"},"_efforts":{"N":"0"},
+		"claim_user":{"S":"ada"},"claim_token":{"S":"token"},"claim_since":{"S":"2026-11-20T08:00:01.000Z"},
+		"claim_until":{"S":"2026-11-20T08:15:01.000Z"},"returned_to":{"S":"ada"}
+	}`}, partition(t, db.DB, entitiesMaster, "i1"))
+	assertRows(t, []string{`{
+		"_subject_key":{"S":"p:ProjectItem:i1"},"_unique_key":{"S":"status~15:CLAIMED:15:17951616000000000007"},
+		"_scope":{"S":"p"},"_type":{"S":"ProjectItem"},"_id":{"S":"i1"},"_index_name":{"S":"status~15"},
+		"_index_key":{"S":"CLAIMED:15:17951616000000000007"},"_scope_index_name":{"S":"p:status~15"}
+	}`}, scan(t, db.DB, indexEntries))
+	assertRows(t, []string{`{
+		"_subject_key":{"S":"taggie:Projects:15"},"_predicate_key":{"S":"project:0000000000000000:Project:p"},
+		"_object_key":{"S":"p:Project:p"},"_subject_scope":{"S":"taggie"},"_subject_type":{"S":"Projects"},"_subject_id":{"S":"15"},
+		"_object_scope":{"S":"p"},"_object_type":{"S":"Project"},"_object_id":{"S":"p"},"_predicate":{"S":"project"},"_index":{"N":"0"},
+		"_created":{"S":"2026-11-20T08:00:00.000Z"}
+	}`}, only(partition(t, db.DB, relationshipEntries, "taggie:Projects:15"), ":Project:p\""))
+
+	finish := w.Finishing(claim.After, "ada", "owl", "")
+	finish.Effort.ID, finish.Effort.Team, finish.After.LastEffort = "e1", "managers", "e1"
+	finish.Transition.ID, finish.Transition.Effort, finish.Transition.Team = "t1", "e1", "managers"
+	review := w.Reviewing(w.Do(finish), *finish.Effort, "grace")
+	review.Effort.UndoneAt = w.Clock.Now()
+	w.Do(review)
+	assertRows(t, []string{`{
+		"_id":{"S":"e1"},"_scope_type_key":{"S":"p:ProjectItemEffort~03"},"_scope":{"S":"p"},"_type":{"S":"ProjectItemEffort"},
+		"_created":{"S":"2026-11-20T08:00:01.000Z"},"_updated":{"S":"2026-11-20T08:00:01.000Z"},
+		"_meta":{"M":{"version":{"N":"1"}}},"_index_entries":{"M":{}},
+		"item":{"S":"i1"},"user":{"S":"ada"},"team":{"S":"managers"},"category":{"S":"owl"},"keywords":{"L":[{"S":"night"}]},
+		"finished_at":{"S":"2026-11-20T08:00:01.000Z"},"review":{"S":"INCORRECT"},"review_comment":{"S":"no owl: a cat"},
+		"reviewed_by":{"S":"grace"},"reviewed_at":{"S":"2026-11-20T08:00:01.000Z"},"undone_at":{"S":"2026-11-20T08:00:01.000Z"}
+	}`}, partition(t, db.DB, entitiesMaster, "e1"))
+	waiting := partition(t, db.DB, relationshipEntries, "taggie:Outbox:15")
+	require.Len(t, waiting, 3)
+	var row map[string]map[string]string
+	require.NoError(t, json.Unmarshal([]byte(waiting[2]), &row))
+	assert.Equal(t, map[string]string{"S": "outbox:0001795161601000:Transition:t1"}, row["_predicate_key"])
+	assert.Len(t, row, 3, "keys and transition: it is in no index")
+	var sent labelling.Transition
+	require.NoError(t, json.Unmarshal([]byte(row["transition"]["S"]), &sent))
+	assert.Equal(t, *finish.Transition, sent)
+}
+
+// What others keep in the rows of items and efforts stays.
+func TestMovesLeaveAloneWhatIsNotTheirs(t *testing.T) {
+	t.Parallel()
+	w, db, item := fixedWorld(t)
+	add := func(key rowKey) {
+		_, err := db.client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+			TableName: db.table(entitiesMaster), Key: entitiesMaster.key(key),
+			UpdateExpression:          aws.String("SET #extra = :l, #index.#extra = :l, #meta.#extra = :l"),
+			ExpressionAttributeNames:  map[string]string{"#extra": "extra", "#index": "_index_entries", "#meta": "_meta"},
+			ExpressionAttributeValues: attrs{":l": texts([]string{"red"})},
+		})
+		require.NoError(t, err)
+	}
+	add(shardedKey(itemID(item.ItemID)))
+	finish := w.Finishing(w.Do(w.Claiming(item, w.Ada)), w.Ada, "owl", "")
+	w.Do(finish)
+	add(shardedKey(effortID(finish.Effort.EffortID)))
+	review := w.Reviewing(finish.After, *finish.Effort, w.Ada)
+	w.Do(review)
+	w.Do(w.Finishing(review.After, w.Ada, "cat", ""))
+	out, err := db.client.Scan(t.Context(), &dynamodb.ScanInput{TableName: db.table(entitiesMaster)})
+	require.NoError(t, err)
+	found := 0
+	for _, row := range out.Items {
+		if id := text(row["_id"]); id != item.ID && id != finish.Effort.ID {
+			continue
+		}
+		found++
+		for _, in := range []attrs{row, row["_index_entries"].(*types.AttributeValueMemberM).Value, row["_meta"].(*types.AttributeValueMemberM).Value} {
+			assert.Contains(t, in, "extra")
+		}
+	}
+	assert.Equal(t, 2, found)
+}
+
+// only returns the rows that hold the text: the world has other projects, of which one may be in the same shard.
+func only(rows []string, text string) []string {
+	return slices.DeleteFunc(rows, func(row string) bool { return !strings.Contains(row, text) })
+}

@@ -1,0 +1,171 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/project"
+)
+
+// maxTransaction is how many bytes of items go into one transaction: DynamoDB takes 4 MB, and counts a little more than we do.
+const maxTransaction = 3_500_000
+
+// itemsAtOnce is how many items go into one transaction: each is a row and an entry of the index.
+const itemsAtOnce = maxActions / 2
+
+var errThere = errors.New("some items are there already")
+
+// importing is an item on its way into a project.
+type importing struct {
+	item  project.Item
+	puts  []action
+	bytes int
+}
+
+// ImportItems creates those of the items of one import that do not exist. The row of an item says which line of which import
+// brought it, so that a line that is imported again counts as it did, and nothing that happened to the item since is undone.
+//
+// It does not look whether the import was cancelled: who runs it notices when he stores its progress.
+//
+// Index: primary. Key: <item>/<project>:ProjectItem~<shard> on condition that there is none, and
+// <project>:ProjectItem:<item>/status~<shard>:NEW:<shard>:<seq>. Cost: ⌈n/50⌉ TransactWriteItems; where items are
+// there already 1 BatchGetItem and 1 TransactWriteItems more.
+func (db Projects) ImportItems(ctx context.Context, items []project.Item) (created int, there []project.Item, err error) {
+	if len(items) == 0 {
+		return 0, nil, nil
+	}
+	var chunk []importing
+	size, seen := 0, make(map[project.ItemID]bool, len(items))
+	flush := func() error {
+		n, known, err := db.importChunk(ctx, chunk)
+		created, there = created+n, append(there, known...)
+		chunk, size = nil, 0
+		return err
+	}
+	for _, item := range items {
+		if seen[item.ItemID] {
+			there = append(there, item)
+			continue
+		}
+		seen[item.ItemID] = true
+		row, err := itemRow(item)
+		if err != nil {
+			return created, there, err
+		}
+		name, key := statusEntry(item)
+		i := importing{item: item, puts: []action{
+			{table: entitiesMaster, item: row, condition: "attribute_not_exists(#id)", names: map[string]string{"#id": "_id"}, failed: func(attrs) error { return errThere }},
+			{table: indexEntries, item: indexRow(itemID(item.ItemID), name, key, nil)},
+		}}
+		for _, put := range i.puts {
+			i.bytes += rowBytes(put.item)
+		}
+		if len(chunk) == itemsAtOnce || size+i.bytes > maxTransaction && len(chunk) > 0 {
+			if err := flush(); err != nil {
+				return created, there, err
+			}
+		}
+		chunk, size = append(chunk, i), size+i.bytes
+	}
+	return created, there, flush()
+}
+
+// importChunk creates up to as many items as one transaction takes.
+func (db Projects) importChunk(ctx context.Context, left []importing) (created int, there []project.Item, err error) {
+	for idle := 0; len(left) > 0; idle++ {
+		actions := make([]action, 0, 2*len(left))
+		for _, i := range left {
+			actions = append(actions, i.puts...)
+		}
+		err := db.transact(ctx, actions, idempotency.Key{})
+		if err == nil {
+			return created + len(left), there, nil
+		}
+		if !errors.Is(err, errThere) {
+			return created, there, err
+		}
+		origins, err := db.origins(ctx, left)
+		if err != nil {
+			return created, there, err
+		}
+		var missing []importing
+		for n, i := range left {
+			switch origins[n] {
+			case origin{}:
+				missing = append(missing, i)
+			case origin{i.item.Import, i.item.Line}:
+				created++
+			default:
+				there = append(there, i.item)
+			}
+		}
+		// The rows of somebody else's transaction are seen one by one: what made ours fail may be hidden from the batch.
+		if len(missing) == len(left) && !db.pause(ctx, idle) {
+			return created, there, fault.Wrap(fault.Unavailable, ctx.Err(), "the items could not be imported in time")
+		}
+		left = missing
+	}
+	return created, there, nil
+}
+
+// origin is the line that brought an item.
+type origin struct {
+	of   string // import
+	line int
+}
+
+// origins reads who brought the items; zero for one that does not exist. It reads no more than that of them: they have up to
+// 100 KB each.
+func (db Projects) origins(ctx context.Context, of []importing) ([]origin, error) {
+	light := db.projecting(projections{*db.table(entitiesMaster): projectionOf(entitiesMaster.pk, entitiesMaster.sk, "import", "line")})
+	found := make([]origin, len(of))
+	wants := make([]want, len(of))
+	for i := range of {
+		var item project.Item
+		wants[i] = wantItem(of[i].item.ItemID, &item)
+		read := wants[i].decode
+		wants[i].decode = func(raw []byte) error {
+			err := read(raw)
+			found[i] = origin{item.Import, item.Line}
+			return err
+		}
+	}
+	for _, err := range light.batchGet(ctx, wants) {
+		if err != nil && err != errMissing { //nolint:errorlint // batchGet returns it bare
+			return nil, fmt.Errorf("who brought an item: %w", err)
+		}
+	}
+	return found, nil
+}
+
+// rowBytes estimates the size of a row as DynamoDB counts it; see "DynamoDB item sizes and formats" in its developer guide.
+func rowBytes(row attrs) int {
+	n := 0
+	for name, v := range row {
+		n += len(name) + valueBytes(v)
+	}
+	return n
+}
+
+func valueBytes(v types.AttributeValue) int {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return len(v.Value)
+	case *types.AttributeValueMemberN:
+		return len(v.Value)/2 + 2
+	case *types.AttributeValueMemberM:
+		return 3 + len(v.Value) + rowBytes(v.Value)
+	case *types.AttributeValueMemberL:
+		n := 3 + len(v.Value)
+		for _, element := range v.Value {
+			n += valueBytes(element)
+		}
+		return n
+	}
+	return 1
+}

@@ -1,0 +1,157 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+
+	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/internal/entity"
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/task"
+)
+
+const noSuchScope = "there is no such scope"
+
+// ScopesByID reads scopes, each together with the membership of the user.
+//
+// Index: primary. Key: _id = <scope> AND _scope_type_key = taggie:Scope~<shard>; _subject_key = taggie:Scope:<scope> AND
+// _predicate_key = member:0000000000000000:User:<user>. Cost: ⌈2n/100⌉ BatchGetItem; for the user "", ⌈n/100⌉.
+func (db Entities) ScopesByID(ctx context.Context, user entity.UserID, ids []string) ([]entity.Scope, []error) {
+	scopes, members := make([]entity.Scope, len(ids)), make([]entity.Member, len(ids))
+	wants := make([]want, 0, 2*len(ids))
+	for i, id := range ids {
+		wants = append(wants, want{entitiesMaster, scopeKey(id), func(item []byte) error { return decodeScope(item, &scopes[i]) }})
+	}
+	for i := range ids {
+		if user != "" {
+			wants = append(wants, want{relationshipEntries, scopeMemberKey(ids[i], user), func(item []byte) error { return decodeScopeMember(item, &members[i]) }})
+		}
+	}
+	all := db.batchGet(ctx, wants)
+	errs := all[:len(ids)]
+	for i, err := range all[len(ids):] {
+		if errs[i] == nil && err != errMissing { //nolint:errorlint // batchGet returns it bare
+			errs[i] = err
+		}
+	}
+	for i := range scopes {
+		if scopes[i].Role = members[i].Role; errs[i] != nil {
+			scopes[i] = entity.Scope{}
+		}
+	}
+	return scopes, missing(errs, noSuchScope)
+}
+
+// PutScope puts a scope with its first owner, or changes one on condition of its version; the counters of members, which
+// others change meanwhile, stay. The tasks that follow are recorded with it.
+//
+// Index: primary. Key: _id = <scope> AND _scope_type_key = taggie:Scope~<shard>; of a new one also the two rows of the
+// owner, as PutMember, on condition that USER#<user>/PROFILE exists. Cost: 1 TransactWriteItems of 1 or 4 rows and 1 per task.
+func (db Entities) PutScope(ctx context.Context, before *entity.Scope, after entity.Scope, owner *entity.Member, follow []task.Task, once idempotency.Key) error {
+	var actions []action
+	switch {
+	case before != nil:
+		actions = append(actions, updateScope(*before, after))
+	case owner != nil:
+		actions = append(actions,
+			action{table: entitiesMaster, item: scopeRow(after), condition: "attribute_not_exists(#id)", names: map[string]string{"#id": "_id"},
+				failed: scopeConflict(entity.NoRole)},
+			action{table: relationshipEntries, item: scopeMemberRow(*owner)},
+			action{table: relationshipEntries, item: relationRow(scopeOf(owner.User, owner.Scope), owner.AddedAt, nil)},
+			userExists(owner.User),
+		)
+	default:
+		return errors.New("a new scope has an owner")
+	}
+	for _, t := range follow {
+		actions = append(actions, taskAction(t))
+	}
+	return db.transact(ctx, actions, once)
+}
+
+// updateScope writes what is different, and a mark by which an attempt whose answer was lost is known when it comes again.
+func updateScope(before, after entity.Scope) action {
+	a := action{
+		table: entitiesMaster, key: scopeKey(after.ID),
+		update:    "SET #name = :name, #indexes = :indexes, #updated = :updated, #meta.#version = :next, #meta.#change = :change",
+		condition: "#meta.#version = :version OR #meta.#change = :change",
+		names: map[string]string{"#name": "name", "#indexes": "indexes", "#updated": "_updated", "#meta": "_meta",
+			"#version": "version", "#change": "change"},
+		values: attrs{":updated": str(keys.Instant(after.UpdatedAt)), ":version": number(int64(before.Version)),
+			":next": number(int64(after.Version)), ":change": str(uuid.NewString())},
+		failed: scopeConflict(before.Role),
+	}
+	for name, of := range scopeAttributes(after) {
+		a.values[":"+name] = of
+	}
+	return a
+}
+
+// scopeConflict says what a scope is, for somebody of that role, instead of what was expected.
+func scopeConflict(role entity.Role) func(row attrs) error {
+	return func(row attrs) error {
+		if row == nil {
+			return fault.New(fault.NotFound, noSuchScope)
+		}
+		current := entity.Scope{Role: role}
+		if err := decodeScope(rowJSON(row), &current); err != nil {
+			return err
+		}
+		return &entity.ScopeConflict{Current: current}
+	}
+}
+
+// userExists is a check of the profile.
+func userExists(user entity.UserID) action {
+	return action{table: notesTable, key: profileKey(user), condition: "attribute_exists(PK)",
+		failed: func(attrs) error { return &entity.UnknownUser{} }}
+}
+
+// ListMembers lists the members of a scope by user id.
+//
+// Index: primary. Key: _subject_key = taggie:Scope:<scope> AND begins_with(_predicate_key, member:0000000000000000:User:).
+// Cost: 1 Query.
+func (db Entities) ListMembers(ctx context.Context, scope string, w page.Window) (page.Slice[entity.Member], error) {
+	s := span{table: relationshipEntries, pk: relationKey(scopeMember(scope, "")).PK}
+	s.low, s.high = prefixed(scopeMemberKey(scope, "").SK)
+	return listing[entity.Member]{
+		span: s, decode: decodeScopeMember,
+		position: func(m entity.Member) string { return string(m.User) },
+		sortKey:  func(user string) string { return scopeMemberKey(scope, entity.UserID(user)).SK },
+	}.read(ctx, db.DB, w)
+}
+
+// ListScopes lists the scopes of which the user is a member, by id. The membership in the scope decides, and those without
+// one are left out.
+//
+// Index: primary. Key: _subject_key = taggie:User:<user> AND begins_with(_predicate_key, scope:0000000000000000:Scope:); then
+// as ScopesByID. Cost: 1 Query and ⌈2n/100⌉ BatchGetItem.
+func (db Entities) ListScopes(ctx context.Context, user entity.UserID, w page.Window) (page.Slice[entity.Scope], error) {
+	s := span{table: relationshipEntries, pk: relationKey(scopeOf(user, "")).PK}
+	s.low, s.high = prefixed(relationKey(scopeOf(user, "")).SK)
+	l := listing[relationRecord]{
+		span: s, decode: func(item []byte, r *relationRecord) error { return decodeRelation(item, r, nil) },
+		sortKey: func(scope string) string { return relationKey(scopeOf(user, scope)).SK },
+	}
+	return filtered(ctx, db.DB, l, w, func(ctx context.Context, rows []relationRecord) ([]entity.Scope, error) {
+		ids := make([]string, len(rows))
+		for i, r := range rows {
+			ids[i] = r.Object.ID
+		}
+		scopes, errs := db.ScopesByID(ctx, user, ids)
+		var kept []entity.Scope
+		for i, s := range scopes {
+			switch {
+			case errs != nil && errs[i] != nil && !fault.Is(errs[i], fault.NotFound):
+				return nil, errs[i]
+			case s.Role != entity.NoRole:
+				kept = append(kept, s)
+			}
+		}
+		return kept, nil
+	}, func(s entity.Scope) string { return s.ID })
+}

@@ -1,0 +1,160 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/taggie/taggie/internal/fault"
+)
+
+// PresignPut returns a URL to which exactly so many bytes of that type can be put until the time is up, once, and the
+// headers that have to come with them. Without a signed length a client could put any amount there.
+func (b *Bucket) PresignPut(ctx context.Context, key string, size int64, contentType string, ttl time.Duration) (url string, headers map[string]string, err error) {
+	request, err := s3.NewPresignClient(b.client).PresignPutObject(ctx, &s3.PutObjectInput{
+		Bucket: &b.name, Key: &key, ContentLength: &size, ContentType: &contentType,
+		IfNoneMatch: aws.String("*"), // what is being read must not be replaced
+	}, s3.WithPresignExpires(ttl), func(o *s3.PresignOptions) {
+		// The SDK would sign the checksum of the body, which only the client has.
+		o.ClientOptions = append(o.ClientOptions, func(c *s3.Options) {
+			c.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
+		})
+	})
+	if err != nil {
+		return "", nil, fmt.Errorf("presign an upload: %w", err)
+	}
+	headers = map[string]string{}
+	for name, values := range request.SignedHeader {
+		if name != "Host" { // every client sends that by itself
+			headers[name] = strings.Join(values, ",")
+		}
+	}
+	return request.URL, headers, nil
+}
+
+// PresignGet returns a URL from which the object can be downloaded until the time is up. A browser saves it under the name
+// and never shows it.
+func (b *Bucket) PresignGet(ctx context.Context, key, filename, contentType string, ttl time.Duration) (string, error) {
+	request, err := s3.NewPresignClient(b.client).PresignGetObject(ctx, &s3.GetObjectInput{
+		Bucket: &b.name, Key: &key, ResponseContentType: &contentType,
+		ResponseContentDisposition: aws.String(mime.FormatMediaType("attachment", map[string]string{"filename": filename})),
+	}, s3.WithPresignExpires(ttl))
+	if err != nil {
+		return "", fmt.Errorf("presign a download: %w", err)
+	}
+	return request.URL, nil
+}
+
+// Size returns how many bytes the object has. NotFound when it does not exist.
+func (b *Bucket) Size(ctx context.Context, key string) (int64, error) {
+	out, err := b.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &b.name, Key: &key})
+	if err != nil {
+		return 0, failed("look at", err)
+	}
+	return aws.ToInt64(out.ContentLength), nil
+}
+
+// Delete removes the object, if there.
+func (b *Bucket) Delete(ctx context.Context, key string) error {
+	if _, err := b.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &b.name, Key: &key}); err != nil {
+		return failed("delete", err)
+	}
+	return nil
+}
+
+// Open reads the object from the offset on; behind its end there is nothing. NotFound when it does not exist. A reader that is
+// slow loses its connection sooner or later: reading goes on over another one, as long as the object is still the same.
+func (b *Bucket) Open(ctx context.Context, key string, offset int64) (io.ReadCloser, error) {
+	o := &object{bucket: b, ctx: ctx, key: key, offset: offset}
+	if err := o.open(); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// object is an object that is being read. It keeps the context, because io.Reader has none.
+type object struct {
+	bucket *Bucket
+	ctx    context.Context
+	key    string
+	offset int64 // of the next byte
+	end    int64 // the size of the object
+	etag   *string
+	body   io.ReadCloser // nil behind the end
+	broken int           // how often the connection broke without a byte in between
+}
+
+// reopens is how often in a row a connection may break before it is an error.
+const reopens = 3
+
+func (o *object) open() error {
+	in := &s3.GetObjectInput{Bucket: &o.bucket.name, Key: &o.key, IfMatch: o.etag}
+	if o.offset > 0 {
+		in.Range = aws.String(fmt.Sprintf("bytes=%d-", o.offset))
+	}
+	out, err := o.bucket.client.GetObject(o.ctx, in, func(c *s3.Options) {
+		c.DisableLogOutputChecksumValidationSkipped = true // a range has no checksum; that is no news
+	})
+	if is(err, "InvalidRange") {
+		o.body = nil
+		return nil
+	}
+	if err != nil {
+		return failed("read", err)
+	}
+	if o.body, o.etag, o.end = out.Body, out.ETag, o.offset+aws.ToInt64(out.ContentLength); o.body == nil {
+		o.body = io.NopCloser(strings.NewReader(""))
+	}
+	return nil
+}
+
+// Read reads on.
+func (o *object) Read(p []byte) (int, error) {
+	for {
+		if o.body == nil {
+			return 0, io.EOF
+		}
+		n, err := o.body.Read(p)
+		o.offset += int64(n)
+		if n > 0 {
+			o.broken = 0
+			return n, nil // an error comes again
+		}
+		if err == nil || errors.Is(err, io.EOF) && o.offset >= o.end || o.ctx.Err() != nil {
+			return 0, err
+		}
+		if o.broken++; o.broken > reopens {
+			return 0, failed("read", err)
+		}
+		_ = o.body.Close()
+		if err := o.open(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// Close ends reading.
+func (o *object) Close() error {
+	if o.body == nil {
+		return nil
+	}
+	return o.body.Close()
+}
+
+// failed says what could not be done with an object.
+func failed(verb string, err error) error {
+	switch {
+	case is(err, "NotFound"), is(err, "NoSuchKey"):
+		return fault.Wrap(fault.NotFound, err, "the file does not exist")
+	case is(err, "PreconditionFailed"):
+		return fault.Wrap(fault.Invalid, err, "the file was replaced while it was read")
+	}
+	return fault.Wrap(fault.Unavailable, fmt.Errorf("%s an object: %w", verb, err), "the file storage did not answer")
+}

@@ -1,0 +1,29 @@
+package embedded
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A command finds the engines of a running server, and leaves them running.
+func TestAttach(t *testing.T) {
+	dir := t.TempDir()
+	options := Options{Dir: dir, DynamoDB: true, InMemory: true}
+	server, err := Start(t.Context(), options)
+	require.NoError(t, err)
+
+	_, err = Start(t.Context(), options)
+	require.ErrorIs(t, err, ErrInUse)
+	command, err := Attach(dir)
+	require.NoError(t, err)
+	assert.Equal(t, server.DynamoDB, command.DynamoDB)
+	assert.Empty(t, command.S3)
+	require.NoError(t, command.Stop(t.Context()))
+	require.NoError(t, server.running[0].probe(t.Context(), server.running[0].address, server.running[0].keys), "it still answers")
+
+	require.NoError(t, server.Stop(t.Context()))
+	_, err = Attach(t.TempDir())
+	assert.Error(t, err, "nobody was ever there")
+}

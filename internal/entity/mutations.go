@@ -1,0 +1,137 @@
+package entity
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+)
+
+// Set is the input of [Service.Set].
+type Set struct {
+	Scope string
+	Type  string
+	// ID is made when it is nil.
+	ID         *string
+	Attributes map[string]any
+	// Relations become those of the entity, under each predicate that is given; under others they stay.
+	Relations []PredicateObjects
+	// ExpectedVersion is 0 for an entity that must not exist yet.
+	ExpectedVersion *int
+	IdempotencyKey  *string `json:"-"`
+}
+
+// Set creates an entity, or replaces its attributes. It returns *[VersionConflict] and *[UnknownObject] as expected outcomes, and
+// the zero Entity to a repeated request when the entity is gone meanwhile.
+func (s *Service) Set(ctx context.Context, in Set) (Entity, error) {
+	if err := checkName("input.type", "a type", in.Type); err != nil {
+		return Entity{}, err
+	}
+	if in.ID != nil {
+		if err := checkID("input.key", *in.ID); err != nil {
+			return Entity{}, err
+		}
+	}
+	attributes, err := parseAttributes("input.attributes", in.Attributes)
+	if err != nil {
+		return Entity{}, err
+	}
+	relations, err := parseRelations(in.Scope, in.Relations)
+	if err != nil {
+		return Entity{}, err
+	}
+	return s.once(ctx, "setEntity", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (Entity, error) {
+		id := ID{Scope: in.Scope, Type: in.Type}
+		if in.ID != nil {
+			id.ID = *in.ID
+		} else {
+			id.ID = s.newID()
+		}
+		return s.edit(ctx, id, in.ExpectedVersion, true, func(scope Scope, before *Entity) (Entity, error) {
+			return s.put(ctx, scope, before, Entity{ID: id, Attributes: attributes}, relations, once)
+		})
+	})
+}
+
+// Update is the input of [Service.Update].
+type Update struct {
+	Entity ID
+	// Attributes replace those of the same name; null removes one, and what is absent stays.
+	Attributes      map[string]any
+	ExpectedVersion *int
+	IdempotencyKey  *string `json:"-"`
+}
+
+// Update changes some attributes of an entity. It returns *[VersionConflict] as an expected outcome, and the zero Entity as Set
+// does.
+func (s *Service) Update(ctx context.Context, in Update) (Entity, error) {
+	changes, err := parseAttributes("input.attributes", in.Attributes)
+	if err != nil {
+		return Entity{}, err
+	}
+	return s.once(ctx, "updateEntity", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (Entity, error) {
+		return s.edit(ctx, in.Entity, in.ExpectedVersion, false, func(scope Scope, before *Entity) (Entity, error) {
+			merged := maps.Clone(before.Attributes)
+			if merged == nil {
+				merged = map[string]any{}
+			}
+			for name, value := range changes {
+				if merged[name] = value; value == nil {
+					delete(merged, name)
+				}
+			}
+			attributes, err := parseAttributes("input.attributes", merged) // together they may be too large
+			if err != nil {
+				return Entity{}, err
+			}
+			return s.put(ctx, scope, before, Entity{ID: in.Entity, Attributes: attributes}, nil, once)
+		})
+	})
+}
+
+// put stores the next state of an entity, with what it emits into the indexes of the scope.
+func (s *Service) put(ctx context.Context, scope Scope, before *Entity, after Entity, relations map[string][]Object, once idempotency.Key) (Entity, error) {
+	after.Version, after.shown = before.version()+1, true
+	if before != nil {
+		after.CreatedAt, after.UpdatedAt = before.CreatedAt, s.later(before.UpdatedAt)
+	} else {
+		after.UpdatedAt = s.later(time.Time{})
+		after.CreatedAt = after.UpdatedAt
+	}
+	var err error
+	if after.Index, err = scope.entries(after); err != nil {
+		return Entity{}, err
+	}
+	return after, s.store.PutEntity(ctx, before, after, relations, once.With(after.Scope, after.Type, after.ID.ID))
+}
+
+// Delete is the input of [Service.Delete].
+type Delete struct {
+	Entity          ID
+	ExpectedVersion *int
+	IdempotencyKey  *string `json:"-"`
+}
+
+// Delete removes an entity, every relation from and to it, and its index entries. It returns *[VersionConflict] as an expected
+// outcome.
+func (s *Service) Delete(ctx context.Context, in Delete) error {
+	_, err := idempotency.Do(ctx, s.guard(), s.request(ctx, "deleteEntity", in.IdempotencyKey, in), func(ctx context.Context, once idempotency.Key) (Entity, error) {
+		return s.edit(ctx, in.Entity, in.ExpectedVersion, false, func(_ Scope, before *Entity) (Entity, error) {
+			return *before, s.store.DeleteEntity(ctx, *before, once.With(in.Entity.Scope, in.Entity.Type, in.Entity.ID))
+		})
+	}, func(context.Context, []string) (Entity, error) { return Entity{}, nil })
+	return err
+}
+
+// once runs a mutation of the viewer that results in an entity; the zero Entity when a repeated request finds it gone.
+func (s *Service) once(ctx context.Context, mutation string, key *string, input any, effect func(context.Context, idempotency.Key) (Entity, error)) (Entity, error) {
+	return idempotency.Do(ctx, s.guard(), s.request(ctx, mutation, key, input), effect, func(ctx context.Context, result []string) (Entity, error) {
+		e, err := s.get(ctx, ID{Scope: result[0], Type: result[1], ID: result[2]})
+		if fault.Is(err, fault.NotFound) {
+			return Entity{}, nil
+		}
+		return e, err
+	})
+}

@@ -1,0 +1,182 @@
+package entity
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/task"
+)
+
+// Settle is how long after a change of the declarations nobody works with the ones before: an operation, which reads them when
+// it begins, ends within 30 seconds. The rest is for clocks that differ and indexes that lag.
+const Settle = time.Minute
+
+// Progress is stored, and the declarations are read anew, after so many entities or so much time.
+const (
+	progressEvery = 500
+	progressAfter = 10 * time.Second
+)
+
+// Handlers returns what works on the tasks of this package.
+func (s *Service) Handlers() map[task.Kind]task.Handler {
+	return map[task.Kind]task.Handler{
+		ChangeRelations: func(ctx context.Context, t task.Task) (time.Time, error) {
+			return time.Time{}, s.store.SettleRelations(ctx, t)
+		},
+		DeleteEntities: s.store.FinishDelete,
+		RebuildIndex:   s.rebuildIndex,
+	}
+}
+
+// errSuperseded says that the declaration was changed again: another task follows from that.
+var errSuperseded = errors.New("the declaration of the index was changed again")
+
+// errOvertaken says that the rebuild stands elsewhere than this run thought: two of them were under way for a moment, because
+// one had lost its lease and did not know yet.
+var errOvertaken = errors.New("another run of the rebuild is further on")
+
+// rebuildIndex makes the entries of all entities what the declaration says.
+//
+// For an index that was declared at T, the first pass, at once, indexes the entities that exist. It ends where entities come
+// that were updated after it began, and misses what was updated meanwhile and moved there: by who knew the declaration
+// already, and emitted the entry, or by who had read the declarations before T. The latter operations end by T + 30 s, and
+// what they stored was updated after T - 30 s. Hence a second pass, over what was updated since T - [Settle], that begins when
+// they have all ended, at T + Settle, finds every one of them, and nobody can take away again what it does: two passes
+// suffice. It, too, ends where entities come that were updated after it began, all of them by who knew the declaration. Only
+// then the index is Ready.
+//
+// For an index that was removed at T, entries are emitted until T + 30 s: by operations, and by a rebuild that is going on,
+// which stores no time of update. Hence one pass over all entities that begins at T + Settle; what is updated after that emits
+// none. The declaration is kept until then, so that nobody takes the name for another one.
+//
+// All of this takes clocks, which tell when an entity was updated, to differ by less than 30 seconds.
+//
+// Both touch no entries but those of their index, so that any number of them go on at the same time. Each step can be
+// repeated, also by a run that lost its lease: of the same pass everything up to the position that it stores is done, whoever
+// did it, and a position of a pass that is over is not stored.
+func (s *Service) rebuildIndex(ctx context.Context, t task.Task) (time.Time, error) {
+	again, err := s.rebuild(ctx, t)
+	switch {
+	case errors.Is(err, errSuperseded):
+		return time.Time{}, nil
+	case errors.Is(err, errOvertaken):
+		return s.now(), nil // from where it stands; when the task is no longer ours, nothing comes of it
+	}
+	return again, err
+}
+
+func (s *Service) rebuild(ctx context.Context, t task.Task) (time.Time, error) {
+	_, x, err := s.ordered(ctx, t)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if x.Ready {
+		return time.Time{}, nil // by a run before, of which nobody knows that it came so far
+	}
+	removed := !x.RemovedAt.IsZero()
+	if !removed && x.Pass == 0 {
+		done, err := s.pass(ctx, t, x, time.Time{})
+		if err != nil {
+			return time.Time{}, err
+		}
+		if err := s.progress(ctx, t, 0, func(x *Index) { x.Pass, x.At, x.Done = 1, "", done }); err != nil {
+			return time.Time{}, err
+		}
+		x.Pass, x.At = 1, ""
+	}
+	if settled := x.changedAt().Add(Settle); s.now().Before(settled) {
+		return settled, nil
+	}
+	since := x.changedAt().Add(-Settle)
+	if removed {
+		since = time.Time{}
+	}
+	if _, err := s.pass(ctx, t, x, since); err != nil {
+		return time.Time{}, err
+	}
+	if removed {
+		return time.Time{}, s.change(ctx, t, x.Pass, func(after *Scope, i int) { after.Indexes = slices.Delete(after.Indexes, i, i+1) })
+	}
+	return time.Time{}, s.progress(ctx, t, x.Pass, func(x *Index) { x.Ready, x.At = true, "" })
+}
+
+// pass makes the entries of the index right in each entity that was updated since, from where x stands. It returns how many
+// entities were looked at, with those of an earlier run.
+func (s *Service) pass(ctx context.Context, t task.Task, x Index, since time.Time) (int, error) {
+	// The entries of other indexes stay as they are: their own rebuilds, which may be further on, make them right.
+	emit := func(e Entity) []IndexEntry {
+		entries := slices.DeleteFunc(slices.Clone(e.Index), func(entry IndexEntry) bool { return entry.Name == x.Name })
+		mine := x.Mapper()(e)
+		// An entity that would emit too many is left out until somebody sets it, and is told.
+		if len(entries)+len(mine) > MaxIndexEntries {
+			return entries
+		}
+		return append(entries, mine...)
+	}
+	stored, at := 0, s.now()
+	done, pass := x.Done, x.Pass
+	err := s.store.Reindex(ctx, t.Scope, x.Type, since, x.At, emit, func(ctx context.Context, position string, entities int) error {
+		done = x.Done + entities
+		if entities-stored < progressEvery && s.now().Sub(at) < progressAfter {
+			return nil
+		}
+		stored, at = entities, s.now()
+		return s.progress(ctx, t, pass, func(x *Index) {
+			x.At = position
+			if pass == 0 {
+				x.Done = done
+			}
+		})
+	})
+	return done, err
+}
+
+// ordered returns the scope and the declaration that the task is about; errSuperseded when there is no such declaration any
+// more.
+func (s *Service) ordered(ctx context.Context, t task.Task) (Scope, Index, error) {
+	scopes, errs := s.store.ScopesByID(ctx, "", []string{t.Scope})
+	if errs != nil && fault.Is(errs[0], fault.NotFound) {
+		return Scope{}, Index{}, errSuperseded
+	}
+	if errs != nil && errs[0] != nil {
+		return Scope{}, Index{}, errs[0]
+	}
+	for _, x := range scopes[0].Indexes {
+		if x.rebuild(t.Scope).ID == t.ID {
+			return scopes[0], x, nil
+		}
+	}
+	return Scope{}, Index{}, errSuperseded
+}
+
+// progress changes the declaration that the task is about, as long as it is in that pass.
+func (s *Service) progress(ctx context.Context, t task.Task, pass int, change func(*Index)) error {
+	return s.change(ctx, t, pass, func(after *Scope, i int) { change(&after.Indexes[i]) })
+}
+
+// change stores the next state of the scope, whose i-th index the task is about; errOvertaken when that is not in that pass.
+func (s *Service) change(ctx context.Context, t task.Task, pass int, change func(after *Scope, i int)) error {
+	var conflict *ScopeConflict
+	for range attempts {
+		before, x, err := s.ordered(ctx, t)
+		if err != nil {
+			return err
+		}
+		if x.Ready || x.Pass != pass {
+			return errOvertaken
+		}
+		after := before
+		after.Version++
+		after.Indexes = slices.Clone(before.Indexes)
+		change(&after, slices.IndexFunc(after.Indexes, func(of Index) bool { return of.Name == x.Name }))
+		err = s.store.PutScope(ctx, &before, after, nil, nil, idempotency.Key{})
+		if !errors.As(err, &conflict) {
+			return err
+		}
+	}
+	return fault.Wrap(fault.Unavailable, conflict, "others change the scope again and again")
+}

@@ -1,0 +1,188 @@
+package entity
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/page"
+)
+
+// Relations asks for a page of the relations of which the entity is the subject, under one predicate or, for "", under all.
+func (e Entity) Relations(predicate string, w page.Window) RelationsRequest {
+	return RelationsRequest{Entity: e.ID, Predicate: predicate, Window: w, shown: e.shown}
+}
+
+// ReverseRelations asks for a page of the relations of which the entity is the object.
+func (e Entity) ReverseRelations(predicate string, w page.Window) RelationsRequest {
+	return e.Relations(predicate, w)
+}
+
+// ListRelations lists the relations of entities that the viewer was shown, by predicate and index; NotFound for others.
+func (s *Service) ListRelations(ctx context.Context, requests []RelationsRequest) ([]page.Slice[Relation], []error) {
+	return allowed(requests, RelationsRequest.check, func(requests []RelationsRequest) ([]page.Slice[Relation], []error) {
+		return s.store.ListRelations(ctx, requests)
+	})
+}
+
+// ListReverseRelations lists the relations to entities that the viewer was shown, by index; NotFound for others.
+func (s *Service) ListReverseRelations(ctx context.Context, requests []RelationsRequest) ([]page.Slice[Relation], []error) {
+	return allowed(requests, RelationsRequest.check, func(requests []RelationsRequest) ([]page.Slice[Relation], []error) {
+		return s.store.ListReverseRelations(ctx, requests)
+	})
+}
+
+// check is the one guard of what belongs to entities: the entity has to have been shown to the viewer.
+func (r RelationsRequest) check() error {
+	if !r.shown {
+		return notFound()
+	}
+	if r.Predicate == "" {
+		return nil
+	}
+	return checkName("predicate", "a predicate", r.Predicate)
+}
+
+// PutRelations is the input of [Service.AddRelations] and [Service.ReplaceRelations].
+type PutRelations struct {
+	Subject        ID
+	Predicate      string
+	Objects        []Object
+	IdempotencyKey *string `json:"-"`
+}
+
+// AddRelations adds objects behind those that are there, but none that is there already, and returns what it added; nothing to a
+// repeated request. It returns *[UnknownObject] as an expected outcome; NotFound when the subject does not exist.
+func (s *Service) AddRelations(ctx context.Context, in PutRelations) ([]Relation, error) {
+	objects, err := in.parse()
+	if err != nil {
+		return nil, err
+	}
+	if len(objects) == 0 {
+		return nil, fault.Invalidf("input.objects", "give at least one object")
+	}
+	return s.onceRelations(ctx, "addRelations", in.IdempotencyKey, in, in.Subject, func(ctx context.Context, once idempotency.Key) ([]Relation, error) {
+		return s.store.AddRelations(ctx, in.Subject, in.Predicate, objects, once)
+	})
+}
+
+// ReplaceRelations makes the objects, in their order, those under the predicate; the same one may be there more than once.
+// Nobody sees a mixture of old and new. Expected outcomes as for AddRelations.
+func (s *Service) ReplaceRelations(ctx context.Context, in PutRelations) error {
+	objects, err := in.parse()
+	if err != nil {
+		return err
+	}
+	_, err = s.onceRelations(ctx, "replaceRelations", in.IdempotencyKey, in, in.Subject, func(ctx context.Context, once idempotency.Key) ([]Relation, error) {
+		return nil, s.store.ReplaceRelations(ctx, in.Subject, in.Predicate, objects, once)
+	})
+	return err
+}
+
+// RemoveRelations is the input of [Service.RemoveRelations].
+type RemoveRelations struct {
+	Subject        ID
+	Predicate      string
+	Objects        []ID
+	IdempotencyKey *string `json:"-"`
+}
+
+// RemoveRelations removes the objects, as often as each is there, and returns what it removed; nothing to a repeated request.
+func (s *Service) RemoveRelations(ctx context.Context, in RemoveRelations) ([]Relation, error) {
+	if err := checkName("input.predicate", "a predicate", in.Predicate); err != nil {
+		return nil, err
+	}
+	if len(in.Objects) == 0 || len(in.Objects) > MaxRelationsAdded {
+		return nil, fault.Invalidf("input.objectIds", "give 1 to %d objects", MaxRelationsAdded)
+	}
+	for i, id := range in.Objects {
+		if err := checkObject("input.objectIds."+strconv.Itoa(i), in.Subject.Scope, id); err != nil {
+			return nil, err
+		}
+	}
+	return s.onceRelations(ctx, "removeRelations", in.IdempotencyKey, in, in.Subject, func(ctx context.Context, once idempotency.Key) ([]Relation, error) {
+		return s.store.RemoveRelations(ctx, in.Subject, in.Predicate, in.Objects, once)
+	})
+}
+
+// onceRelations runs a mutation of the relations of a subject, in a scope that the viewer may write.
+func (s *Service) onceRelations(ctx context.Context, mutation string, key *string, input any, subject ID, effect func(context.Context, idempotency.Key) ([]Relation, error)) ([]Relation, error) {
+	return idempotency.Do(ctx, s.guard(), s.request(ctx, mutation, key, input), func(ctx context.Context, once idempotency.Key) ([]Relation, error) {
+		if _, err := s.scope(ctx, subject.Scope, WriterRole); err != nil {
+			return nil, err
+		}
+		if !mayExist(subject) {
+			return nil, notFound()
+		}
+		return effect(ctx, once.With(subject.Scope, subject.Type, subject.ID))
+	}, func(ctx context.Context, _ []string) ([]Relation, error) {
+		_, err := s.scope(ctx, subject.Scope, ReaderRole)
+		return nil, err
+	})
+}
+
+func (in PutRelations) parse() ([]Object, error) {
+	if err := checkName("input.predicate", "a predicate", in.Predicate); err != nil {
+		return nil, err
+	}
+	return parseObjects("input.objects", in.Subject.Scope, in.Objects, MaxRelationsAdded)
+}
+
+// PredicateObjects are the objects that an entity is to have under a predicate.
+type PredicateObjects struct {
+	Predicate string
+	Objects   []Object
+}
+
+// parseRelations checks the relations of an entity that is set; all of them together are bounded.
+func parseRelations(scope string, relations []PredicateObjects) (map[string][]Object, error) {
+	left := MaxRelationsAdded
+	parsed := make(map[string][]Object, len(relations))
+	for i, r := range relations {
+		field := "input.relations." + strconv.Itoa(i)
+		if err := checkName(field+".predicate", "a predicate", r.Predicate); err != nil {
+			return nil, err
+		}
+		if _, twice := parsed[r.Predicate]; twice {
+			return nil, fault.Invalidf(field+".predicate", "a predicate is given once, with all of its objects")
+		}
+		objects, err := parseObjects(field+".objects", scope, r.Objects, left)
+		if err != nil {
+			return nil, err
+		}
+		parsed[r.Predicate] = objects
+		left -= len(objects)
+	}
+	return parsed, nil
+}
+
+func parseObjects(field, scope string, objects []Object, most int) ([]Object, error) {
+	if len(objects) > most {
+		return nil, fault.Invalidf(field, "one mutation has at most %d objects", MaxRelationsAdded)
+	}
+	parsed := make([]Object, len(objects))
+	for i, o := range objects {
+		at := field + "." + strconv.Itoa(i)
+		if err := checkObject(at+".entityId", scope, o.ID); err != nil {
+			return nil, err
+		}
+		attributes, err := parseRelationAttributes(at+".attributes", o.Attributes)
+		if err != nil {
+			return nil, err
+		}
+		parsed[i] = Object{ID: o.ID, Attributes: attributes}
+	}
+	return parsed, nil
+}
+
+// checkObject says what is wrong with the id of an object. The scope is the subject's: what is in another must not be told.
+func checkObject(field, scope string, id ID) error {
+	if id.Scope != scope {
+		return fault.Invalidf(field, "subject and object are in the same scope")
+	}
+	if err := checkName(field, "a type", id.Type); err != nil {
+		return err
+	}
+	return checkID(field, id.ID)
+}

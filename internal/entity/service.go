@@ -1,0 +1,254 @@
+package entity
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/viewer"
+)
+
+// Service carries out what may be asked about scopes and their entities.
+type Service struct {
+	store  Store
+	shows  Reader // what is shown; changes begin with what the store has
+	people People
+	now    func() time.Time
+	newID  func() string
+}
+
+// People finds users by what else names them.
+type People interface {
+	// Lookup returns the holder of an exact e-mail address, or NotFound. It tells that the address is in use, and is bounded:
+	// Exhausted.
+	Lookup(ctx context.Context, email string) (UserID, error)
+}
+
+// NewService returns a service over the store. newID makes UUIDs.
+func NewService(store Store, people People, now func() time.Time, newID func() string) *Service {
+	return &Service{store: store, shows: store, people: people, now: now, newID: newID}
+}
+
+// Showing returns the service that shows entities as another view of the same store has them, one that leaves out what the
+// caller does not need. Changes never begin with these.
+func (s *Service) Showing(view Reader) *Service {
+	with := *s
+	with.shows = view
+	return &with
+}
+
+// ListByID returns the entity or the error of each id, in the order of ids; see [Service.ListIn].
+func (s *Service) ListByID(ctx context.Context, ids []ID) ([]Entity, []error) {
+	return s.ListIn(ctx, s.ScopesByID, ids)
+}
+
+// ListIn returns the entity or the error of each id, in the order of ids. What is in a scope of which the viewer is no member
+// is NotFound: this is the one guard of entities that are reached by id. scopes returns scopes as the viewer is shown them:
+// [Service.ScopesByID], or what remembers its results.
+func (s *Service) ListIn(ctx context.Context, scopes func(context.Context, []string) ([]Scope, []error), ids []ID) ([]Entity, []error) {
+	var in []string
+	at := map[string]int{}
+	for _, id := range ids {
+		if _, asked := at[id.Scope]; !asked && mayExist(id) {
+			at[id.Scope], in = len(in), append(in, id.Scope)
+		}
+	}
+	var shown []Scope
+	var failed []error
+	if len(in) > 0 {
+		shown, failed = scopes(ctx, in)
+	}
+	return allowed(ids, func(id ID) error {
+		n, asked := at[id.Scope]
+		switch {
+		case !asked || !mayExist(id):
+			return notFound()
+		case failed != nil && failed[n] != nil && !fault.Is(failed[n], fault.NotFound):
+			return failed[n]
+		case failed != nil && failed[n] != nil || shown[n].Role < ReaderRole:
+			return notFound()
+		}
+		return nil
+	}, func(ids []ID) ([]Entity, []error) {
+		entities, errs := s.shows.EntitiesByID(ctx, ids)
+		for i := range entities {
+			entities[i].shown = errs == nil || errs[i] == nil
+		}
+		return entities, errs
+	})
+}
+
+// allowed reads what may be read of the keys and has the error of may for the others.
+func allowed[K, V any](keys []K, may func(K) error, read func([]K) ([]V, []error)) ([]V, []error) {
+	values, errs := make([]V, len(keys)), make([]error, len(keys))
+	var mine []K
+	var at []int
+	for i, key := range keys {
+		if errs[i] = may(key); errs[i] == nil {
+			mine, at = append(mine, key), append(at, i)
+		}
+	}
+	if len(mine) == 0 {
+		return values, errs
+	}
+	found, failed := read(mine)
+	if len(mine) == len(keys) {
+		return found, failed
+	}
+	for n, i := range at {
+		values[i] = found[n]
+		if failed != nil {
+			errs[i] = failed[n]
+		}
+	}
+	return values, errs
+}
+
+// ListRequest asks for one page of the entities of a type; see [Scope.Entities].
+type ListRequest struct {
+	Scope  string
+	Type   string
+	Window page.Window
+	shown  bool
+}
+
+// Entities asks for a page of the entities of a type.
+func (s Scope) Entities(typ string, w page.Window) ListRequest {
+	return ListRequest{Scope: s.ID, Type: typ, Window: w, shown: s.Role >= ReaderRole}
+}
+
+// List lists the entities of a type, the newest first, in a scope that the viewer was shown; NotFound for others.
+func (s *Service) List(ctx context.Context, r ListRequest) (page.Slice[Entity], error) {
+	if !r.shown {
+		return page.Slice[Entity]{}, noScope()
+	}
+	if err := checkName("type", "a type", r.Type); err != nil {
+		return page.Slice[Entity]{}, err
+	}
+	slice, err := s.shows.ListEntities(ctx, r.Scope, r.Type, r.Window)
+	for i := range slice.Items {
+		slice.Items[i].shown = true
+	}
+	return slice, err
+}
+
+// QueryRequest asks for one page of an index; see [Scope.Query].
+type QueryRequest struct {
+	Scope     Scope
+	Index     string
+	Condition Condition
+	Window    page.Window
+}
+
+// Query asks for a page of the entities that the index has under the condition.
+func (s Scope) Query(index string, c Condition, w page.Window) QueryRequest {
+	return QueryRequest{Scope: s, Index: index, Condition: c, Window: w}
+}
+
+// Query lists the entities that an index has under a condition, by key, in a scope that the viewer was shown; NotFound for
+// others. Invalid for an index that is not declared; Unavailable for one that is still being built.
+func (s *Service) Query(ctx context.Context, r QueryRequest) (page.Slice[Indexed], error) {
+	if r.Scope.Role < ReaderRole {
+		return page.Slice[Indexed]{}, noScope()
+	}
+	index, declared := r.Scope.index(r.Index)
+	if !declared || !index.RemovedAt.IsZero() {
+		return page.Slice[Indexed]{}, fault.Invalidf("index", "the scope has no index of this name")
+	}
+	keys, err := index.keys("key", r.Condition)
+	if err != nil {
+		return page.Slice[Indexed]{}, err
+	}
+	if !index.Ready {
+		return page.Slice[Indexed]{}, fault.New(fault.Unavailable, "the index %s is still being built: %d entities were looked at so far", index.Name, index.Done)
+	}
+	slice, err := s.shows.ListByIndex(ctx, r.Scope.ID, index.Name, keys, r.Window)
+	for i := range slice.Items {
+		slice.Items[i].Entity.shown = true
+	}
+	return slice, err
+}
+
+// get returns the entity, which is in a scope that the viewer may read.
+func (s *Service) get(ctx context.Context, id ID) (Entity, error) {
+	entities, errs := s.ListByID(ctx, []ID{id})
+	if errs != nil && errs[0] != nil {
+		return Entity{}, errs[0]
+	}
+	return entities[0], nil
+}
+
+// later returns the time of a change that follows one at the given time: now, but always later, also when the clock of
+// the server that made the earlier change is ahead.
+func (s *Service) later(than time.Time) time.Time {
+	now := s.now().UTC().Truncate(time.Millisecond)
+	if !now.After(than) {
+		return than.Add(time.Millisecond)
+	}
+	return now
+}
+
+func (s *Service) guard() idempotency.Guard { return idempotency.Guard{Store: s.store, Now: s.now} }
+
+func (s *Service) request(ctx context.Context, mutation string, key *string, input any) idempotency.Request {
+	return idempotency.Request{Viewer: string(viewer.From(ctx).UserID), Mutation: mutation, Key: key, Input: input}
+}
+
+// attempts bounds how often a change is tried again when others change the same thing.
+const attempts = 8
+
+// edit lets change make and store the next state of the entity with this id, in the scope, which the viewer may write. What
+// change is given is nil when there is no such entity and it may be created; otherwise that is NotFound. When somebody else was
+// faster it starts again, unless the caller expected a version that is no longer the current one.
+func (s *Service) edit(ctx context.Context, id ID, expected *int, create bool, change func(in Scope, before *Entity) (Entity, error)) (Entity, error) {
+	var conflict *VersionConflict
+	for range attempts {
+		// The declarations are read anew each time: an entity that is written a minute after an index was declared is in it.
+		scope, err := s.scope(ctx, id.Scope, WriterRole)
+		if err != nil {
+			return Entity{}, err
+		}
+		if !mayExist(id) {
+			return Entity{}, notFound()
+		}
+		before, err := s.find(ctx, id)
+		if err != nil {
+			return Entity{}, err
+		}
+		if before == nil && !create {
+			return Entity{}, notFound()
+		}
+		if expected != nil && *expected != before.version() {
+			return Entity{}, &VersionConflict{Current: before}
+		}
+		after, err := change(scope, before)
+		if !errors.As(err, &conflict) {
+			return after, err
+		}
+	}
+	return Entity{}, fault.New(fault.Conflict, "somebody else changes this entity again and again")
+}
+
+// find returns the entity in a scope that the viewer may write, nil when there is none.
+func (s *Service) find(ctx context.Context, id ID) (*Entity, error) {
+	entities, errs := s.store.EntitiesByID(ctx, []ID{id})
+	switch {
+	case errs == nil || errs[0] == nil:
+		entities[0].shown = true
+		return &entities[0], nil
+	case fault.Is(errs[0], fault.NotFound):
+		return nil, nil
+	}
+	return nil, errs[0]
+}
+
+// version returns the version of an entity, 0 for one that does not exist.
+func (e *Entity) version() int {
+	if e == nil {
+		return 0
+	}
+	return e.Version
+}

@@ -1,0 +1,322 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/telemetry"
+	"github.com/taggie/taggie/internal/viewer"
+)
+
+// maxBeforeInit bounds messages of strangers: a token has at most 8 KiB.
+const maxBeforeInit = 16 << 10
+
+// stage is how far a socket has come.
+type stage uint8
+
+const (
+	stageOpened stage = iota
+	stageSigningIn
+	stageReady
+	stageClosing // nothing that comes counts any more
+)
+
+// socket is one connection. While nothing happens it has one goroutine, serve, and one for each subscription.
+type socket struct {
+	api           *upgrader
+	ws            *websocket.Conn
+	wire          *wire
+	requestID     string
+	authorization []string    // of the upgrade request, for an init without any
+	header        http.Header // of the upgrade request, as far as operations read it; nil for none
+	cancel        context.CancelFunc
+	started       time.Time
+	slots         chan struct{} // of operations that are worked on, without subscriptions that wait
+
+	mu         sync.Mutex
+	room       *sync.Cond      // in the queue, or nobody wants it any more
+	ctx        context.Context // of all operations; carries the viewer once ready
+	stage      stage
+	owner      owner
+	admitted   bool      // counted among the sockets of its owner
+	expires    time.Time // of the token; zero for none
+	operations map[string]*operation
+	live       int // goroutines of operations
+	held       int // bytes of the messages that these came in
+	begun      int // operations so far
+	working    int // operations that a shutdown lets end: all but subscriptions that wait
+	draining   bool
+	queue      queue
+	timer      *time.Timer
+	farewell   sync.WaitGroup       // with the client, when we close
+	code       websocket.StatusCode // that it was closed with
+}
+
+func newSocket(api *upgrader, ws *websocket.Conn, wire *wire, requestID string) *socket {
+	s := &socket{api: api, ws: ws, wire: wire, requestID: requestID, started: time.Now(), code: websocket.StatusAbnormalClosure}
+	s.room = sync.NewCond(&s.mu)
+	s.ctx, s.cancel = context.WithCancel(telemetry.WithRequestID(context.Background(), requestID))
+	s.slots = make(chan struct{}, maxWorking)
+	s.ws.SetReadLimit(maxBeforeInit)
+	s.mu.Lock() // tick may come before timer is set
+	defer s.mu.Unlock()
+	s.timer = time.AfterFunc(api.sockets.pace.init, s.tick)
+	return s
+}
+
+// serve reads messages until the connection ends.
+func (s *socket) serve() {
+	defer s.end()
+	for {
+		// The wire has the deadlines; a context that may end would cost a goroutine for each message.
+		kind, data, err := s.ws.Read(context.Background())
+		if err != nil {
+			s.failed(err)
+			return
+		}
+		if kind != websocket.MessageText {
+			s.close(codeBadMessage, "messages are text")
+			continue // with reading, until the client has taken note
+		}
+		s.guard(func() { s.handle(data) })
+	}
+}
+
+// guard turns a panic, which would end the process here, into the end of the socket.
+func (s *socket) guard(do func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			ctx := telemetry.WithRequestID(context.Background(), s.requestID)
+			s.api.ops.log.ErrorContext(ctx, "panic", "error", fmt.Sprint(p), "stack", string(debug.Stack()))
+			s.close(codeInternal, messageInternal)
+		}
+	}()
+	do()
+}
+
+// handle does what a message asks for.
+func (s *socket) handle(data []byte) {
+	s.mu.Lock()
+	now := s.stage
+	s.mu.Unlock()
+	if now == stageClosing {
+		return
+	}
+	m, wrong := readMessage(data)
+	if wrong != "" {
+		s.close(codeBadMessage, wrong)
+		return
+	}
+	switch m.Type {
+	case "connection_init":
+		s.initialise(m)
+	case "ping":
+		s.send(nil, false, pongMessage(m.Payload))
+	case "pong": // the wire has taken note of it
+	case "subscribe":
+		s.subscribe(m, len(data))
+	case "complete":
+		s.complete(*m.ID)
+	}
+}
+
+// initialise starts to sign in. Messages are read meanwhile, because a client may ping at any time.
+func (s *socket) initialise(m message) {
+	authorization, err := readAuthorization(m.Payload)
+	if err != nil {
+		s.close(codeBadMessage, "authorization is no text")
+		return
+	}
+	s.mu.Lock()
+	if authorization == nil {
+		authorization = s.authorization
+	}
+	first := s.stage == stageOpened
+	if first {
+		s.stage = stageSigningIn
+	}
+	s.mu.Unlock()
+	if !first {
+		s.close(codeSecondInit, "too many connection_init messages")
+		return
+	}
+	go s.guard(func() { s.signIn(authorization) })
+}
+
+// signIn finds out whose the socket is, and acknowledges it.
+func (s *socket) signIn(authorization []string) {
+	v, err := s.api.options.identify(s.ctx, authorization)
+	if err != nil {
+		shown := present(s.ctx, err)
+		switch {
+		case fault.Is(err, fault.Unauthenticated), fault.Is(err, fault.Forbidden):
+			s.close(codeForbidden, shown.Message)
+		case coded(shown) == model.ErrorCodeUnavailable:
+			s.close(codeLater, shown.Message)
+		default:
+			s.close(codeInternal, shown.Message)
+		}
+		return
+	}
+	who := ownerOf(v.Identity)
+	if !s.api.sockets.admit(who) {
+		s.close(codeLater, "too many sockets of one user are open")
+		return
+	}
+	pace := s.api.sockets.pace
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stage == stageClosing {
+		s.api.sockets.dismiss(who)
+		return
+	}
+	s.stage, s.owner, s.admitted, s.expires = stageReady, who, true, v.Identity.ExpiresAt
+	s.ctx = viewer.With(s.ctx, v)
+	s.authorization = nil
+	s.ws.SetReadLimit(maxBody)
+	s.push(outgoing{data: ackMessage(s.expires, pace.ping)})
+	s.timer.Reset(s.next(pace.ping))
+}
+
+// next is when tick has something to do again.
+func (s *socket) next(ping time.Duration) time.Duration {
+	if s.expires.IsZero() {
+		return ping
+	}
+	return max(min(ping, time.Until(s.expires)), time.Millisecond)
+}
+
+// tick is what happens by the clock: a client that does not introduce itself, a token that expires, a ping.
+func (s *socket) tick() {
+	pace := s.api.sockets.pace
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch s.stage {
+	case stageOpened:
+		s.closeLocked(codeNoInit, "connection_init did not come in time")
+	case stageSigningIn: // has a time limit of its own
+		s.timer.Reset(pace.ping)
+	case stageReady:
+		if !s.expires.IsZero() && !time.Now().Before(s.expires) {
+			s.closeLocked(codeForbidden, "the token has expired")
+			return
+		}
+		if !s.queue.full() { // otherwise the write deadline finds out whether somebody reads
+			s.push(outgoing{data: pingMessage(), ping: true})
+		}
+		s.timer.Reset(s.next(pace.ping))
+	}
+}
+
+// close ends the socket with a code. It does not wait for the client to take note.
+func (s *socket) close(code websocket.StatusCode, reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closeLocked(code, reason)
+}
+
+func (s *socket) closeLocked(code websocket.StatusCode, reason string) {
+	if !s.shut(code) {
+		return
+	}
+	const maxReason = 123
+	if len(reason) > maxReason {
+		reason = strings.ToValidUTF8(reason[:maxReason], "")
+	}
+	s.farewell.Go(func() { _ = s.ws.Close(code, reason) }) // at most 5 s to write, and 5 s for the answer
+}
+
+// shut stops everything but the connection, once. The caller holds the mutex.
+func (s *socket) shut(code websocket.StatusCode) bool {
+	if s.stage == stageClosing {
+		return false
+	}
+	s.stage, s.code = stageClosing, code
+	s.queue.messages, s.queue.bytes = nil, 0
+	s.timer.Stop()
+	s.room.Broadcast()
+	s.cancel()
+	return true
+}
+
+// cut ends the socket without a word: the client does not read, or is not there.
+func (s *socket) cut() {
+	s.mu.Lock()
+	s.shut(websocket.StatusAbnormalClosure)
+	s.mu.Unlock()
+	_ = s.ws.CloseNow()
+}
+
+// failed ends the socket after a failed read.
+func (s *socket) failed(err error) {
+	_, broken := errors.AsType[net.Error](err)
+	switch code := websocket.CloseStatus(err); {
+	case code != -1: // the client closed it; the library has answered
+		s.mu.Lock()
+		s.shut(code)
+		s.mu.Unlock()
+	case errors.Is(err, websocket.ErrMessageTooBig):
+		s.close(websocket.StatusMessageTooBig, "")
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		s.close(codeNoPong, "no pong came in time")
+	case broken, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
+		s.cut()
+	default:
+		s.close(codeProtocol, "")
+	}
+}
+
+// end waits until the connection is closed and forgets the socket.
+func (s *socket) end() {
+	s.farewell.Wait() // every failed read has shut the socket: no other can begin
+	_ = s.ws.CloseNow()
+	s.mu.Lock()
+	who, admitted, code, begun, ctx := s.owner, s.admitted, s.code, s.begun, s.ctx
+	s.mu.Unlock()
+	if admitted {
+		s.api.sockets.dismiss(who)
+	}
+	s.api.sockets.remove(s)
+	s.api.ops.log.LogAttrs(ctx, slog.LevelInfo, "socket closed", slog.Int("code", int(code)),
+		slog.Int("operations", begun), slog.Duration("took", time.Since(s.started)))
+}
+
+// drain lets operations under way end, subscriptions aside, and then closes the socket.
+func (s *socket) drain() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.draining = true
+	s.leave()
+}
+
+// leave closes a socket that is to be closed and has nothing more to do. The caller holds the mutex.
+func (s *socket) leave() {
+	if s.draining && s.working == 0 && !s.queue.writing && len(s.queue.messages) == 0 {
+		s.closeLocked(codeRestart, "the server shuts down")
+	}
+}
+
+// whose is the user that the socket belongs to, perhaps since a moment ago.
+func (s *socket) whose() viewer.UserID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return viewer.From(s.ctx).UserID
+}
+
+// requestOf is the request id of an operation: that of the upgrade, and which operation it is.
+func (s *socket) requestOf(n int) string { return s.requestID + "." + strconv.Itoa(n) }

@@ -1,0 +1,161 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/coder/websocket"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/taggie/taggie/graph/model"
+)
+
+// The codes that sockets are closed with, besides 1009 for a message that is too large. Clients by graphql-ws connect again
+// after 1001, 1012, 1013, 4403 and 4408, and give up after the others.
+const (
+	codeNoPong      = websocket.StatusGoingAway      // 1001: nothing came in time after a ping
+	codeProtocol    = websocket.StatusProtocolError  // 1002: no WebSocket frames
+	codeRestart     = websocket.StatusServiceRestart // 1012: the server shuts down
+	codeLater       = websocket.StatusTryAgainLater  // 1013: too many sockets, or the issuer is away
+	codeBadMessage  = websocket.StatusCode(4400)
+	codeNoAck       = websocket.StatusCode(4401) // subscribe before connection_ack
+	codeForbidden   = websocket.StatusCode(4403) // no valid token, or not any more
+	codeSubprotocol = websocket.StatusCode(4406)
+	codeNoInit      = websocket.StatusCode(4408)
+	codeSameID      = websocket.StatusCode(4409)
+	codeSecondInit  = websocket.StatusCode(4429)
+	codeInternal    = websocket.StatusCode(4500)
+)
+
+// maxID bounds the ids that clients choose: each is kept, and sent with every answer.
+const maxID = 128
+
+// message is what a client sends.
+type message struct {
+	Type    string          `json:"type"`
+	ID      *string         `json:"id"`
+	Payload json.RawMessage `json:"payload"`
+}
+
+// readMessage takes a message apart, or says what is wrong with it.
+func readMessage(data []byte) (m message, wrong string) {
+	if err := decode("the message", data, &m); err != nil {
+		return m, err.Message
+	}
+	switch m.Type {
+	case "connection_init", "ping", "pong":
+		if !object(m.Payload) && !absent(m.Payload) {
+			return m, "the payload of " + m.Type + " is no object"
+		}
+	case "subscribe":
+		if !object(m.Payload) {
+			return m, "the payload of subscribe is no object"
+		}
+		fallthrough
+	case "complete":
+		if m.ID == nil || *m.ID == "" || len(*m.ID) > maxID {
+			return m, m.Type + " needs an id of 1 to 128 bytes"
+		}
+	case "":
+		return m, "the message has no type"
+	default:
+		return m, "there is no message of this type for a server"
+	}
+	return m, ""
+}
+
+func absent(payload json.RawMessage) bool { return len(payload) == 0 || string(payload) == "null" }
+
+func object(payload json.RawMessage) bool { return bytes.HasPrefix(payload, []byte("{")) }
+
+// readOperation reads the payload of subscribe.
+func readOperation(payload json.RawMessage) (*graphql.RawParams, string) {
+	var p params
+	start := graphql.Now()
+	if err := decode("the payload of subscribe", payload, &p); err != nil {
+		return nil, err.Message
+	}
+	if p.Query == nil {
+		return nil, "the payload of subscribe has no query"
+	}
+	raw := &graphql.RawParams{Query: *p.Query, Variables: p.Variables, Extensions: p.Extensions}
+	if p.OperationName != nil {
+		raw.OperationName = *p.OperationName
+	}
+	raw.ReadTime = graphql.TraceTiming{Start: start, End: graphql.Now()}
+	return raw, ""
+}
+
+// readAuthorization finds the values of "authorization", in any case of letters, in the payload of connection_init.
+func readAuthorization(payload json.RawMessage) ([]string, error) {
+	if absent(payload) {
+		return nil, nil
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(payload, &fields); err != nil {
+		return nil, err
+	}
+	var values []string
+	for name, text := range fields {
+		if !strings.EqualFold(name, "authorization") || absent(text) {
+			continue
+		}
+		var value string
+		if err := json.Unmarshal(text, &value); err != nil {
+			return nil, errors.New("authorization is no text")
+		}
+		values = append(values, value)
+	}
+	return values, nil
+}
+
+// acknowledgement is the payload of connection_ack.
+type acknowledgement struct {
+	ExpiresAt    *time.Time `json:"expiresAt,omitempty"` // when the socket will be closed with 4403; none for anonymous ones
+	PingInterval int64      `json:"pingInterval"`        // milliseconds; a client that hears nothing for longer is cut off
+}
+
+func ackMessage(expires time.Time, ping time.Duration) []byte {
+	ack := acknowledgement{PingInterval: ping.Milliseconds()}
+	if !expires.IsZero() {
+		ack.ExpiresAt = new(expires.UTC())
+	}
+	return joined([]byte(`{"type":"connection_ack","payload":`), encode(ack), []byte(`}`))
+}
+
+// pongMessage answers a ping with its own payload.
+func pongMessage(payload json.RawMessage) []byte {
+	if absent(payload) {
+		return []byte(`{"type":"pong"}`)
+	}
+	return joined([]byte(`{"type":"pong","payload":`), payload, []byte(`}`))
+}
+
+func pingMessage() []byte { return []byte(`{"type":"ping"}`) }
+
+// nextMessage copies the answer, whose memory gqlgen uses for the next event.
+func nextMessage(id string, resp *graphql.Response) []byte {
+	head, data, tail := parts(resp)
+	return joined([]byte(`{"type":"next","id":`), encode(id), []byte(`,"payload":`), head, data, tail, []byte(`}`))
+}
+
+func errorMessage(id string, errs gqlerror.List) []byte {
+	return joined([]byte(`{"type":"error","id":`), encode(id), []byte(`,"payload":`), encode(errs), []byte(`}`))
+}
+
+func completeMessage(id string) []byte {
+	return joined([]byte(`{"type":"complete","id":`), encode(id), []byte(`}`))
+}
+
+func joined(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
+
+// refuseOperation is the error of an operation that is not begun.
+func refuseOperation(code model.ErrorCode, format string, args ...any) gqlerror.List {
+	err := refuse(code, format, args...)
+	err.Extensions["retryable"] = code == model.ErrorCodeUnavailable
+	return gqlerror.List{err}
+}

@@ -1,0 +1,229 @@
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/telemetry"
+)
+
+// maxWorking is how many operations of a socket are worked on at a time, subscriptions that wait aside: each may hold a
+// large answer. The others wait within their own time.
+const maxWorking = 8
+
+// operation is one operation of a socket. The mutex of the socket guards what changes.
+type operation struct {
+	id        string
+	params    *graphql.RawParams
+	ctx       context.Context
+	cancel    context.CancelFunc
+	size      int  // bytes of the message it came in
+	cancelled bool // by the client: nothing more may be sent
+	over      bool // its last message is in the queue, or gone
+	settled   bool // it has ended, or is a subscription that waits
+}
+
+// subscribe begins an operation of any type.
+func (s *socket) subscribe(m message, size int) {
+	raw, wrong := readOperation(m.Payload)
+	if wrong != "" {
+		s.close(codeBadMessage, wrong)
+		return
+	}
+	raw.Headers = s.header
+	op := &operation{id: *m.ID, params: raw, size: size}
+	if refused := s.begin(op); refused != nil {
+		s.send(nil, false, errorMessage(op.id, refused))
+		return
+	}
+	if op.ctx != nil {
+		go s.run(op)
+	}
+}
+
+// begin registers an operation, closes the socket, or tells why the operation is refused.
+func (s *socket) begin(op *operation) gqlerror.List {
+	most := s.api.sockets.limits.Operations
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, taken := s.operations[op.id]
+	switch {
+	case s.stage != stageReady:
+		s.closeLocked(codeNoAck, "subscribe came before connection_ack")
+	case taken:
+		s.closeLocked(codeSameID, "an operation with this id is under way")
+	case s.draining:
+		return refuseOperation(model.ErrorCodeUnavailable, "the server shuts down")
+	case len(s.operations) >= most || s.live >= 2*most: // cancelled ones may need a moment to end
+		return refuseOperation(model.ErrorCodeExhausted, "a socket has at most %d operations under way", most)
+	case s.held > 0 && s.held+op.size > maxBody:
+		return refuseOperation(model.ErrorCodeExhausted, "the operations under way on a socket have at most %d bytes together", maxBody)
+	default:
+		if s.operations == nil {
+			s.operations = make(map[string]*operation, 1)
+		}
+		s.operations[op.id] = op
+		s.begun++
+		s.live++
+		s.working++
+		s.held += op.size
+		op.ctx, op.cancel = context.WithCancel(telemetry.WithRequestID(s.ctx, s.requestOf(s.begun)))
+	}
+	return nil
+}
+
+// complete ends an operation that the client does not want any more; messages that wait to be written are dropped.
+func (s *socket) complete(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	op, ok := s.operations[id]
+	if !ok {
+		return // its own complete was on its way
+	}
+	delete(s.operations, id)
+	op.cancelled = true
+	op.cancel()
+	s.room.Broadcast()
+}
+
+// settle marks a subscription as set up, or an operation as ended. The caller holds the mutex.
+func (s *socket) settle(op *operation) {
+	if op.settled {
+		return
+	}
+	op.settled = true
+	s.working--
+	s.leave()
+}
+
+// ended forgets an operation.
+func (s *socket) ended(op *operation) {
+	op.cancel()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.operations[op.id] == op && !op.over {
+		delete(s.operations, op.id)
+	}
+	s.live--
+	s.held -= op.size
+	s.settle(op)
+}
+
+// run carries an operation out.
+func (s *socket) run(op *operation) {
+	a := s.api
+	start := time.Now()
+	var oc *graphql.OperationContext
+	defer s.ended(op)
+	defer func() {
+		if p := recover(); p != nil { // gqlgen recovers resolvers only
+			resp := &graphql.Response{Errors: gqlerror.List{present(op.ctx, a.ops.recovered(op.ctx, p))}}
+			s.fail(op, oc, resp, start)
+		}
+	}()
+	ctx, stop := context.WithTimeout(graphql.StartOperationTrace(op.ctx), a.options.OperationTimeout)
+	defer stop()
+	select {
+	case s.slots <- struct{}{}:
+	case <-ctx.Done():
+		if op.ctx.Err() == nil {
+			resp := &graphql.Response{Errors: refuseOperation(model.ErrorCodeUnavailable, messageLate)}
+			s.fail(op, oc, resp, start)
+		}
+		return
+	}
+	free := func() { <-s.slots }
+	var errs gqlerror.List
+	oc, errs = create(ctx, a.exec, op.params)
+	op.params = nil
+	if errs == nil && oc.Operation.Operation == ast.Subscription {
+		stop() // it waits for long: keep nothing that it does not need
+		s.stream(op, oc, start, free)
+		return
+	}
+	defer free()
+	var resp *graphql.Response
+	if errs != nil {
+		resp = a.exec.DispatchError(graphql.WithOperationContext(ctx, oc), errs)
+	} else {
+		next, ctx := a.exec.DispatchOperation(ctx, oc)
+		if resp = next(ctx); resp == nil && op.ctx.Err() == nil {
+			resp = late(ctx, a.exec, oc)
+		}
+	}
+	if resp == nil {
+		return // nobody waits for it any more
+	}
+	s.logged(op.ctx, oc, resp, start)
+	if len(resp.Data) == 0 {
+		s.send(op, true, errorMessage(op.id, resp.Errors))
+		return
+	}
+	s.send(op, true, nextMessage(op.id, resp), completeMessage(op.id))
+}
+
+// fail ends an operation with errors that no executor has seen, and counts it.
+func (s *socket) fail(op *operation, oc *graphql.OperationContext, resp *graphql.Response, start time.Time) {
+	s.api.ops.metrics.Operation(typeOf(oc), outcome(resp), time.Since(start))
+	s.logged(op.ctx, oc, resp, start)
+	s.send(op, true, errorMessage(op.id, resp.Errors))
+}
+
+// stream carries a subscription out. Only its set-up has a time limit.
+func (s *socket) stream(op *operation, oc *graphql.OperationContext, start time.Time, free func()) {
+	a := s.api
+	limit := time.AfterFunc(a.options.OperationTimeout-time.Since(start), op.cancel)
+	next, ctx := a.exec.DispatchOperation(graphql.StartOperationTrace(op.ctx), oc)
+	took := time.Since(start)
+	free()
+	if !limit.Stop() {
+		if resp := late(graphql.WithOperationContext(context.WithoutCancel(op.ctx), oc), a.exec, oc); resp != nil {
+			s.logged(op.ctx, oc, resp, start)
+			s.send(op, true, errorMessage(op.id, resp.Errors))
+		}
+		return
+	}
+	s.mu.Lock()
+	s.settle(op)
+	s.mu.Unlock()
+	for counted := false; ; counted = true {
+		resp := next(ctx)
+		if !counted {
+			first := resp
+			if op.ctx.Err() != nil {
+				first = nil // what it says is only that the client wants no more
+			}
+			a.ops.begun(oc, first, took)
+			s.logged(op.ctx, oc, first, start)
+		}
+		switch {
+		case resp == nil && op.ctx.Err() == nil:
+			s.send(op, true, completeMessage(op.id))
+			return
+		case resp == nil:
+			return
+		case len(resp.Data) == 0: // the resolver refused; respond has not seen it
+			a.ops.tell(op.ctx, resp)
+			s.send(op, true, errorMessage(op.id, resp.Errors))
+			return
+		case !s.send(op, false, nextMessage(op.id, resp)):
+			return
+		}
+	}
+}
+
+// logged tells the log of an operation, as it is told of requests.
+func (s *socket) logged(ctx context.Context, oc *graphql.OperationContext, resp *graphql.Response, start time.Time) {
+	said := "ok"
+	if resp != nil {
+		said = outcome(resp)
+	}
+	s.api.ops.log.LogAttrs(ctx, slog.LevelInfo, "socket operation", slog.String("operation", typeOf(oc)),
+		slog.String("outcome", said), slog.Duration("took", time.Since(start)))
+}

@@ -1,0 +1,103 @@
+package httpapi
+
+import (
+	"context"
+
+	"github.com/coder/websocket"
+)
+
+// What waits for a client that is slower than its answers. Whoever has more to say waits too: an operation with its
+// answer, the reader of messages with a pong. The source of a subscription then notices that its events are not taken.
+const (
+	maxQueued      = 64
+	maxQueuedBytes = 1 << 20 // or one message, however large
+)
+
+// outgoing is a message in the queue.
+type outgoing struct {
+	data []byte
+	of   *operation // nil for messages that are of none
+	last bool       // of the operation
+	ping bool
+}
+
+// queue holds what is to be written. The mutex of its socket guards it.
+type queue struct {
+	messages []outgoing
+	bytes    int
+	writing  bool // a goroutine writes, until nothing is left
+}
+
+func (q *queue) full() bool { return len(q.messages) >= maxQueued || q.bytes >= maxQueuedBytes }
+
+func (q *queue) pop() (outgoing, bool) {
+	for len(q.messages) > 0 {
+		m := q.messages[0]
+		q.messages[0] = outgoing{}
+		q.messages = q.messages[1:]
+		q.bytes -= len(m.data)
+		if m.of == nil || !m.of.cancelled {
+			return m, true
+		}
+	}
+	q.messages = nil // an idle socket keeps no memory
+	return outgoing{}, false
+}
+
+// send queues messages of an operation, or of none, when there is room. It reports false when nobody wants them any more.
+// With last, the id is free again before the client can see the last message.
+func (s *socket) send(of *operation, last bool, messages ...[]byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	unwanted := func() bool { return s.stage == stageClosing || of != nil && of.cancelled }
+	for s.queue.full() && !unwanted() {
+		s.room.Wait()
+	}
+	if unwanted() {
+		return false
+	}
+	if last {
+		of.over = true
+	}
+	for i, data := range messages {
+		s.push(outgoing{data: data, of: of, last: last && i == len(messages)-1})
+	}
+	return true
+}
+
+// push queues a message and sees to it that it is written. The caller holds the mutex.
+func (s *socket) push(m outgoing) {
+	s.queue.messages = append(s.queue.messages, m)
+	s.queue.bytes += len(m.data)
+	if !s.queue.writing {
+		s.queue.writing = true
+		go s.flush()
+	}
+}
+
+// flush writes until the queue is empty. An idle socket has no goroutine that writes.
+func (s *socket) flush() {
+	for {
+		s.mu.Lock()
+		m, ok := s.queue.pop()
+		s.room.Broadcast()
+		if !ok {
+			s.queue.writing = false
+			s.leave()
+			s.mu.Unlock()
+			return
+		}
+		if m.last {
+			delete(s.operations, m.of.id)
+		}
+		s.mu.Unlock()
+		if m.ping {
+			s.wire.expect()
+		}
+		// The wire has the deadline.
+		if err := s.ws.Write(context.Background(), websocket.MessageText, m.data); err != nil {
+			s.cut()
+			return
+		}
+	}
+}

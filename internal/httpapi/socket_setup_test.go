@@ -1,0 +1,374 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/viewer"
+	"github.com/taggie/taggie/loaders"
+)
+
+// play is a schema with subscriptions, without gqlgen's generator: the first root field decides.
+type play struct {
+	schema *ast.Schema
+	gate   chan struct{} // Query.slow and Mutation.slow wait for it
+
+	mu      sync.Mutex
+	sources map[string]chan int
+	fresh   []*loaders.Loaders // of each event
+	ended   int                // subscriptions whose context has ended
+}
+
+func newPlay() *play {
+	return &play{
+		gate: make(chan struct{}), sources: make(map[string]chan int),
+		schema: gqlparser.MustLoadSchema(&ast.Source{Input: `
+			type Query { hello: String! slow: String! fails: String big(size: Int!): String! viewer: String! panics: String! }
+			type Mutation { slow: String! signUp: String! }
+			type Subscription {
+				ticks(source: String!): Int!
+				refused: Int!
+				stuck: Int!
+				panics: Int!
+				half(source: String!): Int
+			}`}),
+	}
+}
+
+// source returns the channel of a subscription's events.
+func (p *play) source(name string) chan int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.sources[name] == nil {
+		p.sources[name] = make(chan int)
+	}
+	return p.sources[name]
+}
+
+// over is how many subscriptions have ended.
+func (p *play) over() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ended
+}
+
+// events returns the loaders of each event so far.
+func (p *play) events() []*loaders.Loaders {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.fresh
+}
+
+func (p *play) Schema() *ast.Schema { return p.schema }
+
+func (p *play) Complexity(context.Context, string, string, int, map[string]any) (int, bool) {
+	return 0, false
+}
+
+// Exec carries out the operation that ctx carries.
+func (p *play) Exec(ctx context.Context) graphql.ResponseHandler {
+	op := graphql.GetOperationContext(ctx)
+	field := graphql.CollectFields(op, op.Operation.SelectionSet, nil)[0]
+	args := field.ArgumentMap(op.Variables)
+	if op.Operation.Operation == ast.Subscription {
+		return p.subscribe(ctx, field.Name, args)
+	}
+	done := false
+	return func(ctx context.Context) *graphql.Response {
+		if done {
+			return nil
+		}
+		done = true
+		var value any = "world"
+		switch field.Name {
+		case "slow":
+			select {
+			case <-p.gate:
+				value = "done"
+			case <-ctx.Done():
+				graphql.AddError(ctx, ctx.Err())
+				return &graphql.Response{Data: json.RawMessage("null")}
+			}
+		case "fails":
+			graphql.AddError(ctx, fault.New(fault.Conflict, "somebody was faster"))
+			value = nil
+		case "big":
+			value = strings.Repeat("x", int(args["size"].(int64)))
+		case "viewer":
+			value = string(viewer.From(ctx).UserID)
+		case "signUp":
+			viewer.SignedUp(ctx, "new")
+		case "panics":
+			panic("a secret")
+		}
+		return &graphql.Response{Data: encode(map[string]any{field.Name: value})}
+	}
+}
+
+func (p *play) subscribe(ctx context.Context, field string, args map[string]any) graphql.ResponseHandler {
+	switch field {
+	case "refused":
+		graphql.AddError(ctx, fault.New(fault.Forbidden, "not yours"))
+	case "stuck":
+		<-ctx.Done()
+		graphql.AddError(ctx, ctx.Err())
+	case "panics":
+		panic("a secret")
+	}
+	context.AfterFunc(ctx, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.ended++
+	})
+	if field != "ticks" && field != "half" {
+		return nil
+	}
+	source := p.source(args["source"].(string))
+	var buf bytes.Buffer // gqlgen uses the memory again too
+	return func(ctx context.Context) *graphql.Response {
+		select {
+		case n, ok := <-source:
+			if !ok {
+				return nil
+			}
+			p.mu.Lock()
+			p.fresh = append(p.fresh, loaders.From(ctx))
+			p.mu.Unlock()
+			buf.Reset()
+			if field == "half" {
+				graphql.AddError(ctx, fault.New(fault.Unavailable, "a store is away"))
+				buf.WriteString(`{"half":null}`)
+			} else {
+				buf.Write(encode(map[string]int{"ticks": n}))
+			}
+			return &graphql.Response{Data: buf.Bytes()}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// bearers knows, besides what tokens knows, "brief" that expires after a minute, and "slow" whose issuer takes three seconds.
+type bearers struct{ tokens }
+
+func (b bearers) Authenticate(ctx context.Context, authorization []string) (viewer.Identity, error) {
+	if len(authorization) == 1 {
+		switch authorization[0] {
+		case "Bearer brief":
+			return viewer.Identity{Issuer: "test", Subject: "ada", ExpiresAt: time.Now().Add(time.Minute)}, nil
+		case "Bearer slow":
+			select {
+			case <-time.After(3 * time.Second):
+				return viewer.Identity{Issuer: "test", Subject: "slow"}, nil
+			case <-ctx.Done():
+				return viewer.Identity{}, ctx.Err()
+			}
+		case "Bearer broken":
+			return viewer.Identity{}, errors.New("a secret")
+		case "Bearer ada2":
+			return viewer.Identity{Issuer: "test", Subject: "ada2"}, nil
+		}
+	}
+	return b.tokens.Authenticate(ctx, authorization)
+}
+
+// theatre is a server of sockets on connections within the process, so that a test may run on a clock of its own.
+type theatre struct {
+	*server
+	play    *play
+	sockets *Sockets
+	http    *http.Server
+	dial    func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+func newTheatre(t *testing.T, change ...func(*Options)) *theatre {
+	t.Helper()
+	th := &theatre{play: newPlay(), sockets: NewSockets(SocketLimits{})}
+	th.server = newServer(t, append([]func(*Options){func(o *Options) {
+		o.Schema, o.Auth, o.Sockets, o.OperationTimeout = th.play, bearers{}, th.sockets, 5*time.Second
+		o.AllowedOrigins = []string{"https://spa.example"}
+	}}, change...)...)
+	th.sockets = th.options.Sockets
+	l := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+	th.dial = l.dial
+	th.http = Server(th.handler, "", th.options.OperationTimeout)
+	served := make(chan error, 1)
+	go func() { served <- th.http.Serve(l) }()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = th.sockets.Shutdown(ctx)
+		_ = th.http.Close()
+		assert.ErrorIs(t, <-served, http.ErrServerClosed)
+	})
+	return th
+}
+
+// counted returns what /metrics tells of operations.
+func (th *theatre) counted() string {
+	var b strings.Builder
+	for line := range strings.Lines(th.get("/metrics").Body.String()) {
+		if strings.HasPrefix(line, "taggie_operations_total{") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// pipes is a listener whose connections are within the process, without any buffer: who does not read blocks who writes.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (l *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipes) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
+func (l *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
+
+func (l *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	select {
+	case l.conns <- theirs:
+		return ours, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// client is one socket as its client sees it.
+type client struct {
+	t  *testing.T
+	ws *websocket.Conn
+}
+
+// open opens a socket; headers are names and values in turn.
+func (th *theatre) open(headers ...string) *client {
+	th.t.Helper()
+	c, resp, err := th.try([]string{subprotocol}, headers...)
+	require.NoError(th.t, err)
+	require.Equal(th.t, http.StatusSwitchingProtocols, resp.StatusCode)
+	return c
+}
+
+func (th *theatre) try(subprotocols []string, headers ...string) (*client, *http.Response, error) {
+	th.t.Helper()
+	h := http.Header{}
+	for i := 0; i < len(headers); i += 2 {
+		h.Add(headers[i], headers[i+1])
+	}
+	transport := &http.Transport{DialContext: th.dial, DisableKeepAlives: true}
+	ws, resp, err := websocket.Dial(context.Background(), "ws://taggie.test/graphql", &websocket.DialOptions{
+		HTTPClient: &http.Client{Transport: transport}, HTTPHeader: h, Subprotocols: subprotocols,
+	})
+	if err != nil {
+		return nil, resp, err
+	}
+	ws.SetReadLimit(-1)
+	th.t.Cleanup(func() { _ = ws.CloseNow() })
+	return &client{th.t, ws}, resp, nil
+}
+
+// ready opens a socket and introduces it.
+func (th *theatre) ready(token string) *client {
+	th.t.Helper()
+	c := th.open()
+	c.init(token)
+	return c
+}
+
+func (c *client) init(token string) {
+	c.t.Helper()
+	payload := "{}"
+	if token != "" {
+		payload = `{"authorization":"Bearer ` + token + `"}`
+	}
+	c.send(`{"type":"connection_init","payload":` + payload + `}`)
+	require.Equal(c.t, "connection_ack", c.read()["type"])
+}
+
+func (c *client) send(text string) {
+	c.t.Helper()
+	require.NoError(c.t, c.ws.Write(context.Background(), websocket.MessageText, []byte(text)))
+}
+
+func (c *client) subscribe(id, query string) {
+	c.t.Helper()
+	c.send(`{"type":"subscribe","id":"` + id + `","payload":{"query":` + string(encode(query)) + `}}`)
+}
+
+func (c *client) complete(id string) {
+	c.t.Helper()
+	c.send(`{"type":"complete","id":"` + id + `"}`)
+}
+
+func (c *client) read() map[string]any {
+	c.t.Helper()
+	_, data, err := c.ws.Read(context.Background())
+	require.NoError(c.t, err)
+	var m map[string]any
+	require.NoError(c.t, json.Unmarshal(data, &m), string(data))
+	return m
+}
+
+// expects reads one message and compares it.
+func (c *client) expects(text string) {
+	c.t.Helper()
+	_, data, err := c.ws.Read(context.Background())
+	require.NoError(c.t, err)
+	require.JSONEq(c.t, text, string(data))
+}
+
+// refused reads one message, the error of an operation, and returns its only error.
+func (c *client) refused(id, code string) map[string]any {
+	c.t.Helper()
+	m := c.read()
+	require.Equal(c.t, "error", m["type"], m)
+	require.Equal(c.t, id, m["id"])
+	list := m["payload"].([]any)
+	require.Len(c.t, list, 1)
+	first := list[0].(map[string]any)
+	require.Equal(c.t, code, first["extensions"].(map[string]any)["code"], first)
+	return first
+}
+
+// closed asserts that nothing but the end with this code comes, and returns the reason.
+func (c *client) closed(code websocket.StatusCode) string {
+	c.t.Helper()
+	_, data, err := c.ws.Read(context.Background())
+	require.Error(c.t, err, string(data))
+	var end websocket.CloseError
+	require.ErrorAs(c.t, err, &end)
+	require.Equal(c.t, code, end.Code, end.Reason)
+	return end.Reason
+}

@@ -1,0 +1,74 @@
+package httpapi
+
+import (
+	"net"
+	"sync"
+	"time"
+)
+
+// pace is how long sockets wait for what.
+type pace struct {
+	init  time.Duration // from the handshake to connection_init
+	ping  time.Duration // between our pings
+	pong  time.Duration // from a ping to the next byte of the client
+	write time.Duration // until a client has taken chunk bytes
+	close time.Duration // what a shutdown keeps of its time for close frames
+}
+
+var standardPace = pace{init: 10 * time.Second, ping: 20 * time.Second, pong: 10 * time.Second, write: 10 * time.Second, close: 2 * time.Second}
+
+// chunk is how much a slow client has to take in pace.write: 1.6 KB/s are enough to get a large answer.
+const chunk = 16 << 10
+
+// wire is the connection of a socket, with the deadlines that the library has none for. They are those of net.Conn, which
+// need neither a goroutine nor a context per message.
+type wire struct {
+	net.Conn
+	early []byte // came with the handshake
+	pace  pace
+
+	mu  sync.Mutex
+	due bool // a sign of life
+}
+
+// Read reads; whatever comes is a sign of life.
+func (w *wire) Read(p []byte) (int, error) {
+	if len(w.early) > 0 {
+		n := copy(p, w.early)
+		w.early = w.early[n:]
+		return n, nil
+	}
+	n, err := w.Conn.Read(p)
+	if n > 0 {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.due {
+			w.due = false
+			_ = w.SetReadDeadline(time.Time{}) // fails on closed connections only, as the next Read does
+		}
+	}
+	return n, err
+}
+
+// expect lets Read fail when no sign of life comes in time.
+func (w *wire) expect() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.due = true
+	_ = w.SetReadDeadline(time.Now().Add(w.pace.pong))
+}
+
+// Write writes chunk by chunk, each with a deadline of its own.
+func (w *wire) Write(p []byte) (written int, err error) {
+	for {
+		part := p[:min(len(p), chunk)]
+		if err := w.SetWriteDeadline(time.Now().Add(w.pace.write)); err != nil {
+			return written, err
+		}
+		n, err := w.Conn.Write(part)
+		written += n
+		if p = p[n:]; err != nil || len(p) == 0 {
+			return written, err
+		}
+	}
+}

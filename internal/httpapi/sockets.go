@@ -1,0 +1,191 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/taggie/taggie/internal/viewer"
+)
+
+// SocketLimits bound what sockets may hold. Zero stands for the usual number.
+type SocketLimits struct {
+	Sockets    int // open on this server; 20,000
+	PerUser    int // of one bearer on this server; 20. Anonymous ones together may be half of all
+	Operations int // under way on one socket; 100
+}
+
+// Sockets are the open sockets of a server, which http.Server knows nothing of: it forgets connections that were taken over.
+type Sockets struct {
+	limits SocketLimits
+	pace   pace
+
+	mu       sync.Mutex
+	open     map[*socket]struct{}
+	reserved int // handshakes under way
+	owners   map[owner]int
+	draining bool
+	none     chan struct{} // closed when draining and the last one is closed
+}
+
+// owner is who opened a socket, whether signed up or not. The zero one is anonymous.
+type owner struct{ issuer, subject string }
+
+func ownerOf(i viewer.Identity) owner { return owner{i.Issuer, i.Subject} }
+
+// NewSockets returns a registry without sockets, for [Options].
+func NewSockets(limits SocketLimits) *Sockets {
+	set := func(n *int, usual int) {
+		if *n <= 0 {
+			*n = usual
+		}
+	}
+	set(&limits.Sockets, 20_000)
+	set(&limits.PerUser, 20)
+	set(&limits.Operations, 100)
+	return &Sockets{
+		limits: limits, pace: standardPace,
+		open: make(map[*socket]struct{}), owners: make(map[owner]int), none: make(chan struct{}),
+	}
+}
+
+// Open is how many sockets there are.
+func (r *Sockets) Open() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.open)
+}
+
+// CloseUser closes all sockets of a user with 4403: the user's tokens count no more.
+func (r *Sockets) CloseUser(id viewer.UserID) {
+	for _, s := range r.all() {
+		if id != "" && s.whose() == id {
+			s.close(codeForbidden, "signed out")
+		}
+	}
+}
+
+// Shutdown refuses new sockets and closes the others with 1012, each as soon as its queries and mutations have ended.
+// Near the end of ctx it closes those too that have not ended; the error says that some clients were cut off.
+func (r *Sockets) Shutdown(ctx context.Context) error {
+	r.mu.Lock()
+	if !r.draining {
+		r.draining = true
+		r.settled()
+	}
+	r.mu.Unlock()
+	for _, s := range r.all() {
+		s.drain()
+	}
+	patience, stop := ctx, context.CancelFunc(func() {})
+	if end, ok := ctx.Deadline(); ok {
+		patience, stop = context.WithDeadline(ctx, end.Add(-min(r.pace.close, time.Until(end)/2)))
+	}
+	defer stop()
+	select {
+	case <-r.none:
+		return nil
+	case <-patience.Done():
+	}
+	for _, s := range r.all() {
+		s.close(codeRestart, "the server shuts down")
+	}
+	select {
+	case <-r.none:
+		return nil
+	case <-ctx.Done():
+	}
+	left := r.all()
+	for _, s := range left {
+		_ = s.wire.Close() // it is given up
+	}
+	return fmt.Errorf("%d sockets were cut off: %w", len(left), ctx.Err())
+}
+
+func (r *Sockets) all() []*socket {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]*socket, 0, len(r.open))
+	for s := range r.open {
+		all = append(all, s)
+	}
+	return all
+}
+
+// reserve makes room for a socket, or says why there is none.
+func (r *Sockets) reserve() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.draining:
+		return "the server shuts down"
+	case len(r.open)+r.reserved >= r.limits.Sockets:
+		return "too many sockets are open"
+	}
+	r.reserved++
+	return ""
+}
+
+// giveBack undoes reserve.
+func (r *Sockets) giveBack() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reserved--
+	r.settled()
+}
+
+// add registers a socket for which room was reserved.
+func (r *Sockets) add(s *socket) {
+	r.mu.Lock()
+	r.reserved--
+	r.open[s] = struct{}{}
+	draining := r.draining
+	r.mu.Unlock()
+	if draining {
+		s.drain()
+	}
+}
+
+// admit counts a socket of an owner, unless there are too many.
+func (r *Sockets) admit(who owner) bool {
+	most := r.limits.PerUser
+	if who == (owner{}) {
+		most = max(1, r.limits.Sockets/2)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.owners[who] >= most {
+		return false
+	}
+	r.owners[who]++
+	return true
+}
+
+// dismiss undoes admit.
+func (r *Sockets) dismiss(who owner) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.owners[who]--; r.owners[who] <= 0 {
+		delete(r.owners, who)
+	}
+}
+
+// remove forgets a socket whose connection is closed.
+func (r *Sockets) remove(s *socket) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.open, s)
+	r.settled()
+}
+
+// settled notices the end of a shutdown. The caller holds the mutex.
+func (r *Sockets) settled() {
+	if r.draining && len(r.open)+r.reserved == 0 {
+		select {
+		case <-r.none:
+		default:
+			close(r.none)
+		}
+	}
+}

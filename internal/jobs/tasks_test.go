@@ -1,0 +1,455 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/task"
+)
+
+// fakeStore keeps tasks in memory, as task.Store describes it.
+type fakeStore struct {
+	mu       sync.Mutex
+	rows     map[string]*fakeRow
+	listed   int
+	extended int
+	listErr  error
+	extend   func(context.Context) (bool, error) // in place of ExtendTask
+}
+
+type fakeRow struct {
+	task.Task
+	until time.Time
+}
+
+func newFakeStore(tasks ...task.Task) *fakeStore {
+	s := &fakeStore{rows: map[string]*fakeRow{}}
+	for _, t := range tasks {
+		_ = s.PutTask(context.Background(), t)
+	}
+	return s
+}
+
+func name(t task.Task) string { return string(t.Kind) + " " + t.ID }
+
+func (s *fakeStore) PutTask(_ context.Context, t task.Task) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.rows[name(t)] == nil {
+		s.rows[name(t)] = &fakeRow{Task: t}
+	}
+	return nil
+}
+
+func (s *fakeStore) ListDueTasks(_ context.Context, now time.Time, limit int) ([]task.Task, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listed++
+	var due []task.Task
+	for _, row := range s.rows {
+		if !row.Due.After(now) && row.until.Before(now) {
+			due = append(due, row.Task)
+		}
+	}
+	slices.SortFunc(due, func(a, b task.Task) int { return strings.Compare(a.ID, b.ID) })
+	return due[:min(limit, len(due))], s.listErr
+}
+
+func (s *fakeStore) ClaimTask(_ context.Context, t task.Task, token string, until time.Time) (task.Task, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	row := s.rows[name(t)]
+	if row == nil || !row.until.Before(time.Now()) {
+		return task.Task{}, false, nil
+	}
+	claimed := row.Task
+	claimed.Token = token
+	row.Task, row.until = claimed, until
+	row.Tries++
+	return claimed, true, nil
+}
+
+func (s *fakeStore) ExtendTask(ctx context.Context, t task.Task, until time.Time) (bool, error) {
+	if s.extend != nil {
+		return s.extend(ctx)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.extended++
+	row := s.rows[name(t)]
+	if row == nil || row.Token != t.Token {
+		return false, nil
+	}
+	row.until = until
+	return true, nil
+}
+
+func (s *fakeStore) FinishTask(_ context.Context, t task.Task, again time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	row := s.rows[name(t)]
+	switch {
+	case row == nil || row.Token != t.Token:
+	case again.IsZero():
+		delete(s.rows, name(t))
+	default:
+		row.Due, row.until = again, time.Time{}
+	}
+	return nil
+}
+
+func (s *fakeStore) left() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var left []string
+	for n := range s.rows {
+		left = append(left, n)
+	}
+	return left
+}
+
+// safeBuffer is a log that may be written and read at once.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *safeBuffer) count(part string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return strings.Count(b.b.String(), part)
+}
+
+// started runs tasks until the returned function has stopped it.
+func started(t *testing.T, s task.Store, limit int, handlers map[task.Kind]task.Handler) (*Tasks, *safeBuffer, func()) {
+	t.Helper()
+	log := new(safeBuffer)
+	var mu sync.Mutex
+	tokens := 0
+	tasks := NewTasks(TasksOptions{Store: s, Handlers: handlers, Log: slog.New(slog.NewTextHandler(log, nil)), Limit: limit, Token: func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		tokens++
+		return fmt.Sprintf("%p-%d", log, tokens)
+	}})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { tasks.Run(ctx); close(ended) }()
+	return tasks, log, func() { cancel(); <-ended }
+}
+
+// The times in these tests are those of a bubble in which nothing waits.
+
+func TestTasksAreDoneOnceAmongServers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeStore()
+		var mu sync.Mutex
+		done := map[string]int{}
+		handlers := map[task.Kind]task.Handler{"k": func(_ context.Context, one task.Task) (time.Time, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			done[one.ID]++
+			return time.Time{}, nil
+		}}
+		for i := range 100 {
+			_ = s.PutTask(t.Context(), task.Task{Kind: "k", ID: fmt.Sprint(i)})
+		}
+		_, _, stop1 := started(t, s, 3, handlers)
+		_, _, stop2 := started(t, s, 3, handlers)
+		time.Sleep(time.Minute)
+		stop1()
+		stop2()
+		assert.Len(t, done, 100)
+		for id, times := range done {
+			assert.Equal(t, 1, times, id)
+		}
+		assert.Empty(t, s.left())
+	})
+}
+
+func TestNoMoreTasksRunAtOnceThanAllowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeStore()
+		for i := range 20 {
+			_ = s.PutTask(t.Context(), task.Task{Kind: "k", ID: fmt.Sprint(i)})
+		}
+		var mu sync.Mutex
+		running, most := 0, 0
+		_, _, stop := started(t, s, 3, map[task.Kind]task.Handler{"k": func(context.Context, task.Task) (time.Time, error) {
+			mu.Lock()
+			running++
+			most = max(most, running)
+			mu.Unlock()
+			time.Sleep(time.Second)
+			mu.Lock()
+			running--
+			mu.Unlock()
+			return time.Time{}, nil
+		}})
+		time.Sleep(time.Minute)
+		stop()
+		assert.Equal(t, 3, most)
+		assert.Empty(t, s.left())
+	})
+}
+
+func TestWakeHasTheStoreAskedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeStore()
+		did := make(chan time.Time, 1)
+		tasks, _, stop := started(t, s, 1, map[task.Kind]task.Handler{"k": func(context.Context, task.Task) (time.Time, error) {
+			did <- time.Now()
+			return time.Time{}, nil
+		}})
+		defer stop()
+		synctest.Wait() // the first round found nothing
+		before := time.Now()
+		_ = s.PutTask(t.Context(), task.Task{Kind: "k", ID: "1"})
+		tasks.Wake()
+		tasks.Wake()
+		assert.Equal(t, before, <-did)
+	})
+}
+
+func TestAHandlerDecidesWhenItsTaskComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeStore(task.Task{Kind: "k", ID: "1"})
+		var times []time.Time
+		_, _, stop := started(t, s, 1, map[task.Kind]task.Handler{"k": func(context.Context, task.Task) (time.Time, error) {
+			if times = append(times, time.Now()); len(times) == 1 {
+				return time.Now().Add(time.Hour), nil
+			}
+			return time.Time{}, nil
+		}})
+		time.Sleep(2 * time.Hour)
+		stop()
+		require.Len(t, times, 2)
+		assert.InDelta(t, time.Hour, times[1].Sub(times[0]), float64(2*DefaultTasksEvery))
+		assert.Empty(t, s.left())
+	})
+}
+
+func TestTasksComeBackLaterAfterEachErrorAndPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeStore(task.Task{Kind: "k", ID: "1"})
+		var times []time.Time
+		_, log, stop := started(t, s, 1, map[task.Kind]task.Handler{"k": func(context.Context, task.Task) (time.Time, error) {
+			times = append(times, time.Now())
+			switch len(times) {
+			case 8:
+				return time.Time{}, nil
+			case 2:
+				panic("ouch")
+			}
+			return time.Time{}, errors.New("broken")
+		}})
+		time.Sleep(time.Hour)
+		stop()
+		require.Len(t, times, 8)
+		for i := range 7 {
+			wait := backOffMin << i
+			assert.GreaterOrEqual(t, times[i+1].Sub(times[i]), wait/2, "after try %d", i)
+			assert.LessOrEqual(t, times[i+1].Sub(times[i]), wait+2*DefaultTasksEvery, "after try %d", i)
+		}
+		assert.Equal(t, 6, log.count("error=broken"), "each error is logged once")
+		assert.Equal(t, 1, log.count("panic: ouch"))
+		assert.Empty(t, s.left())
+	})
+}
+
+func TestBackOffIsBounded(t *testing.T) {
+	for _, tries := range []int{-1, 0, 1, 8, 9, 15, 16, 63, 64, 1000} {
+		wait := backOff(tries)
+		assert.LessOrEqual(t, wait, backOffMax)
+		assert.GreaterOrEqual(t, wait, backOffMin/2)
+	}
+}
+
+func TestLongWorkKeepsItsLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeStore(task.Task{Kind: "k", ID: "1"})
+		runs := 0
+		handlers := map[task.Kind]task.Handler{"k": func(ctx context.Context, _ task.Task) (time.Time, error) {
+			runs++
+			time.Sleep(10 * task.Lease)
+			return time.Time{}, ctx.Err()
+		}}
+		_, _, stop1 := started(t, s, 1, handlers)
+		_, _, stop2 := started(t, s, 1, handlers)
+		time.Sleep(11 * task.Lease)
+		stop1()
+		stop2()
+		assert.Equal(t, 1, runs)
+		assert.GreaterOrEqual(t, s.extended, 29)
+		assert.Empty(t, s.left())
+	})
+}
+
+func TestAHandlerEndsWhenItsLeaseIsLost(t *testing.T) {
+	for name, extend := range map[string]func(context.Context) (bool, error){
+		"taken":     func(context.Context) (bool, error) { return false, nil },
+		"no answer": func(ctx context.Context) (bool, error) { <-ctx.Done(); return false, ctx.Err() },
+		"errors":    func(context.Context) (bool, error) { return false, errors.New("broken") },
+		"panics":    func(context.Context) (bool, error) { panic("ouch") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newFakeStore(task.Task{Kind: "k", ID: "1"})
+				s.extend = extend
+				begun := time.Now()
+				ended := make(chan time.Duration, 9)
+				_, log, stop := started(t, s, 1, map[task.Kind]task.Handler{"k": func(ctx context.Context, _ task.Task) (time.Time, error) {
+					<-ctx.Done()
+					ended <- time.Since(begun)
+					return time.Time{}, nil // and yet it is not done
+				}})
+				assert.LessOrEqual(t, <-ended, task.Lease)
+				stop()
+				assert.Equal(t, []string{"k 1"}, s.left())
+				assert.Equal(t, 1, log.count("lost to another server"))
+			})
+		})
+	}
+}
+
+func TestStoppingWaitsForHandlersAndLeavesTheirTasksToOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeStore(task.Task{Kind: "k", ID: "1"})
+		returned := false
+		_, log, stop := started(t, s, 1, map[task.Kind]task.Handler{"k": func(ctx context.Context, _ task.Task) (time.Time, error) {
+			<-ctx.Done()
+			time.Sleep(time.Second) // it tidies up
+			returned = true
+			return time.Time{}, ctx.Err()
+		}})
+		synctest.Wait()
+		stop()
+		assert.True(t, returned)
+		assert.Zero(t, log.count("level=ERROR"))
+		due, err := s.ListDueTasks(t.Context(), time.Now().Add(time.Millisecond), 9)
+		require.NoError(t, err)
+		assert.Len(t, due, 1, "another server can go on at once")
+	})
+}
+
+func TestUnknownKindsAreLeftToOthersAndBlockNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeStore()
+		for i := range 10 {
+			_ = s.PutTask(t.Context(), task.Task{Kind: "new", ID: fmt.Sprint("a", i)})
+		}
+		_ = s.PutTask(t.Context(), task.Task{Kind: "k", ID: "z"})
+		_, log, stop := started(t, s, 2, map[task.Kind]task.Handler{"k": func(context.Context, task.Task) (time.Time, error) { return time.Time{}, nil }})
+		time.Sleep(10 * time.Minute)
+		stop()
+		assert.Len(t, s.left(), 10)
+		assert.NotContains(t, s.left(), "k z")
+		assert.Equal(t, 1, log.count("does not know"))
+	})
+}
+
+func TestAStoreThatFailsIsLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeStore()
+		s.listErr = errors.New("away")
+		_, log, stop := started(t, s, 1, nil)
+		time.Sleep(10 * time.Minute)
+		stop()
+		assert.Greater(t, s.listed, 100)
+		assert.Equal(t, 1, log.count("error=away"))
+	})
+}
+
+// Tasks that take long wait for one another, and nobody else for them, however many of them are due.
+func TestAPoolKeepsItsKindsFromHoldingUpOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeStore()
+		for i := range 300 { // they come first in the list
+			_ = s.PutTask(t.Context(), task.Task{Kind: []task.Kind{"in", "out"}[i%2], ID: fmt.Sprintf("a%03d", i)})
+		}
+		for i := range 20 {
+			_ = s.PutTask(t.Context(), task.Task{Kind: "short", ID: fmt.Sprintf("z%03d", i)})
+		}
+		var mu sync.Mutex
+		running, most, short := 0, 0, 0
+		long := func(ctx context.Context, _ task.Task) (time.Time, error) {
+			mu.Lock()
+			running++
+			most = max(most, running)
+			mu.Unlock()
+			select {
+			case <-time.After(time.Hour):
+			case <-ctx.Done():
+			}
+			mu.Lock()
+			running--
+			mu.Unlock()
+			return time.Time{}, ctx.Err()
+		}
+		tasks := NewTasks(TasksOptions{Store: s, Log: slog.New(slog.DiscardHandler), Limit: 4, Token: func() string { return rand.Text() },
+			Pools: []Pool{{Kinds: []task.Kind{"in", "out"}, Limit: 2}},
+			Handlers: map[task.Kind]task.Handler{"in": long, "out": long, "short": func(context.Context, task.Task) (time.Time, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				short++
+				return time.Time{}, nil
+			}}})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { tasks.Run(ctx); close(ended) }()
+		time.Sleep(10 * time.Second)
+		mu.Lock()
+		assert.Equal(t, 20, short, "none of them waits for a long one")
+		assert.Equal(t, 2, running)
+		mu.Unlock()
+		s.mu.Lock()
+		listed := s.listed
+		s.mu.Unlock()
+		time.Sleep(10 * time.Second)
+		s.mu.Lock()
+		assert.LessOrEqual(t, s.listed-listed, 10, "waiting is no spinning")
+		s.mu.Unlock()
+		time.Sleep(3*time.Hour + time.Minute)
+		cancel()
+		<-ended
+		assert.Equal(t, 2, most)
+		assert.InDelta(t, 300-2*3, len(s.left()), 0, "the next one begins when one has ended")
+	})
+}
+
+// The next task begins when one ends, not at the next time the store is asked anyway.
+func TestRoomIsTakenAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeStore(task.Task{Kind: "k", ID: "1"}, task.Task{Kind: "k", ID: "2"})
+		var ended, began []time.Time
+		_, _, stop := started(t, s, 1, map[task.Kind]task.Handler{"k": func(context.Context, task.Task) (time.Time, error) {
+			began = append(began, time.Now())
+			time.Sleep(100 * time.Millisecond)
+			ended = append(ended, time.Now())
+			return time.Time{}, nil
+		}})
+		time.Sleep(time.Minute)
+		stop()
+		require.Len(t, began, 2)
+		assert.Equal(t, ended[0], began[1])
+	})
+}

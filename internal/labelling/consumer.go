@@ -1,0 +1,133 @@
+package labelling
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/taggie/taggie/internal/project"
+)
+
+// Consumer has the queue follow transitions: the document's second background job, "handler for finished queue items".
+type Consumer struct {
+	Options
+	rebuild   *Rebuilder
+	unsettled Unsettled // nil: not asked
+	name      string
+}
+
+// NewConsumer returns one whose name is its own among all that run.
+func NewConsumer(o Options, rebuild *Rebuilder, name string) *Consumer {
+	unsettled, _ := o.Truth.(Unsettled)
+	return &Consumer{Options: o, rebuild: rebuild, unsettled: unsettled, name: name}
+}
+
+// Run handles messages until the context ends.
+func (c *Consumer) Run(ctx context.Context) error {
+	c.Queue.Consume(ctx, c.name, c.Handle)
+	return nil
+}
+
+// ErrUntrue says that the truth does not know of what a message tells.
+var ErrUntrue = errors.New("the truth does not contain this transition")
+
+// handling is one message on its way through the steps.
+type handling struct {
+	*Consumer
+	Transition
+	item   project.Item
+	effort project.Effort // of the transition, if it has one
+}
+
+// steps are those of the document, in its order. Each can be carried out twice. The first four happened in one transaction, which
+// also wrote the transition down: here they are only looked at, so that nothing is counted that is not true. The others are one
+// script, and so is what is told to subscribers.
+var steps = []struct {
+	what string
+	do   func(*handling, context.Context) error
+}{
+	{"update project item status", (*handling).itemStatus},
+	{"create finished-by record", (*handling).finishedBy},
+	{"add category link", (*handling).categoryLink},
+	{"add subcategory link", (*handling).subcategoryLink},
+	{"store keywords, update taggie statistics, update team statistics, delete the id from the wip queue and from the user queue", (*handling).follow},
+}
+
+// Handle handles a message: the nine steps, and then the outbox forgets the transition.
+func (c *Consumer) Handle(ctx context.Context, m Message) error {
+	h := &handling{Consumer: c}
+	if err := json.Unmarshal(m.Body, &h.Transition); err != nil {
+		return fmt.Errorf("read a message: %w", err)
+	}
+	if err := h.read(ctx); err != nil {
+		return err
+	}
+	// Between this look and the queue's following lies less than a rebuild waits. See [Rebuilder.Rebuild].
+	promptly, cancel := context.WithTimeout(ctx, prompt)
+	defer cancel()
+	if c.unsettled != nil {
+		if there, err := c.unsettled.InOutbox(promptly, h.Transition); err != nil || !there {
+			return err // the last step was carried out already
+		}
+	}
+	for _, step := range steps {
+		if err := step.do(h, promptly); err != nil {
+			return fmt.Errorf("%s: %w", step.what, err)
+		}
+	}
+	return c.Truth.DeleteOutbox(ctx, []Transition{h.Transition})
+}
+
+// read reads what the first steps look at.
+func (h *handling) read(ctx context.Context) error {
+	items, _, errs := h.Truth.ItemsByID(ctx, "", []project.ItemID{{Project: h.Project, ID: h.Item}})
+	var err error
+	if h.item, err = first(items, errs); err != nil || h.Effort == "" {
+		return err
+	}
+	h.effort, err = first(h.Truth.EffortsByID(ctx, []project.EffortID{{Project: h.Project, ID: h.Effort}}))
+	return err
+}
+
+func (h *handling) itemStatus(context.Context) error {
+	if h.item.Version < h.Version || h.item.Version == h.Version && h.item.Status != h.Status {
+		return ErrUntrue
+	}
+	return nil
+}
+
+func (h *handling) finishedBy(context.Context) error {
+	author := h.User
+	if h.Cause == Reviewed {
+		author = h.Author
+	}
+	if h.Effort != "" && (h.effort.Item != h.Item || h.effort.User != author) {
+		return ErrUntrue
+	}
+	return nil
+}
+
+// categoryLink looks at the item, which is linked to what it says in the same transaction, as long as nobody has changed it since.
+func (h *handling) categoryLink(context.Context) error {
+	if h.Cause == Finished && h.item.Version == h.Version && h.item.Category != h.effort.Category {
+		return ErrUntrue
+	}
+	return nil
+}
+
+func (h *handling) subcategoryLink(context.Context) error {
+	if h.Cause == Finished && h.item.Version == h.Version && h.item.Subcategory != h.effort.Subcategory {
+		return ErrUntrue
+	}
+	return nil
+}
+
+// follow is the document's steps five to nine.
+func (h *handling) follow(ctx context.Context) error {
+	_, err := h.Queue.Apply(ctx, h.Transition)
+	if errors.Is(err, ErrNotReady) {
+		h.rebuild.Want(h.Project)
+	}
+	return err
+}

@@ -1,0 +1,166 @@
+package labelling
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/project"
+)
+
+// Finish is the input of [Service.Finish].
+type Finish struct {
+	Item           project.ItemID
+	Token          string
+	Category       project.LabelID
+	Subcategory    *project.LabelID
+	Keywords       []string
+	IdempotencyKey *string `json:"-"`
+}
+
+// Finish says what an item is that the viewer has. *[LeaseLost] and *[AlreadyFinished] are expected outcomes.
+func (s *Service) Finish(ctx context.Context, in Finish) (project.FinishedItem, error) {
+	return s.finish(ctx, in, "input")
+}
+
+func (s *Service) finish(ctx context.Context, in Finish, field string) (project.FinishedItem, error) {
+	keywords, err := parseKeywords(field+".keywords", in.Keywords)
+	if err != nil {
+		return project.FinishedItem{}, err
+	}
+	return once(ctx, s, "finishItem", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (project.FinishedItem, error) {
+		item, member, err := s.item(ctx, in.Item)
+		if err != nil {
+			return project.FinishedItem{}, err
+		}
+		id := project.EffortID{Project: in.Item.Project, ID: effortOf(in.Item.ID, in.Token)}
+		if err := s.finishable(ctx, item, member, id, &in); err != nil {
+			return project.FinishedItem{}, err
+		}
+		names, err := s.names(ctx, in, field)
+		if err != nil {
+			return project.FinishedItem{}, err
+		}
+		m, _, err := s.change(ctx, in.Item, key.With(id.ID), func(before project.Item, member project.Member) (Move, error) {
+			if err := s.finishable(ctx, before, member, id, &in); err != nil {
+				return Move{}, err
+			}
+			after := s.next(before)
+			after.Status, after.ReturnedTo = project.Finished, ""
+			after.Category, after.Subcategory, after.Keywords = in.Category.ID, "", keywords
+			if in.Subcategory != nil {
+				after.Subcategory = in.Subcategory.ID
+			}
+			after.Efforts, after.LastEffort = before.Efforts+1, id.ID
+			effort := project.Effort{
+				EffortID: id, Item: before.ID, User: member.User, Team: member.Team, Category: after.Category, Subcategory: after.Subcategory,
+				Keywords: keywords, FinishedAt: after.UpdatedAt, UpdatedAt: after.UpdatedAt,
+			}
+			t := transitionOf(effort, after, Finished, s.NewID())
+			t.Token, t.Category, t.Subcategory = before.Claim.Token, names[0], names[1]
+			return Move{Before: before, After: after, Effort: &effort, Transition: &t}, nil
+		})
+		if err != nil {
+			return project.FinishedItem{}, err
+		}
+		return project.FinishedItem{Item: m.After, Effort: *m.Effort}, nil
+	}, func(ctx context.Context, result []string) (project.FinishedItem, error) {
+		item, _, err := s.item(ctx, in.Item)
+		if err != nil {
+			return gone(project.FinishedItem{}, err)
+		}
+		effort, err := first(s.Truth.EffortsByID(ctx, []project.EffortID{{Project: item.Project, ID: result[0]}}))
+		return gone(project.FinishedItem{Item: item, Effort: effort}, err)
+	})
+}
+
+// transitionOf is the transition of an item by an effort. The words are still to be told.
+func transitionOf(e project.Effort, after project.Item, cause Cause, id string) Transition {
+	return Transition{
+		ID: id, Cause: cause, Project: after.Project, Item: after.ID, Version: after.Version, Status: after.Status,
+		User: e.User, Team: e.Team, Effort: e.ID, Keywords: e.Keywords, At: after.UpdatedAt,
+	}
+}
+
+// finishable returns why the viewer cannot finish an item by this token, which leads to this effort.
+func (s *Service) finishable(ctx context.Context, i project.Item, member project.Member, id project.EffortID, in *Finish) error {
+	if i.Status == project.Finished && i.LastEffort == id.ID {
+		effort, err := first(s.Truth.EffortsByID(ctx, []project.EffortID{id}))
+		if err != nil {
+			return err
+		}
+		if effort.User == member.User {
+			return &AlreadyFinished{Current: i, Effort: effort, Input: in}
+		}
+	}
+	return mine(i, member, in.Token, in)
+}
+
+// names returns the names of category and subcategory. Invalid when one is not in the lists of the item's project.
+func (s *Service) names(ctx context.Context, in Finish, field string) ([2]string, error) {
+	ids, fields, kinds := []project.LabelID{in.Category}, []string{field + ".categoryId"}, []project.Kind{project.Category}
+	if in.Subcategory != nil {
+		ids, fields, kinds = append(ids, *in.Subcategory), append(fields, field+".subcategoryId"), append(kinds, project.Subcategory)
+	}
+	var names [2]string
+	for i, id := range ids {
+		if id.Project != in.Item.Project || id.Kind != kinds[i] {
+			return names, fault.Invalidf(fields[i], "this is not in the list of the project")
+		}
+	}
+	labels, errs := s.Truth.LabelsByID(ctx, ids)
+	for i := range ids {
+		if errs != nil && fault.Is(errs[i], fault.NotFound) {
+			return names, fault.Invalidf(fields[i], "this is not in the list of the project")
+		}
+		if errs != nil && errs[i] != nil {
+			return names, errs[i]
+		}
+		names[i] = labels[i].Name
+	}
+	return names, nil
+}
+
+// MaxFinishes bounds how much can be finished at once.
+const MaxFinishes = 50
+
+// Outcome is what became of one of several finishes.
+type Outcome struct {
+	project.FinishedItem
+	Err error // as of [Service.Finish]
+}
+
+// FinishMany is [Service.Finish] for what piled up while a client was offline: an outcome for each, in the order of the inputs, whose
+// own keys are not looked at: theirs follow from the given one. Those of one item are carried out one after the other.
+func (s *Service) FinishMany(ctx context.Context, ins []Finish, key *string) ([]Outcome, error) {
+	if len(ins) < 1 || len(ins) > MaxFinishes {
+		return nil, fault.Invalidf("input.finishes", "give 1 to %d", MaxFinishes)
+	}
+	if key != nil && (len(*key) < 1 || len(*key) > idempotency.MaxBytes) {
+		return nil, fault.Invalidf("input.idempotencyKey", "an idempotency key has 1 to %d bytes", idempotency.MaxBytes)
+	}
+	if _, err := self(ctx); err != nil {
+		return nil, err
+	}
+	outcomes := make([]Outcome, len(ins))
+	of := map[project.ItemID][]int{}
+	var order []project.ItemID
+	for i, in := range ins {
+		if of[in.Item] == nil {
+			order = append(order, in.Item)
+		}
+		of[in.Item] = append(of[in.Item], i)
+	}
+	each(len(order), func(n int) {
+		for _, i := range of[order[n]] {
+			in := ins[i]
+			if in.IdempotencyKey = nil; key != nil {
+				own := derived("finish", *key, in.Item.ID, in.Token)
+				in.IdempotencyKey = &own
+			}
+			outcomes[i].FinishedItem, outcomes[i].Err = s.finish(ctx, in, fmt.Sprintf("input.finishes.%d", i))
+		}
+	})
+	return outcomes, nil
+}

@@ -1,0 +1,163 @@
+package labelling
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/project"
+)
+
+// Managed is the input of what managers do to a whole project.
+type Managed struct {
+	Project        project.ID
+	IdempotencyKey *string `json:"-"`
+}
+
+// Pause stops the handing out of items, for managers; who has items can go on.
+func (s *Service) Pause(ctx context.Context, in Managed) (project.Project, error) {
+	return s.pause(ctx, "pauseProject", in, true)
+}
+
+// Resume undoes [Service.Pause].
+func (s *Service) Resume(ctx context.Context, in Managed) (project.Project, error) {
+	return s.pause(ctx, "resumeProject", in, false)
+}
+
+func (s *Service) pause(ctx context.Context, mutation string, in Managed, paused bool) (project.Project, error) {
+	return s.set(ctx, mutation, in.Project, in.IdempotencyKey, in, func(p *project.Project) { p.Paused = paused }, func(ctx context.Context, p project.Project) error {
+		return s.setPaused(ctx, p, p.Member.User)
+	})
+}
+
+func (o Options) setPaused(ctx context.Context, p project.Project, by UserID) error {
+	set := o.Queue.Resume
+	if p.Paused {
+		set = o.Queue.Pause
+	}
+	_, err := set(ctx, p.ID, by)
+	return err
+}
+
+// SetQueueSize is the input of [Service.SetQueueSize].
+type SetQueueSize struct {
+	Project        project.ID
+	Size           *int    // 1 to MaxQueueSize; nil for the usual number
+	IdempotencyKey *string `json:"-"`
+}
+
+// SetQueueSize says how many items wait in the queue of a project, for managers.
+func (s *Service) SetQueueSize(ctx context.Context, in SetQueueSize) (project.Project, error) {
+	size := 0
+	if in.Size != nil {
+		if size = *in.Size; size < 1 || size > MaxQueueSize {
+			return project.Project{}, fault.Invalidf("input.size", "a queue holds 1 to %d items", MaxQueueSize)
+		}
+	}
+	return s.set(ctx, "setQueueSize", in.Project, in.IdempotencyKey, in, func(p *project.Project) { p.QueueSize = size }, func(ctx context.Context, p project.Project) error {
+		if err := s.setUp(ctx, p); err != nil {
+			return err
+		}
+		_, err := s.Queue.Note(ctx, p.ID, derived("resized", string(p.ID), p.UpdatedAt.String()), Event{Cause: Resized, User: p.Member.User})
+		return err
+	})
+}
+
+// set changes the project, and then what the queue knows of it. The truth decides: when the queue does not hear of it, the job
+// that fills it sees the difference.
+func (s *Service) set(ctx context.Context, mutation string, id project.ID, key *string, in any, change func(*project.Project), follow func(context.Context, project.Project) error) (project.Project, error) {
+	return once(ctx, s, mutation, key, in, func(ctx context.Context, key idempotency.Key) (project.Project, error) {
+		var conflict *project.VersionConflict
+		for range attempts {
+			before, err := s.project(ctx, id, project.Manager)
+			if err != nil {
+				return project.Project{}, err
+			}
+			after := before
+			if change(&after); after.Paused != before.Paused || after.QueueSize != before.QueueSize {
+				after.Version++
+				after.UpdatedAt = s.later(before.UpdatedAt)
+			}
+			err = s.Truth.UpdateProject(ctx, before, after, key.With(string(id)))
+			if errors.As(err, &conflict) {
+				continue
+			}
+			if err != nil {
+				return project.Project{}, err
+			}
+			s.follow(ctx, after, follow)
+			return after, nil
+		}
+		return project.Project{}, fault.Wrap(fault.Conflict, conflict, "somebody else changes this project again and again")
+	}, func(ctx context.Context, _ []string) (project.Project, error) {
+		return gone(s.project(ctx, id, project.Taggie))
+	})
+}
+
+func (s *Service) follow(ctx context.Context, p project.Project, how func(context.Context, project.Project) error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), brief)
+	defer cancel()
+	if err := s.ready(p.ID, how(ctx, p)); err != nil && !errors.Is(err, ErrNotReady) {
+		s.Log.WarnContext(ctx, "the queue did not hear of a change to its project; it will", "project", p.ID, "error", err)
+	}
+}
+
+// setUp tells the queue what it knows of the project itself.
+func (o Options) setUp(ctx context.Context, p project.Project) error {
+	settings, err := o.settings(ctx, p)
+	if err != nil {
+		return err
+	}
+	if err := o.Queue.SetSettings(ctx, p.ID, settings); err != nil {
+		return err
+	}
+	return o.Queue.Suggest(ctx, p.ID, p.Keywords)
+}
+
+func (o Options) settings(ctx context.Context, p project.Project) (Settings, error) {
+	labels, err := first(o.Truth.ListLabels(ctx, []project.ID{p.ID}))
+	if err != nil {
+		return Settings{}, err
+	}
+	s := Settings{Name: p.Name, Size: p.QueueSize, Paused: p.Paused}
+	for _, l := range project.Category.Of(labels) {
+		s.Categories = append(s.Categories, l.Name)
+	}
+	for _, l := range project.Subcategory.Of(labels) {
+		s.Subcategories = append(s.Subcategories, l.Name)
+	}
+	return s, nil
+}
+
+// Created is to be told after a project was created, which has no items yet: its queue is there at once. When it cannot be, it is
+// rebuilt as any other.
+func (s *Service) Created(ctx context.Context, p project.Project) {
+	s.follow(ctx, p, s.rebuild.begin)
+}
+
+// Changed is to be told after name, suggested keywords or the lists of a project were changed.
+func (s *Service) Changed(ctx context.Context, p project.Project) {
+	s.follow(ctx, p, s.setUp)
+}
+
+// Moved is to be told after somebody joined a project, moved to another team or left, as an event for the others. id is the same
+// for each attempt to tell it.
+func (s *Service) Moved(ctx context.Context, p project.ID, id string, user UserID, team string) {
+	s.follow(ctx, project.Project{ID: p}, func(ctx context.Context, _ project.Project) error {
+		_, err := s.Queue.Note(ctx, p, id, Event{Cause: Members, User: user, Team: team, At: s.Now().UTC().Truncate(time.Millisecond)})
+		return err
+	})
+}
+
+// Rebuild has the queue and the statistics of a project made anew from the truth, for managers; it returns when that is done.
+// [ErrRebuilding] is an expected outcome.
+func (s *Service) Rebuild(ctx context.Context, id project.ID) (project.Project, error) {
+	p, err := s.project(ctx, id, project.Manager)
+	if err != nil {
+		return project.Project{}, err
+	}
+	_, err = s.rebuild.Rebuild(ctx, id, true)
+	return p, err
+}

@@ -1,0 +1,138 @@
+package labelling
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/project"
+)
+
+// Options are what the service and the jobs work with.
+type Options struct {
+	Truth Truth
+	Queue Queues
+	Now   func() time.Time
+	NewID func() string // makes UUIDs
+	Log   *slog.Logger
+}
+
+const (
+	// attempts bounds how often a change is tried again when others change the same thing.
+	attempts = 8
+	// width bounds how many calls one request or one round of a job makes at a time.
+	width = 8
+	// prompt bounds what is done between looking at Redis and changing the truth, or the other way round. It is shorter than what a
+	// rebuild waits for, so that nothing which began before a rebuild goes on while the rebuild reads; see [Rebuilder.Rebuild].
+	prompt = 3 * time.Second
+	// brief bounds what is done for the queue after the truth has changed: others make up for it when it fails.
+	brief = time.Second
+)
+
+// move changes the truth, and tells the queue to follow.
+func (o Options) move(ctx context.Context, m Move, once idempotency.Key) error {
+	err := o.Truth.MoveItem(ctx, m, once)
+	if err == nil && m.Transition != nil {
+		o.publish(ctx, *m.Transition)
+	}
+	return err
+}
+
+// publish sends a transition on its way. Failing does no harm: it is in the outbox, and the relay sends it again.
+func (o Options) publish(ctx context.Context, t Transition) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), brief)
+	defer cancel()
+	if err := o.send(ctx, t); err != nil {
+		o.Log.WarnContext(ctx, "a transition was not sent; the relay sends it again", "transition", t.ID, "error", err)
+	}
+}
+
+func (o Options) send(ctx context.Context, t Transition) error {
+	body, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	return o.Queue.Publish(ctx, Message{ID: t.ID, Project: t.Project, Item: t.Item, Body: body})
+}
+
+// firstTime names the first acknowledgement of a claim. It is not the token alone, by which the queue remembers that a claim ended.
+const firstTime = "/0"
+
+// hold tells the queue that somebody has an item. Failing does no harm: the reaper tells it again. again tells this time from
+// others.
+func (o Options) hold(ctx context.Context, item project.Item, team, again string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), brief)
+	defer cancel()
+	c := item.Claim
+	_, err := o.Queue.Apply(ctx, Transition{
+		ID: c.Token + again, Cause: Claimed, Project: item.Project, Item: item.ID, Version: item.Version, Status: project.Claimed,
+		User: c.User, Team: team, Token: c.Token, At: c.Since, Until: c.Until,
+	})
+	if err != nil && !errors.Is(err, ErrNotReady) {
+		o.Log.WarnContext(ctx, "a claim was not acknowledged; the reaper does it", "item", item.ID, "error", err)
+	}
+}
+
+// cancel undoes a reservation, with the same promise.
+func (o Options) cancel(ctx context.Context, c Claim, back bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), brief)
+	defer cancel()
+	if _, err := o.Queue.Cancel(ctx, c, back); err != nil && !errors.Is(err, ErrNotReady) {
+		o.Log.WarnContext(ctx, "a reservation was not cancelled; it will expire", "item", c.Item.ID, "error", err)
+	}
+}
+
+// next returns the item as the next change finds it: in nobody's hands, with a version of its own.
+func (o Options) next(i project.Item) project.Item {
+	i.Claim = project.Claim{}
+	i.Version++
+	i.UpdatedAt = o.later(i.UpdatedAt)
+	return i
+}
+
+// ended is the move that ends the claim of an item without finishing it.
+func (o Options) ended(before project.Item, team string, cause Cause, status project.Status) Move {
+	after := o.next(before)
+	after.Status, after.ReturnedTo = status, ""
+	return Move{Before: before, After: after, Transition: &Transition{
+		ID: o.NewID(), Cause: cause, Project: before.Project, Item: before.ID, Version: after.Version, Status: status,
+		User: before.Claim.User, Team: team, Token: before.Claim.Token, At: after.UpdatedAt,
+	}}
+}
+
+// later returns the time of a change that follows one at the given time: now, but always later, also when the clock of the
+// server that made the earlier change is ahead.
+func (o Options) later(than time.Time) time.Time {
+	now := o.Now().UTC().Truncate(time.Millisecond)
+	if !now.After(than) {
+		return than.Add(time.Millisecond)
+	}
+	return now
+}
+
+// clock returns the time of Redis, by which leases are measured; ours when Redis does not answer.
+func (o Options) clock(ctx context.Context) time.Time {
+	ctx, cancel := context.WithTimeout(ctx, brief)
+	defer cancel()
+	if now, err := o.Queue.Now(ctx); err == nil {
+		return now.Truncate(time.Millisecond)
+	}
+	return o.Now().UTC().Truncate(time.Millisecond)
+}
+
+// derived returns an id that follows from the given parts, the same one always.
+func derived(parts ...string) string {
+	var data []byte
+	for _, part := range parts {
+		data = append(append(data, part...), 0)
+	}
+	return uuid.NewSHA1(uuid.NameSpaceOID, data).String()
+}
+
+// effortOf returns the id of the effort that a claim leads to: there is one at most.
+func effortOf(item, token string) string { return derived("effort", item, token) }

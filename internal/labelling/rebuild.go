@@ -1,0 +1,320 @@
+package labelling
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/taggie/taggie/internal/project"
+)
+
+// Settle is how long indexes may lag behind, and anything that was begun before may go on.
+const Settle = 5 * time.Second
+
+// recent is how long before a rebuild a change counts as one that an index may not show yet, the clocks of servers included.
+const recent = time.Minute
+
+// Rebuilder makes the queues of projects anew from the truth.
+type Rebuilder struct {
+	Options
+	settle time.Duration
+	mu     sync.Mutex
+	wanted map[project.ID]bool
+	wants  chan project.ID
+}
+
+// NewRebuilder returns one that waits as long for indexes to settle; 0 for [Settle].
+func NewRebuilder(o Options, settle time.Duration) *Rebuilder {
+	if settle <= 0 {
+		settle = Settle
+	}
+	const waiting = 10_000 // projects; those above are seen again
+	return &Rebuilder{Options: o, settle: settle, wanted: map[project.ID]bool{}, wants: make(chan project.ID, waiting)}
+}
+
+// Want has the queue of a project rebuilt soon, unless it is there by then. It never waits, and does nothing where [Rebuilder.Run] does
+// not run: then another server notices.
+func (r *Rebuilder) Want(p project.ID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.wanted[p] {
+		return
+	}
+	select {
+	case r.wants <- p:
+		r.wanted[p] = true
+	default:
+	}
+}
+
+// Run rebuilds what is wanted, several projects at a time, until the context ends.
+func (r *Rebuilder) Run(ctx context.Context) error {
+	var all sync.WaitGroup
+	for range 2 * width { // most of the time they wait
+		all.Go(func() {
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case p := <-r.wants:
+					r.serve(ctx, p)
+				}
+			}
+		})
+	}
+	all.Wait()
+	return nil
+}
+
+func (r *Rebuilder) serve(ctx context.Context, p project.ID) {
+	defer func() {
+		r.mu.Lock()
+		delete(r.wanted, p)
+		r.mu.Unlock()
+		if v := recover(); v != nil {
+			r.Log.ErrorContext(ctx, "rebuilding a queue panicked", "project", p, "panic", v, "stack", string(debug.Stack()))
+		}
+	}()
+	began := r.Now()
+	done, err := r.Rebuild(ctx, p, false)
+	switch {
+	case errors.Is(err, ErrRebuilding) || ctx.Err() != nil:
+	case err != nil:
+		r.Log.ErrorContext(ctx, "a queue was not rebuilt; it is tried again", "project", p, "error", err)
+	case done:
+		r.Log.InfoContext(ctx, "a queue was rebuilt", "project", p, "took", r.Now().Sub(began))
+	}
+}
+
+// begin makes the queue of a project that has no items.
+func (r *Rebuilder) begin(ctx context.Context, p project.Project) error {
+	token := r.NewID()
+	if began, err := r.Queue.Begin(ctx, p.ID, token, false); err != nil || !began {
+		return err
+	}
+	s, err := r.settings(ctx, p)
+	var teams []project.Team
+	if err == nil {
+		teams, err = first(r.Truth.ListTeams(ctx, []project.ID{p.ID}))
+	}
+	for n, part := range newTally(p.ID, r.Now()).parts(nil, teams, p.Keywords) {
+		if part.Number = n + 1; err == nil {
+			err = r.Queue.Load(ctx, p.ID, token, part)
+		}
+	}
+	if err == nil {
+		err = r.Queue.Commit(ctx, p.ID, token, s)
+	}
+	if err != nil {
+		r.abort(ctx, p.ID, token)
+	}
+	return err
+}
+
+func (r *Rebuilder) abort(ctx context.Context, p project.ID, token string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), brief)
+	defer cancel()
+	if err := r.Queue.Abort(ctx, p, token); err != nil {
+		r.Log.WarnContext(ctx, "a rebuild was not given up; another can begin in a minute", "project", p, "error", err)
+	}
+}
+
+// Rebuild makes the queue of a project anew, also when it is there if always is set, and reports whether it did. [ErrRebuilding].
+//
+// The result is exact: it is what the queue would be had it followed every transition once. For that, each item and each of its
+// efforts has to be added in a state that the truth had at one moment, and the transitions after this moment, and no others, have
+// to be followed later. Labellers go on meanwhile, and what is scanned is not of one moment. So:
+//
+//   - From Begin on the queue follows nothing, and no transition leaves the outbox but those it had followed before. What changes
+//     without a transition, claims and extensions, needs the queue first and is done within [prompt], which is over when the scans
+//     begin; hence each item that changes during the scans, and each effort, which never changes without its item, has a transition
+//     in the outbox when they end.
+//   - The scans add what they see for the first time, and write down what they added. What changed shortly before the rebuild is not
+//     added: an index that lags may show an item with it and its effort without. Its item is noted.
+//   - Then the outbox is listed. Its items are noted too: those that changed during the scans, were seen twice, or were missed
+//     as they moved in the index. Whatever else was scanned had settled before, and has not changed since.
+//   - Each noted item is taken out again, together with those of its efforts that were added, and read anew with all its efforts at
+//     one moment. That is added in their place.
+//   - At last the outbox is listed a second time. A transition whose version is not above that of its item as it was added is in the
+//     result, and is marked as applied; all others happened later, and are for the consumer to follow.
+//
+// An effort that was undone counts for nothing.
+func (r *Rebuilder) Rebuild(ctx context.Context, p project.ID, always bool) (bool, error) {
+	token, since := r.NewID(), r.Now().Add(-recent)
+	if began, err := r.Queue.Begin(ctx, p, token, always); err != nil || !began {
+		return false, err
+	}
+	w := &rebuilding{Options: r.Options, project: p, token: token, since: since, loaded: r.Now(), tally: newTally(p, r.Now())}
+	err := w.run(ctx, r.settle)
+	if err != nil {
+		r.abort(ctx, p, token)
+		return false, fmt.Errorf("rebuild the queue of a project: %w", err)
+	}
+	return true, nil
+}
+
+// rebuilding is one rebuild.
+type rebuilding struct {
+	Options
+	project project.ID
+	token   string
+	since   time.Time // changes from then on are recent
+
+	mu     sync.Mutex // guards what follows
+	tally  *tally
+	noted  map[string]bool
+	parts  int
+	loaded time.Time // when the last part was, which is a sign of life
+}
+
+func (w *rebuilding) run(ctx context.Context, settle time.Duration) error {
+	w.noted = map[string]bool{}
+	timer := time.NewTimer(settle)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := w.shards(func(shard int) error {
+		return w.Truth.ScanEfforts(ctx, w.project, shard, func(page []project.Effort) error { return w.efforts(ctx, page) })
+	}); err != nil {
+		return err
+	}
+	if err := w.shards(func(shard int) error {
+		return w.Truth.ScanItems(ctx, w.project, shard, func(page []project.Item) error { return w.items(ctx, page) })
+	}); err != nil {
+		return err
+	}
+	if err := w.again(ctx); err != nil {
+		return err
+	}
+	return w.commit(ctx)
+}
+
+func (w *rebuilding) shards(scan func(shard int) error) error {
+	errs := make([]error, Shards)
+	each(Shards, func(i int) { errs[i] = scan(i) })
+	return errors.Join(errs...)
+}
+
+func (w *rebuilding) efforts(ctx context.Context, page []project.Effort) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range page {
+		if e.UpdatedAt.Before(w.since) {
+			w.tally.addEffort(e)
+		} else {
+			w.noted[e.Item] = true
+		}
+	}
+	return w.alive(ctx)
+}
+
+func (w *rebuilding) items(ctx context.Context, page []project.Item) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, i := range page {
+		// What nobody has touched since it was imported has no efforts that could be of another moment.
+		if i.UpdatedAt.Before(w.since) || i.Version == 1 {
+			w.tally.addItem(i)
+		} else {
+			w.noted[i.ID] = true
+		}
+	}
+	return w.alive(ctx)
+}
+
+// alive keeps the rebuild from being taken over, with a part that holds nothing. The caller has the lock.
+func (w *rebuilding) alive(ctx context.Context) error {
+	const often = 10 * time.Second
+	if w.Now().Sub(w.loaded) < often {
+		return nil
+	}
+	return w.load(ctx, Part{})
+}
+
+func (w *rebuilding) load(ctx context.Context, part Part) error {
+	w.parts++
+	part.Number = w.parts
+	w.loaded = w.Now()
+	return w.Queue.Load(ctx, w.project, w.token, part)
+}
+
+// again reads what was noted at one moment each, and finds out which transitions that contains.
+func (w *rebuilding) again(ctx context.Context) error {
+	pending, err := w.outbox(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range pending {
+		w.noted[t.Item] = true
+	}
+	ids := make([]string, 0, len(w.noted))
+	for id := range w.noted {
+		ids = append(ids, id)
+	}
+	errs := make([]error, len(ids))
+	each(len(ids), func(n int) {
+		item, efforts, err := w.Truth.ItemWithEfforts(ctx, project.ItemID{Project: w.project, ID: ids[n]})
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if err = ignoreMissing(err); err == nil {
+			w.tally.replace(ids[n], item, efforts)
+			err = w.alive(ctx)
+		}
+		errs[n] = err
+	})
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if pending, err = w.outbox(ctx); err != nil {
+		return err
+	}
+	w.tally.applied(pending)
+	return nil
+}
+
+// wholeOutbox is more than the outbox of all projects holds.
+const wholeOutbox = 1_000_000
+
+// outbox returns the transitions of the project that the queue has not followed.
+func (w *rebuilding) outbox(ctx context.Context) ([]Transition, error) {
+	const far = 24 * time.Hour // whatever the clocks of servers say
+	all, err := w.Truth.ListOutbox(ctx, w.Now().Add(far), wholeOutbox)
+	var ours []Transition
+	for _, t := range all {
+		if t.Project == w.project {
+			ours = append(ours, t)
+		}
+	}
+	return ours, err
+}
+
+func (w *rebuilding) commit(ctx context.Context) error {
+	p, err := first(w.Truth.ProjectsByID(ctx, "", []project.ID{w.project}))
+	if err != nil {
+		return err
+	}
+	labels, err := first(w.Truth.ListLabels(ctx, []project.ID{w.project}))
+	if err != nil {
+		return err
+	}
+	teams, err := first(w.Truth.ListTeams(ctx, []project.ID{w.project}))
+	if err != nil {
+		return err
+	}
+	for _, part := range w.tally.parts(labels, teams, p.Keywords) {
+		if err := w.load(ctx, part); err != nil {
+			return err
+		}
+	}
+	settings, err := w.settings(ctx, p)
+	if err != nil {
+		return err
+	}
+	return w.Queue.Commit(ctx, w.project, w.token, settings)
+}

@@ -1,0 +1,181 @@
+package labelling
+
+import (
+	"context"
+	"errors"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/project"
+)
+
+// Reviewing is the input of [Service.Review].
+type Reviewing struct {
+	Effort         project.EffortID
+	Verdict        project.Verdict
+	Comment        string
+	IdempotencyKey *string `json:"-"`
+}
+
+// Review says whether somebody else's effort is correct, for reviewers. What was found incorrect is NEW again, for its author first,
+// unless the item has been finished again since; a later review takes the place of the earlier one, and an item that still waits
+// is FINISHED again when it turns out to have been correct. [ErrOwnWork] and [ErrUndone] are expected outcomes.
+func (s *Service) Review(ctx context.Context, in Reviewing) (project.FinishedItem, error) {
+	if in.Verdict != project.Correct && in.Verdict != project.Incorrect {
+		return project.FinishedItem{}, fault.Invalidf("input.verdict", "there is no such verdict")
+	}
+	comment, err := parseComment("input.comment", in.Comment)
+	if err != nil {
+		return project.FinishedItem{}, err
+	}
+	return once(ctx, s, "reviewEffort", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (project.FinishedItem, error) {
+		p, err := s.project(ctx, in.Effort.Project, project.Reviewer)
+		if err != nil {
+			return project.FinishedItem{}, err
+		}
+		return s.revise(ctx, in.Effort, key, func(item project.Item, effort project.Effort, _ []project.Effort) (project.Item, project.Effort, Transition, error) {
+			switch {
+			case effort.User == p.Member.User:
+				return item, effort, Transition{}, ErrOwnWork
+			case !effort.UndoneAt.IsZero():
+				return item, effort, Transition{}, ErrUndone
+			}
+			was, is := effort.Review.Verdict == project.Incorrect, in.Verdict == project.Incorrect
+			after := item
+			after.Version++
+			after.UpdatedAt = s.later(item.UpdatedAt)
+			if last := item.LastEffort == effort.ID; last && is && item.Status == project.Finished {
+				after.Status, after.ReturnedTo = project.New, effort.User
+			} else if last && was && !is && item.Status == project.New {
+				after.Status, after.ReturnedTo = project.Finished, ""
+			}
+			effort.Review = project.Review{Verdict: in.Verdict, Comment: comment, By: p.Member.User, At: after.UpdatedAt}
+			t := Transition{
+				ID: s.NewID(), Cause: Reviewed, Project: after.Project, Item: after.ID, Version: after.Version, From: item.Status, Status: after.Status,
+				User: p.Member.User, Team: p.Member.Team, Effort: effort.ID, Author: effort.User, AuthorTeam: effort.Team,
+				Incorrect: is && !was, Cleared: was && !is, At: after.UpdatedAt,
+			}
+			return after, effort, t, nil
+		})
+	}, s.revised(in.Effort))
+}
+
+// Undoing is the input of [Service.Undo].
+type Undoing struct {
+	Effort         project.EffortID
+	IdempotencyKey *string `json:"-"`
+}
+
+// Undo takes one's own effort back: the item is the viewer's again, with a new claim. [ErrTooLate], [ErrReviewed], [ErrUndone], and
+// *project.ItemConflict when the item has gone on since, are expected outcomes.
+func (s *Service) Undo(ctx context.Context, in Undoing) (project.FinishedItem, error) {
+	return once(ctx, s, "undoFinish", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (project.FinishedItem, error) {
+		p, err := s.project(ctx, in.Effort.Project, project.Taggie)
+		if err != nil {
+			return project.FinishedItem{}, err
+		}
+		token, since := s.NewID(), s.clock(ctx)
+		return s.revise(ctx, in.Effort, key, func(item project.Item, effort project.Effort, all []project.Effort) (project.Item, project.Effort, Transition, error) {
+			if err := s.undoable(item, effort, p.Member.User); err != nil {
+				return item, effort, Transition{}, err
+			}
+			after := s.next(item)
+			after.Status = project.Claimed
+			after.Claim = project.Claim{User: effort.User, Token: token, Since: since, Until: since.Add(Lease)}
+			after.Efforts--
+			after.LastEffort, after.Category, after.Subcategory, after.Keywords = "", "", "", nil
+			for _, e := range all {
+				if e.ID != effort.ID && e.UndoneAt.IsZero() {
+					after.LastEffort, after.Category, after.Subcategory, after.Keywords = e.ID, e.Category, e.Subcategory, e.Keywords
+				}
+			}
+			effort.UndoneAt = after.UpdatedAt
+			t := transitionOf(effort, after, Undone, s.NewID())
+			t.Token, t.Until, t.From = token, after.Claim.Until, item.Status
+			return after, effort, t, s.tell(ctx, effort, &t)
+		})
+	}, s.revised(in.Effort))
+}
+
+// undoable returns why a user cannot take an effort back.
+func (s *Service) undoable(item project.Item, effort project.Effort, me UserID) error {
+	switch {
+	case effort.User != me:
+		return fault.New(fault.Forbidden, "only who did it may undo it")
+	case !effort.UndoneAt.IsZero():
+		return ErrUndone
+	case effort.Review.Verdict != "":
+		return ErrReviewed
+	case s.Now().Sub(effort.FinishedAt) > Undo:
+		return ErrTooLate
+	case item.Status != project.Finished || item.LastEffort != effort.ID:
+		return &project.ItemConflict{Current: item}
+	}
+	return nil
+}
+
+// tell gives a transition the names of what an effort found.
+func (s *Service) tell(ctx context.Context, e project.Effort, t *Transition) error {
+	ids, into := []project.LabelID{{Project: e.Project, Kind: project.Category, ID: e.Category}}, []*string{&t.Category}
+	if e.Subcategory != "" {
+		ids, into = append(ids, project.LabelID{Project: e.Project, Kind: project.Subcategory, ID: e.Subcategory}), append(into, &t.Subcategory)
+	}
+	labels, errs := s.Truth.LabelsByID(ctx, ids)
+	for i := range ids {
+		if errs != nil && errs[i] != nil {
+			return errs[i]
+		}
+		*into[i] = labels[i].Name
+	}
+	return nil
+}
+
+// revise changes an effort together with its item; again when somebody else changed the item meanwhile. decide gets the item with
+// all of its efforts as they are at one moment.
+func (s *Service) revise(ctx context.Context, id project.EffortID, key idempotency.Key, decide func(project.Item, project.Effort, []project.Effort) (project.Item, project.Effort, Transition, error)) (project.FinishedItem, error) {
+	known, err := first(s.Truth.EffortsByID(ctx, []project.EffortID{id}))
+	if err != nil {
+		return project.FinishedItem{}, err
+	}
+	var conflict *project.ItemConflict
+	for range attempts {
+		item, efforts, err := s.Truth.ItemWithEfforts(ctx, project.ItemID{Project: id.Project, ID: known.Item})
+		if err != nil {
+			return project.FinishedItem{}, err
+		}
+		effort, found := project.Effort{}, false
+		for _, e := range efforts {
+			if e.ID == id.ID {
+				effort, found = e, true
+			}
+		}
+		if !found {
+			return project.FinishedItem{}, notFound("effort")
+		}
+		after, changed, t, err := decide(item, effort, efforts)
+		if err != nil {
+			return project.FinishedItem{}, err
+		}
+		changed.UpdatedAt = after.UpdatedAt
+		err = s.move(ctx, Move{Before: item, After: after, Effort: &changed, Changed: true, Transition: &t}, key.With(id.ID))
+		if !errors.As(err, &conflict) {
+			return project.FinishedItem{Item: after, Effort: changed}, err
+		}
+	}
+	return project.FinishedItem{}, fault.Wrap(fault.Conflict, errors.New(conflict.Error()), "somebody else changes this item again and again")
+}
+
+// revised returns an effort and its item as they are now, for a request that is repeated.
+func (s *Service) revised(id project.EffortID) func(context.Context, []string) (project.FinishedItem, error) {
+	return func(ctx context.Context, _ []string) (project.FinishedItem, error) {
+		if _, err := s.project(ctx, id.Project, project.Taggie); err != nil {
+			return gone(project.FinishedItem{}, err)
+		}
+		effort, err := first(s.Truth.EffortsByID(ctx, []project.EffortID{id}))
+		if err != nil {
+			return gone(project.FinishedItem{}, err)
+		}
+		item, _, err := s.item(ctx, project.ItemID{Project: id.Project, ID: effort.Item})
+		return gone(project.FinishedItem{Item: item, Effort: effort}, err)
+	}
+}

@@ -1,0 +1,435 @@
+package labelling_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/labelling"
+	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/queue"
+)
+
+func TestClaimAndFinish(t *testing.T) {
+	w := newWorld(t, 5, queue.Options{})
+	items := w.claim(ada, 2)
+	require.Len(t, items, 2)
+	assert.Equal(t, 2, w.state().Counts.Claimed)
+	claims, err := w.service.Claims(w.as(ada), w.shown(ada))
+	require.NoError(t, err)
+	require.Len(t, claims, 2)
+	assert.Equal(t, labelling.Lease, items[0].Claim.Until.Sub(items[0].Claim.Since))
+
+	done := w.finish(items[0])
+	assert.Equal(t, project.Finished, done.Item.Status)
+	assert.Equal(t, []string{"wing", "beak"}, done.Effort.Keywords)
+	assert.Equal(t, done.Effort.ID, done.Item.LastEffort)
+	assert.Zero(t, done.Item.Claim)
+	assert.Len(t, w.truth.outbox, 1)
+	w.deliver()
+	assert.Empty(t, w.truth.outbox)
+	w.exact()
+	top, err := w.service.Top(w.as(ada), w.shown(ada), labelling.Categories)
+	require.NoError(t, err)
+	assert.Equal(t, []labelling.Used{{Value: "Bird", Count: 1}}, top)
+
+	assert.Len(t, w.claim(grace, 50), 3, "all that is left")
+	assert.Empty(t, w.claim(grace, 1), "an empty queue is no error")
+	w.exact()
+}
+
+func TestClaimIsIdempotent(t *testing.T) {
+	w := newWorld(t, 10, queue.Options{})
+	key := "k"
+	in := labelling.ClaimItems{Project: w.project, Count: 3, IdempotencyKey: &key}
+	once, err := w.service.Claim(w.as(ada), in)
+	require.NoError(t, err)
+	require.Len(t, once, 3)
+	twice, err := w.service.Claim(w.as(ada), in)
+	require.NoError(t, err)
+	assert.ElementsMatch(t, once, twice)
+	w.finish(once[0])
+	left, err := w.service.Claim(w.as(ada), in)
+	require.NoError(t, err)
+	assert.ElementsMatch(t, once[1:], left, "what is left of them")
+	w.flush()
+	w.rebuilt()
+	left, err = w.service.Claim(w.as(ada), in)
+	require.NoError(t, err)
+	assert.ElementsMatch(t, once[1:], left, "whatever Redis knows")
+	other, err := w.service.Claim(w.as(grace), in)
+	require.NoError(t, err)
+	assert.Len(t, other, 3, "keys are each user's own")
+	in.Count = 4
+	_, err = w.service.Claim(w.as(ada), in)
+	assert.True(t, fault.Is(err, fault.Conflict))
+}
+
+func TestClaimTakesOthersForItemsThatAreGone(t *testing.T) {
+	w := newWorld(t, 10, queue.Options{})
+	for _, c := range w.waiting()[:3] { // somebody finished them, and the queue has not heard of it
+		i := w.truth.items[c]
+		i.Status, i.Version = project.Finished, 7
+		w.truth.items[c] = i
+	}
+	for _, key := range []*string{nil, new("k")} {
+		items, err := w.service.Claim(w.as(ada), labelling.ClaimItems{Project: w.project, Count: 3, IdempotencyKey: key})
+		require.NoError(t, err)
+		assert.Len(t, items, 3)
+	}
+	claims, err := w.queue.Claims(t.Context(), w.project, ada)
+	require.NoError(t, err)
+	assert.Len(t, claims, 6)
+}
+
+func TestFinishTooLateLosesNothing(t *testing.T) {
+	w := newWorld(t, 1, queue.Options{})
+	item := w.claim(ada, 1)[0]
+	w.expire()
+	require.Equal(t, project.New, w.truth.items[item.ID].Status)
+	w.deliver()
+	in := w.finishing(item)
+	_, err := w.service.Finish(w.as(ada), in)
+	var lost *labelling.LeaseLost
+	require.ErrorAs(t, err, &lost)
+	assert.Equal(t, w.truth.items[item.ID], lost.Current)
+	assert.Equal(t, &in, lost.Input)
+
+	other := w.claim(grace, 1)[0]
+	_, err = w.service.Finish(w.as(ada), in)
+	require.ErrorAs(t, err, &lost)
+	assert.Equal(t, grace, lost.Current.Claim.User)
+	in.Token = other.Claim.Token
+	_, err = w.service.Finish(w.as(ada), in)
+	require.ErrorAs(t, err, &lost, "a foreign token is of no use")
+	for _, do := range []func() error{
+		func() error {
+			_, err := w.service.Extend(w.as(ada), labelling.Held{Item: item.ItemID, Token: item.Claim.Token})
+			return err
+		},
+		func() error {
+			_, err := w.service.Release(w.as(ada), labelling.Held{Item: item.ItemID, Token: item.Claim.Token})
+			return err
+		},
+		func() error {
+			_, err := w.service.Skip(w.as(ada), labelling.Skip{Item: item.ItemID, Token: item.Claim.Token, Reason: labelling.ToOthers})
+			return err
+		},
+	} {
+		require.ErrorAs(t, do(), &lost)
+	}
+	w.exact()
+}
+
+func TestFinishTwice(t *testing.T) {
+	w := newWorld(t, 1, queue.Options{})
+	item := w.claim(ada, 1)[0]
+	in := w.finishing(item)
+	key := "k"
+	in.IdempotencyKey = &key
+	once, err := w.service.Finish(w.as(ada), in)
+	require.NoError(t, err)
+	twice, err := w.service.Finish(w.as(ada), in)
+	require.NoError(t, err)
+	assert.Equal(t, once, twice)
+	in.IdempotencyKey = nil
+	_, err = w.service.Finish(w.as(ada), in)
+	var already *labelling.AlreadyFinished
+	require.ErrorAs(t, err, &already)
+	assert.Equal(t, once.Effort, already.Effort)
+	assert.Len(t, w.truth.efforts, 1)
+	w.deliver()
+	w.exact()
+}
+
+func TestFinishAfterTheAnswerWasLost(t *testing.T) {
+	w := newWorld(t, 1, queue.Options{})
+	in := w.finishing(w.claim(ada, 1)[0])
+	w.truth.after = func(what string) error {
+		if what == "MoveItem" {
+			return errLost
+		}
+		return nil
+	}
+	_, err := w.service.Finish(w.as(ada), in)
+	require.True(t, fault.Is(err, fault.Unavailable))
+	w.truth.after = nil
+	_, err = w.service.Finish(w.as(ada), in)
+	var already *labelling.AlreadyFinished
+	require.ErrorAs(t, err, &already)
+	w.relayed() // nobody had sent it
+	w.exact()
+}
+
+func TestFinishMany(t *testing.T) {
+	w := newWorld(t, 4, queue.Options{})
+	items := w.claim(ada, 3)
+	foreign := w.claim(grace, 1)[0]
+	ins := []labelling.Finish{w.finishing(items[0]), w.finishing(foreign), w.finishing(items[1]), w.finishing(items[0]), w.finishing(items[2])}
+	ins[4].Keywords = []string{strings.Repeat("x", 100)}
+	key := "k"
+	for range 2 {
+		outcomes, err := w.service.FinishMany(w.as(ada), ins, &key)
+		require.NoError(t, err)
+		require.Len(t, outcomes, 5)
+		require.NoError(t, outcomes[0].Err)
+		assert.Equal(t, items[0].ID, outcomes[0].Item.ID)
+		var lost *labelling.LeaseLost
+		require.ErrorAs(t, outcomes[1].Err, &lost)
+		require.NoError(t, outcomes[2].Err)
+		assert.Equal(t, items[1].ID, outcomes[2].Item.ID)
+		require.NoError(t, outcomes[3].Err, "the same request once more")
+		var bad *fault.Error
+		require.ErrorAs(t, outcomes[4].Err, &bad)
+		assert.Equal(t, "input.finishes.4.keywords", bad.Field)
+	}
+	assert.Len(t, w.truth.efforts, 2)
+	outcomes, err := w.service.FinishMany(w.as(ada), ins[:1], nil)
+	require.NoError(t, err)
+	var already *labelling.AlreadyFinished
+	require.ErrorAs(t, outcomes[0].Err, &already)
+	w.deliver()
+	w.exact()
+}
+
+func TestSkipAndRelease(t *testing.T) {
+	w := newWorld(t, 4, queue.Options{})
+	items := w.claim(ada, 4)
+	skip := func(n int, reason labelling.Reason) project.Item {
+		i, err := w.service.Skip(w.as(ada), labelling.Skip{Item: items[n].ItemID, Token: items[n].Claim.Token, Reason: reason})
+		require.NoError(t, err)
+		return i
+	}
+	assert.Equal(t, project.New, skip(0, labelling.ToMeLater).Status)
+	assert.Equal(t, project.New, skip(1, labelling.ToOthers).Status)
+	assert.Equal(t, project.Skipped, skip(2, labelling.ForNobody).Status)
+	_, err := w.service.Release(w.as(ada), labelling.Held{Item: items[3].ItemID, Token: items[3].Claim.Token})
+	require.NoError(t, err)
+	w.deliver()
+	w.exact()
+	again := w.claim(ada, 4)
+	require.Len(t, again, 1, "one is for later, one for others, one for nobody")
+	assert.Equal(t, items[3].ID, again[0].ID)
+	assert.Len(t, w.claim(grace, 4), 2)
+	w.exact()
+}
+
+func TestUndo(t *testing.T) {
+	w := newWorld(t, 1, queue.Options{})
+	done := w.finish(w.claim(ada, 1)[0])
+	_, err := w.service.Undo(w.as(grace), labelling.Undoing{Effort: done.Effort.EffortID})
+	require.True(t, fault.Is(err, fault.Forbidden))
+	back, err := w.service.Undo(w.as(ada), labelling.Undoing{Effort: done.Effort.EffortID})
+	require.NoError(t, err)
+	assert.Equal(t, project.Claimed, back.Item.Status)
+	assert.Equal(t, 0, back.Item.Efforts)
+	assert.Empty(t, back.Item.Category)
+	_, err = w.service.Undo(w.as(ada), labelling.Undoing{Effort: done.Effort.EffortID})
+	require.ErrorIs(t, err, labelling.ErrUndone)
+	w.deliver()
+	w.exact()
+
+	done = w.finish(back.Item)
+	assert.Len(t, w.truth.efforts, 2, "the row stays")
+	w.deliver()
+	w.exact()
+	w.later(labelling.Undo + time.Second)
+	_, err = w.service.Undo(w.as(ada), labelling.Undoing{Effort: done.Effort.EffortID})
+	require.ErrorIs(t, err, labelling.ErrTooLate)
+	_, err = w.service.Review(w.as(rev), labelling.Reviewing{Effort: back.Effort.EffortID, Verdict: project.Correct})
+	require.ErrorIs(t, err, labelling.ErrUndone)
+}
+
+func TestUndoOfASecondFinishBringsTheFirstBack(t *testing.T) {
+	w := newWorld(t, 1, queue.Options{})
+	one := w.finish(w.claim(ada, 1)[0])
+	_, err := w.service.Review(w.as(rev), labelling.Reviewing{Effort: one.Effort.EffortID, Verdict: project.Incorrect})
+	require.NoError(t, err)
+	w.deliver()
+	two := w.finish(w.claim(ada, 1)[0])
+	assert.Equal(t, 2, two.Item.Efforts)
+	back, err := w.service.Undo(w.as(ada), labelling.Undoing{Effort: two.Effort.EffortID})
+	require.NoError(t, err)
+	assert.Equal(t, one.Effort.ID, back.Item.LastEffort)
+	assert.Equal(t, bird, back.Item.Category)
+	w.deliver()
+	w.exact()
+}
+
+func TestReviewBringsAnItemBackToItsAuthorFirst(t *testing.T) {
+	w := newWorld(t, 3, queue.Options{})
+	done := w.finish(w.claim(ada, 1)[0])
+	w.deliver()
+	in := labelling.Reviewing{Effort: done.Effort.EffortID, Verdict: project.Incorrect, Comment: "That is a crow."}
+	_, err := w.service.Review(w.as(grace), in)
+	require.True(t, fault.Is(err, fault.Forbidden))
+	reviewed, err := w.service.Review(w.as(rev), in)
+	require.NoError(t, err)
+	assert.Equal(t, project.New, reviewed.Item.Status)
+	assert.Equal(t, ada, reviewed.Item.ReturnedTo)
+	assert.Equal(t, "That is a crow.", reviewed.Effort.Review.Comment)
+	w.deliver()
+	w.exact()
+	_, err = w.service.Undo(w.as(ada), labelling.Undoing{Effort: done.Effort.EffortID})
+	require.ErrorIs(t, err, labelling.ErrReviewed)
+
+	for _, i := range w.claim(grace, 3) {
+		assert.NotEqual(t, done.Item.ID, i.ID, "it is kept for its author")
+	}
+	w.flush()
+	w.rebuilt() // the truth knows for whom it is
+	assert.Empty(t, w.claim(grace, 3))
+	mine := w.claim(ada, 1)
+	require.Len(t, mine, 1)
+	assert.Equal(t, done.Item.ID, mine[0].ID)
+	w.exact()
+
+	own := w.finish(w.claimOne(rev, mine[0]))
+	_, err = w.service.Review(w.as(rev), labelling.Reviewing{Effort: own.Effort.EffortID, Verdict: project.Correct})
+	require.ErrorIs(t, err, labelling.ErrOwnWork)
+}
+
+func TestPauseAndSize(t *testing.T) {
+	w := newWorld(t, 20, queue.Options{})
+	_, err := w.service.Pause(w.as(rev), labelling.Managed{Project: w.project})
+	require.True(t, fault.Is(err, fault.Forbidden))
+	p, err := w.service.Pause(w.as(boss), labelling.Managed{Project: w.project})
+	require.NoError(t, err)
+	assert.True(t, p.Paused)
+	_, err = w.service.Claim(w.as(ada), labelling.ClaimItems{Project: w.project, Count: 1})
+	require.ErrorIs(t, err, labelling.ErrPaused)
+	w.flush()
+	w.rebuilt()
+	assert.True(t, w.state().Paused, "the truth knows it")
+	_, err = w.service.Resume(w.as(boss), labelling.Managed{Project: w.project})
+	require.NoError(t, err)
+	assert.Len(t, w.claim(ada, 1), 1)
+
+	size := 5
+	_, err = w.service.SetQueueSize(w.as(boss), labelling.SetQueueSize{Project: w.project, Size: &size})
+	require.NoError(t, err)
+	assert.Equal(t, 5, w.state().Size)
+	assert.Equal(t, 5, w.state().Queued)
+	for _, bad := range []int{0, -1, labelling.MaxQueueSize + 1} {
+		_, err = w.service.SetQueueSize(w.as(boss), labelling.SetQueueSize{Project: w.project, Size: &bad})
+		require.True(t, fault.Is(err, fault.Invalid))
+	}
+
+	w.queue.fails = func(what string) error {
+		if what == "Pause" {
+			return errLost
+		}
+		return nil
+	}
+	_, err = w.service.Pause(w.as(boss), labelling.Managed{Project: w.project})
+	require.NoError(t, err, "it is so in the truth")
+	assert.False(t, w.state().Paused)
+	w.queue.fails = nil
+	w.later(time.Minute)
+	require.NoError(t, w.populate.Run(t.Context()))
+	assert.True(t, w.state().Paused, "the job sees the difference")
+}
+
+func TestWhoMayDoWhat(t *testing.T) {
+	w := newWorld(t, 2, queue.Options{})
+	item := w.claim(ada, 1)[0]
+	held := labelling.Held{Item: item.ItemID, Token: item.Claim.Token}
+	effort := project.EffortID{Project: w.project, ID: "e"}
+	ops := map[string]func(u project.UserID) error{
+		"claim": func(u project.UserID) error {
+			_, err := w.service.Claim(w.as(u), labelling.ClaimItems{Project: w.project, Count: 1})
+			return err
+		},
+		"extend":  func(u project.UserID) error { _, err := w.service.Extend(w.as(u), held); return err },
+		"release": func(u project.UserID) error { _, err := w.service.Release(w.as(u), held); return err },
+		"finish":  func(u project.UserID) error { _, err := w.service.Finish(w.as(u), w.finishing(item)); return err },
+		"skip": func(u project.UserID) error {
+			_, err := w.service.Skip(w.as(u), labelling.Skip{Item: item.ItemID, Token: item.Claim.Token, Reason: labelling.ForNobody})
+			return err
+		},
+		"review": func(u project.UserID) error {
+			_, err := w.service.Review(w.as(u), labelling.Reviewing{Effort: effort, Verdict: project.Correct})
+			return err
+		},
+		"undo": func(u project.UserID) error {
+			_, err := w.service.Undo(w.as(u), labelling.Undoing{Effort: effort})
+			return err
+		},
+		"pause": func(u project.UserID) error {
+			_, err := w.service.Pause(w.as(u), labelling.Managed{Project: w.project})
+			return err
+		},
+		"rebuild": func(u project.UserID) error { _, err := w.service.Rebuild(w.as(u), w.project); return err },
+		"state":   func(u project.UserID) error { _, err := w.service.State(w.as(u), w.shown(u)); return err },
+		"online":  func(u project.UserID) error { _, err := w.service.Online(w.as(u), w.shown(u)); return err },
+	}
+	for name, op := range ops {
+		assert.True(t, fault.Is(op("stranger"), fault.NotFound), "%s by a stranger: %v", name, op("stranger"))
+		if name != "state" && name != "online" {
+			assert.True(t, fault.Is(op(""), fault.Unauthenticated), "%s by nobody", name)
+		}
+	}
+	for _, name := range []string{"pause", "rebuild"} {
+		assert.True(t, fault.Is(ops[name](rev), fault.Forbidden), name)
+	}
+	_, err := w.service.DeadLetters(w.as(boss), 10)
+	assert.True(t, fault.Is(err, fault.Forbidden))
+	assert.Equal(t, item, w.truth.items[item.ID])
+}
+
+func TestBadInput(t *testing.T) {
+	w := newWorld(t, 2, queue.Options{})
+	for _, n := range []int{-1, 0, labelling.MaxClaims + 1, 10_000} {
+		_, err := w.service.Claim(w.as(ada), labelling.ClaimItems{Project: w.project, Count: n})
+		assert.True(t, fault.Is(err, fault.Invalid), n)
+	}
+	item := w.claim(ada, 1)[0]
+	for field, change := range map[string]func(*labelling.Finish){
+		"input.keywords":      func(f *labelling.Finish) { f.Keywords = make([]string, 1000) },
+		"input.categoryId":    func(f *labelling.Finish) { f.Category.ID = "unknown" },
+		"input.subcategoryId": func(f *labelling.Finish) { f.Subcategory = &f.Category },
+	} {
+		in := w.finishing(item)
+		change(&in)
+		_, err := w.service.Finish(w.as(ada), in)
+		var bad *fault.Error
+		require.ErrorAs(t, err, &bad)
+		assert.Equal(t, field, bad.Field)
+	}
+	assert.Equal(t, item, w.truth.items[item.ID], "nothing is lost")
+}
+
+func TestLeftAndPresence(t *testing.T) {
+	w := newWorld(t, 3, queue.Options{})
+	items := w.claim(ada, 2)
+	require.NoError(t, w.service.Heartbeat(w.as(ada), []project.ID{w.project, "unknown"}))
+	online, err := w.service.Online(w.as(grace), w.shown(grace))
+	require.NoError(t, err)
+	require.Len(t, online, 1)
+	n, err := w.service.OnlineCount(w.as(grace))
+	require.NoError(t, err)
+	assert.Equal(t, 1, n)
+	w.service.Left(t.Context(), w.project, ada)
+	w.deliver()
+	w.exact()
+	assert.Equal(t, project.New, w.truth.items[items[0].ID].Status)
+	assert.Equal(t, 3, w.state().Queued)
+}
+
+func TestExtend(t *testing.T) {
+	w := newWorld(t, 1, queue.Options{})
+	item := w.claim(ada, 1)[0]
+	require.NoError(t, w.client.Del(t.Context(), "none").Err())
+	more, err := w.service.Extend(w.as(ada), labelling.Held{Item: item.ItemID, Token: item.Claim.Token})
+	require.NoError(t, err)
+	assert.False(t, more.Claim.Until.Before(item.Claim.Until))
+	claims, err := w.queue.Claims(t.Context(), w.project, ada)
+	require.NoError(t, err)
+	require.Len(t, claims, 1)
+	assert.Equal(t, more.Claim.Until, claims[0].Until)
+	w.exact()
+}

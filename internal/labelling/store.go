@@ -1,0 +1,152 @@
+package labelling
+
+import (
+	"context"
+	"time"
+
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/project"
+)
+
+// Truth keeps items, efforts and the outbox: what it says is so, whatever the queue says. All of it may fail with
+// Unavailable besides the faults that are named, and sees every acknowledged write unless it says otherwise.
+type Truth interface {
+	Things
+	Mover
+	Outbox
+	Scanner
+	idempotency.Store
+}
+
+// Things reads what labelling is about; see [project.Store].
+type Things interface {
+	ItemsByID(ctx context.Context, user UserID, ids []project.ItemID) ([]project.Item, map[project.ID]project.Member, []error)
+	EffortsByID(ctx context.Context, ids []project.EffortID) ([]project.Effort, []error)
+	LabelsByID(ctx context.Context, ids []project.LabelID) ([]project.Label, []error)
+	ListLabels(ctx context.Context, ids []project.ID) ([][]project.Label, []error)
+	ListTeams(ctx context.Context, ids []project.ID) ([][]project.Team, []error)
+	ProjectsByID(ctx context.Context, user UserID, ids []project.ID) ([]project.Project, []error)
+	UpdateProject(ctx context.Context, before, after project.Project, once idempotency.Key) error
+}
+
+// Move is a change of an item with everything that belongs to it.
+type Move struct {
+	Before, After project.Item
+	// Effort is written: a new one, or, with Changed, in place of the one of the same id.
+	Effort  *project.Effort
+	Changed bool
+	// Transition goes into the outbox with it; nil for claims and extensions, which the queue is told of directly.
+	Transition *Transition
+}
+
+// Mover changes items.
+type Mover interface {
+	// MoveItem makes the change in one transaction of rows of this item, and records the idempotency key with it.
+	// *project.ItemConflict with the current item when Before is not its version; NotFound when it, or a label, does not exist.
+	MoveItem(ctx context.Context, m Move, once idempotency.Key) error
+}
+
+// Outbox keeps transitions until the queue has followed them.
+type Outbox interface {
+	// ListOutbox lists transitions that were stored before the given instant, the oldest first, up to limit from each part of
+	// the outbox. It sees every acknowledged write.
+	ListOutbox(ctx context.Context, before time.Time, limit int) ([]Transition, error)
+	// DeleteOutbox removes transitions that the queue has followed.
+	DeleteOutbox(ctx context.Context, done []Transition) error
+}
+
+// Unsettled tells whether the queue may still have to follow a transition. A store that offers it keeps the consumer from following
+// one for the second time when its message outlived what Redis remembered.
+type Unsettled interface {
+	// InOutbox reports whether the transition is in the outbox. It sees every acknowledged write. Cost: 1 GetItem.
+	InOutbox(ctx context.Context, t Transition) (bool, error)
+}
+
+// Shards is how many parts the items and efforts of a project are spread over; see the store.
+const Shards = 16
+
+// Scanner reads much. It is eventually consistent: what was written seconds ago may be missing or shown as it was before.
+type Scanner interface {
+	// ListByStatus lists items of a status in one shard by their place in the order of imports, from behind after ("" for the
+	// beginning) on, and returns where to go on, "" at the end. Cost: 1 Query.
+	ListByStatus(ctx context.Context, p project.ID, s project.Status, shard int, after string, limit int) (items []string, next string, err error)
+	// ScanItems reads all items of a shard, those that changed last at the end, page by page. An item that changes meanwhile may
+	// be read twice.
+	ScanItems(ctx context.Context, p project.ID, shard int, page func([]project.Item) error) error
+	// ScanEfforts does the same for efforts.
+	ScanEfforts(ctx context.Context, p project.ID, shard int, page func([]project.Effort) error) error
+	// ItemWithEfforts returns an item and all of its efforts as they are at one moment. Consistent.
+	ItemWithEfforts(ctx context.Context, id project.ItemID) (project.Item, []project.Effort, error)
+	// ListAllProjects lists the projects of all users, some at a time, in the order of ids behind after, for jobs. Consistent.
+	ListAllProjects(ctx context.Context, after project.ID, limit int) ([]project.ID, error)
+}
+
+// Queue is fast, shared by all servers, and disposable; see internal/queue for what each operation does. [ErrNotReady] when it does
+// not know the project.
+type Queue interface {
+	Reserve(ctx context.Context, p project.ID, u UserID, tokens []string) ([]Claim, error)
+	Cancel(ctx context.Context, c Claim, back bool) (bool, error)
+	Apply(ctx context.Context, t Transition) (bool, error)
+	Extend(ctx context.Context, c Claim, team string) (bool, error)
+	Expired(ctx context.Context, p project.ID, n int) ([]Lapsed, error)
+	Claims(ctx context.Context, p project.ID, u UserID) ([]Claim, error)
+	State(ctx context.Context, p project.ID) (State, error)
+	Snapshot(ctx context.Context, p project.ID, u UserID, teams []string) (Snapshot, error)
+	Fill(ctx context.Context, p project.ID, ids []string, size int) (added, missing int, err error)
+	Need(ctx context.Context, p project.ID, size int) (int, error)
+	Size(ctx context.Context) (int, error)
+	Pause(ctx context.Context, p project.ID, by UserID) (bool, error)
+	Resume(ctx context.Context, p project.ID, by UserID) (bool, error)
+	SetSettings(ctx context.Context, p project.ID, s Settings) error
+	Note(ctx context.Context, p project.ID, id string, e Event) (bool, error)
+	AddItems(ctx context.Context, p project.ID, id string, n int, by UserID) (bool, error)
+	Suggest(ctx context.Context, p project.ID, keywords []string) error
+	Now(ctx context.Context) (time.Time, error)
+}
+
+// Counted reads what was counted.
+type Counted interface {
+	StatisticsOf(ctx context.Context, p project.ID, teams []string) ([]Statistics, error)
+	Top(ctx context.Context, p project.ID, w Words) ([]Used, error)
+	Keywords(ctx context.Context, p project.ID, prefix string, n int) ([]string, error)
+}
+
+// Events reads the events of a project.
+type Events interface {
+	// Read returns up to n events after the cursor, and waits for one as long as block. [ErrGap].
+	Read(ctx context.Context, p project.ID, after Cursor, n int, block time.Duration) ([]Event, error)
+}
+
+// Presences knows who is online.
+type Presences interface {
+	Heartbeat(ctx context.Context, u UserID, projects []project.ID) error
+	Online(ctx context.Context, p project.ID) ([]Online, error)
+	OnlineCount(ctx context.Context) (int, error)
+}
+
+// Messages carry transitions from who made them to who has the queue follow them.
+type Messages interface {
+	Publish(ctx context.Context, m Message) error
+	Consume(ctx context.Context, consumer string, handle func(context.Context, Message) error)
+	Backlog(ctx context.Context) (waiting, dead int, err error)
+	DeadLetters(ctx context.Context, n int) ([]DeadLetter, error)
+	RetryDeadLetter(ctx context.Context, id string) error
+	DropDeadLetter(ctx context.Context, id string) error
+}
+
+// Queues is all that the queue does for this package.
+type Queues interface {
+	Queue
+	Counted
+	Presences
+	Messages
+	Rebuilds
+}
+
+// Rebuilds makes the queue of a project anew.
+type Rebuilds interface {
+	Begin(ctx context.Context, p project.ID, token string, always bool) (bool, error)
+	Load(ctx context.Context, p project.ID, token string, part Part) error
+	Commit(ctx context.Context, p project.ID, token string, s Settings) error
+	Abort(ctx context.Context, p project.ID, token string) error
+}

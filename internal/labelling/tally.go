@@ -1,0 +1,199 @@
+package labelling
+
+import (
+	"crypto/sha256"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/project"
+)
+
+// tally adds up what a project's queue is rebuilt from. It knows what it contains, so that nothing is added twice and everything can
+// be taken out again; a million items take some 40 MB.
+type tally struct {
+	project   project.ID
+	now       time.Time
+	items     map[id]added
+	incorrect map[id]bool // for each effort that was added: whether it was counted as incorrect
+	counts    map[project.Status]int
+	claims    map[string]project.Item
+	returned  map[string]project.Item
+	teams     map[string]map[UserID]UserStatistics
+	keywords  map[string]int
+	labels    map[project.Kind]map[string]int // by id
+	settled   []string
+}
+
+// added is an item as it was added.
+type added struct {
+	version int
+	status  project.Status
+}
+
+// id is an id of an item or effort: most are UUIDs, and are kept as such.
+type id [16]byte
+
+func idOf(text string) id {
+	if u, err := uuid.Parse(text); err == nil {
+		return id(u)
+	}
+	sum := sha256.Sum256([]byte(text))
+	return id(sum[:16])
+}
+
+func newTally(p project.ID, now time.Time) *tally {
+	return &tally{
+		project: p, now: now, items: map[id]added{}, incorrect: map[id]bool{}, counts: map[project.Status]int{},
+		claims: map[string]project.Item{}, returned: map[string]project.Item{}, teams: map[string]map[UserID]UserStatistics{},
+		keywords: map[string]int{}, labels: map[project.Kind]map[string]int{project.Category: {}, project.Subcategory: {}},
+	}
+}
+
+// addItem adds an item unless it is there.
+func (t *tally) addItem(i project.Item) {
+	key := idOf(i.ID)
+	if _, there := t.items[key]; there {
+		return
+	}
+	t.items[key] = added{version: i.Version, status: i.Status}
+	t.counts[i.Status]++
+	switch {
+	case i.Status == project.Claimed:
+		t.claims[i.ID] = i
+	case i.Status == project.New && i.ReturnedTo != "" && t.now.Before(i.UpdatedAt.Add(Hold)):
+		t.returned[i.ID] = i
+	}
+}
+
+// addEffort adds an effort unless it is there. One that was undone counts for nothing.
+func (t *tally) addEffort(e project.Effort) {
+	key := idOf(e.ID)
+	if _, there := t.incorrect[key]; there || !e.UndoneAt.IsZero() {
+		return
+	}
+	t.incorrect[key] = e.Review.Verdict == project.Incorrect
+	t.count(e, 1, t.incorrect[key])
+}
+
+func (t *tally) count(e project.Effort, by int, incorrect bool) {
+	if t.teams[e.Team] == nil {
+		t.teams[e.Team] = map[UserID]UserStatistics{}
+	}
+	u := t.teams[e.Team][e.User]
+	u.User = e.User
+	u.Finished += by
+	if incorrect {
+		u.Incorrect += by
+	}
+	t.teams[e.Team][e.User] = u
+	for _, word := range e.Keywords {
+		t.keywords[word] += by
+	}
+	t.labels[project.Category][e.Category] += by
+	if e.Subcategory != "" {
+		t.labels[project.Subcategory][e.Subcategory] += by
+	}
+}
+
+// replace puts an item with all its efforts in the place of what is there of them; the zero Item only takes that out.
+func (t *tally) replace(name string, i project.Item, efforts []project.Effort) {
+	key := idOf(name)
+	if was, there := t.items[key]; there {
+		t.counts[was.status]--
+		delete(t.items, key)
+		delete(t.claims, name)
+		delete(t.returned, name)
+	}
+	if i.ID == "" {
+		return
+	}
+	t.addItem(i)
+	for _, e := range efforts {
+		// Of an effort that exists only its review changes, and whether it was undone.
+		if was, there := t.incorrect[idOf(e.ID)]; there {
+			t.count(e, -1, was)
+			delete(t.incorrect, idOf(e.ID))
+		}
+		t.addEffort(e)
+	}
+}
+
+// applied notes which transitions are contained in what was added, and which claims have ended by it.
+func (t *tally) applied(pending []Transition) {
+	for _, p := range pending {
+		item, there := t.items[idOf(p.Item)]
+		if !there || p.Version > item.version {
+			continue
+		}
+		t.settled = append(t.settled, p.ID)
+		if p.Token != "" && p.Cause != Undone && t.claims[p.Item].Claim.Token != p.Token {
+			t.settled = append(t.settled, p.Token)
+		}
+	}
+}
+
+// several is how many things one part holds at most: a script that takes long holds up everybody.
+const several = 1000
+
+// parts returns what was added up.
+func (t *tally) parts(labels []project.Label, teams []project.Team, suggested []string) []Part {
+	parts := []Part{{
+		Counts:   Counts{New: t.counts[project.New], Finished: t.counts[project.Finished], Skipped: t.counts[project.Skipped]},
+		Keywords: suggested,
+	}}
+	for _, team := range teams {
+		parts[0].Statistics = append(parts[0].Statistics, Statistics{Team: team.ID, Type: team.Type})
+	}
+	room := 0
+	next := func() *Part {
+		if room == 0 {
+			parts, room = append(parts, Part{Used: map[Words][]Used{}}), several
+		}
+		room--
+		return &parts[len(parts)-1]
+	}
+	for _, i := range t.claims {
+		p := next()
+		p.Claims = append(p.Claims, Claim{Item: i.ItemID, User: i.Claim.User, Token: i.Claim.Token, Since: i.Claim.Since, Until: i.Claim.Until})
+	}
+	for _, i := range t.returned {
+		p := next()
+		p.Returned = append(p.Returned, Returned{Item: i.ID, User: i.ReturnedTo, Until: i.UpdatedAt.Add(Hold)})
+	}
+	for team, users := range t.teams {
+		for _, u := range users {
+			if u.Finished == 0 && u.Incorrect == 0 {
+				continue
+			}
+			p := next()
+			p.Statistics = append(p.Statistics, Statistics{Team: team, Finished: u.Finished, Incorrect: u.Incorrect, Users: []UserStatistics{u}})
+		}
+	}
+	use := func(w Words, word string, n int) {
+		if n != 0 {
+			p := next()
+			p.Used[w] = append(p.Used[w], Used{Value: word, Count: n})
+		}
+	}
+	for word, n := range t.keywords {
+		use(Keywords, word, n)
+	}
+	of := map[project.Kind]Words{project.Category: Categories, project.Subcategory: Subcategories}
+	for _, l := range labels {
+		use(of[l.Kind], l.Name, t.labels[l.Kind][l.ID])
+	}
+	for _, id := range t.settled {
+		p := next()
+		p.Applied = append(p.Applied, id)
+	}
+	return parts
+}
+
+func ignoreMissing(err error) error {
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	return err
+}

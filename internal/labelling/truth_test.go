@@ -1,0 +1,395 @@
+package labelling_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/labelling"
+	"github.com/taggie/taggie/internal/project"
+)
+
+// truth is a store in memory. Scans show it page by page as it is at each page; hooks break it.
+type truth struct {
+	mu       sync.Mutex
+	projects map[project.ID]project.Project
+	members  map[project.UserID]project.Member
+	labels   []project.Label
+	teams    []project.Team
+	items    map[string]project.Item
+	efforts  map[string]project.Effort
+	outbox   map[string]labelling.Transition
+	keys     map[string]idempotency.Key
+	calls    map[string]int
+
+	// before is called before each operation, after after a write was stored; an error is what the caller gets.
+	before, after func(what string) error
+	pageSize      int
+
+	// lag has scans show what changed since then as it is, as it was, or not at all.
+	lag struct {
+		show    func(what string) int // 0 hidden, 1 as it was, 2 as it is; nil for no lag
+		items   map[string]project.Item
+		efforts map[string]project.Effort
+	}
+}
+
+// lags has the indexes lag behind from now on.
+func (s *truth) lags(show func(what string) int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lag.show, s.lag.items, s.lag.efforts = show, maps.Clone(s.items), maps.Clone(s.efforts)
+}
+
+// indexed returns what an index shows.
+func indexed[T any](what string, show func(string) int, was, is map[string]T, same func(a, b T) bool) []T {
+	var list []T
+	for id, v := range is {
+		if old, there := was[id]; show != nil && !(there && same(old, v)) {
+			switch n := show(what); {
+			case n == 0:
+				continue
+			case n == 1 && there:
+				v = old
+			case n == 1:
+				continue
+			}
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+func newTruth() *truth {
+	return &truth{
+		projects: map[project.ID]project.Project{}, members: map[project.UserID]project.Member{}, items: map[string]project.Item{},
+		efforts: map[string]project.Effort{}, outbox: map[string]labelling.Transition{}, keys: map[string]idempotency.Key{},
+		calls: map[string]int{}, pageSize: 3,
+	}
+}
+
+var errLost = fault.New(fault.Unavailable, "the answer was lost")
+
+// begin counts a call and asks the hook; it holds the lock afterwards.
+func (s *truth) begin(what string) error {
+	s.mu.Lock()
+	hook := s.before
+	s.calls[what]++
+	s.mu.Unlock()
+	var err error
+	if hook != nil {
+		err = hook(what)
+	}
+	s.mu.Lock()
+	return err
+}
+
+func (s *truth) end(what string) error {
+	hook := s.after
+	if hook == nil {
+		return nil
+	}
+	s.mu.Unlock()
+	defer s.mu.Lock()
+	return hook(what)
+}
+
+func shard(id string) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id))
+	return int(h.Sum32() % labelling.Shards)
+}
+
+var missing = fault.New(fault.NotFound, "there is no such thing")
+
+func byID[K comparable, V any](ids []K, get func(K) (V, bool)) ([]V, []error) {
+	values, errs := make([]V, len(ids)), make([]error, len(ids))
+	for i, id := range ids {
+		v, ok := get(id)
+		if values[i] = v; !ok {
+			errs[i] = missing
+		}
+	}
+	return values, errs
+}
+
+func all[V any](n int, err error) ([]V, []error) {
+	return make([]V, n), slices.Repeat([]error{err}, n)
+}
+
+func (s *truth) ItemsByID(_ context.Context, user project.UserID, ids []project.ItemID) ([]project.Item, map[project.ID]project.Member, []error) {
+	err := s.begin("ItemsByID")
+	defer s.mu.Unlock()
+	if err != nil {
+		items, errs := all[project.Item](len(ids), err)
+		return items, nil, errs
+	}
+	members := map[project.ID]project.Member{}
+	if m, ok := s.members[user]; ok {
+		members[m.Project] = m
+	}
+	items, errs := byID(ids, func(id project.ItemID) (project.Item, bool) {
+		i, ok := s.items[id.ID]
+		return i, ok && i.Project == id.Project
+	})
+	return items, members, errs
+}
+
+func (s *truth) EffortsByID(_ context.Context, ids []project.EffortID) ([]project.Effort, []error) {
+	err := s.begin("EffortsByID")
+	defer s.mu.Unlock()
+	if err != nil {
+		return all[project.Effort](len(ids), err)
+	}
+	return byID(ids, func(id project.EffortID) (project.Effort, bool) { e, ok := s.efforts[id.ID]; return e, ok })
+}
+
+func (s *truth) LabelsByID(_ context.Context, ids []project.LabelID) ([]project.Label, []error) {
+	err := s.begin("LabelsByID")
+	defer s.mu.Unlock()
+	if err != nil {
+		return all[project.Label](len(ids), err)
+	}
+	return byID(ids, func(id project.LabelID) (project.Label, bool) {
+		n := slices.IndexFunc(s.labels, func(l project.Label) bool { return l.LabelID == id })
+		if n < 0 {
+			return project.Label{}, false
+		}
+		return s.labels[n], true
+	})
+}
+
+func (s *truth) ListLabels(_ context.Context, ids []project.ID) ([][]project.Label, []error) {
+	err := s.begin("ListLabels")
+	defer s.mu.Unlock()
+	return [][]project.Label{slices.Clone(s.labels)}, slices.Repeat([]error{err}, len(ids))
+}
+
+func (s *truth) ListTeams(_ context.Context, ids []project.ID) ([][]project.Team, []error) {
+	err := s.begin("ListTeams")
+	defer s.mu.Unlock()
+	return [][]project.Team{slices.Clone(s.teams)}, slices.Repeat([]error{err}, len(ids))
+}
+
+func (s *truth) ProjectsByID(_ context.Context, user project.UserID, ids []project.ID) ([]project.Project, []error) {
+	err := s.begin("ProjectsByID")
+	defer s.mu.Unlock()
+	if err != nil {
+		return all[project.Project](len(ids), err)
+	}
+	return byID(ids, func(id project.ID) (project.Project, bool) {
+		p, ok := s.projects[id]
+		if m := s.members[user]; m.Project == id {
+			p.Member = m
+		}
+		return p, ok
+	})
+}
+
+func (s *truth) UpdateProject(_ context.Context, before, after project.Project, once idempotency.Key) error {
+	err := s.begin("UpdateProject")
+	defer s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if err := s.use(once); err != nil {
+		return err
+	}
+	if s.projects[before.ID].Version != before.Version {
+		return &project.VersionConflict{Current: s.projects[before.ID]}
+	}
+	after.Member = project.Member{}
+	s.projects[after.ID] = after
+	s.record(once)
+	return s.end("UpdateProject")
+}
+
+func (s *truth) FindIdempotencyKey(_ context.Context, key idempotency.Key) error {
+	err := s.begin("FindIdempotencyKey")
+	defer s.mu.Unlock()
+	return errors.Join(err, s.use(key))
+}
+
+func (s *truth) use(key idempotency.Key) error {
+	used, ok := s.keys[key.Viewer+"/"+key.Key]
+	switch {
+	case !key.Given() || !ok:
+		return nil
+	case string(used.Hash) != string(key.Hash):
+		return idempotency.ErrMismatch
+	}
+	return &idempotency.Replayed{Result: used.Result}
+}
+
+func (s *truth) record(key idempotency.Key) {
+	if key.Given() {
+		s.keys[key.Viewer+"/"+key.Key] = key
+	}
+}
+
+func (s *truth) MoveItem(_ context.Context, m labelling.Move, once idempotency.Key) error {
+	err := s.begin("MoveItem")
+	defer s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if err := s.use(once); err != nil {
+		return err
+	}
+	current, ok := s.items[m.Before.ID]
+	if !ok {
+		return missing
+	}
+	if current.Version != m.Before.Version {
+		return &project.ItemConflict{Current: current}
+	}
+	if m.After.Version != m.Before.Version+1 || !m.After.UpdatedAt.After(m.Before.UpdatedAt) {
+		return fmt.Errorf("version %d follows version %d", m.After.Version, m.Before.Version)
+	}
+	if m.Effort != nil {
+		if _, there := s.efforts[m.Effort.ID]; there != m.Changed {
+			return fmt.Errorf("effort %s: there %t, changed %t", m.Effort.ID, there, m.Changed)
+		}
+		s.efforts[m.Effort.ID] = *m.Effort
+	}
+	s.items[m.After.ID] = m.After
+	if m.Transition != nil {
+		s.outbox[m.Transition.ID] = *m.Transition
+	}
+	s.record(once)
+	return s.end("MoveItem")
+}
+
+func (s *truth) ListOutbox(_ context.Context, before time.Time, limit int) ([]labelling.Transition, error) {
+	err := s.begin("ListOutbox")
+	defer s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	var list []labelling.Transition
+	for _, t := range s.outbox {
+		if t.At.Before(before) {
+			list = append(list, t)
+		}
+	}
+	slices.SortFunc(list, func(a, b labelling.Transition) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Version, b.Version))
+	})
+	return list[:min(limit, len(list))], nil
+}
+
+func (s *truth) DeleteOutbox(_ context.Context, done []labelling.Transition) error {
+	err := s.begin("DeleteOutbox")
+	defer s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	for _, t := range done {
+		delete(s.outbox, t.ID)
+	}
+	return s.end("DeleteOutbox")
+}
+
+func (s *truth) InOutbox(_ context.Context, t labelling.Transition) (bool, error) {
+	err := s.begin("InOutbox")
+	defer s.mu.Unlock()
+	_, there := s.outbox[t.ID]
+	return there, err
+}
+
+func (s *truth) ListByStatus(_ context.Context, p project.ID, status project.Status, n int, after string, limit int) ([]string, string, error) {
+	err := s.begin("ListByStatus")
+	defer s.mu.Unlock()
+	if err != nil {
+		return nil, "", err
+	}
+	var list []project.Item
+	for _, i := range s.items {
+		if i.Project == p && i.Status == status && shard(i.ID) == n && i.Seq+i.ID > after {
+			list = append(list, i)
+		}
+	}
+	slices.SortFunc(list, func(a, b project.Item) int { return cmp.Compare(a.Seq+a.ID, b.Seq+b.ID) })
+	var ids []string
+	for _, i := range list[:min(limit, len(list))] {
+		ids = append(ids, i.ID)
+	}
+	if len(list) <= limit {
+		return ids, "", nil
+	}
+	return ids, list[limit-1].Seq + list[limit-1].ID, nil
+}
+
+// pages hands things over by when they changed last; what changes meanwhile moves to the end.
+func pages[T any](s *truth, what string, list func() []T, at func(T) string, page func([]T) error) error {
+	for after := ""; ; {
+		if err := s.begin(what); err != nil {
+			s.mu.Unlock()
+			return err
+		}
+		found := list()
+		s.mu.Unlock()
+		slices.SortFunc(found, func(a, b T) int { return cmp.Compare(at(a), at(b)) })
+		from, _ := slices.BinarySearchFunc(found, after, func(v T, after string) int {
+			if at(v) <= after {
+				return -1
+			}
+			return 1
+		})
+		if found = found[from:]; len(found) == 0 {
+			return nil
+		}
+		found = found[:min(s.pageSize, len(found))]
+		if err := page(found); err != nil {
+			return err
+		}
+		after = at(found[len(found)-1])
+	}
+}
+
+func (s *truth) ScanItems(_ context.Context, p project.ID, n int, page func([]project.Item) error) error {
+	return pages(s, "ScanItems", func() []project.Item {
+		return slices.DeleteFunc(indexed("items", s.lag.show, s.lag.items, s.items, func(a, b project.Item) bool { return a.Version == b.Version }), func(i project.Item) bool { return i.Project != p || shard(i.ID) != n })
+	}, func(i project.Item) string { return i.UpdatedAt.Format(time.RFC3339Nano) + i.ID }, page)
+}
+
+func (s *truth) ScanEfforts(_ context.Context, p project.ID, n int, page func([]project.Effort) error) error {
+	return pages(s, "ScanEfforts", func() []project.Effort {
+		return slices.DeleteFunc(indexed("efforts", s.lag.show, s.lag.efforts, s.efforts, func(a, b project.Effort) bool { return a.UpdatedAt.Equal(b.UpdatedAt) }), func(e project.Effort) bool { return e.Project != p || shard(e.ID) != n })
+	}, func(e project.Effort) string { return e.UpdatedAt.Format(time.RFC3339Nano) + e.ID }, page)
+}
+
+func (s *truth) ItemWithEfforts(_ context.Context, id project.ItemID) (project.Item, []project.Effort, error) {
+	err := s.begin("ItemWithEfforts")
+	defer s.mu.Unlock()
+	if err != nil {
+		return project.Item{}, nil, err
+	}
+	i, ok := s.items[id.ID]
+	if !ok {
+		return i, nil, missing
+	}
+	var efforts []project.Effort
+	for _, e := range s.efforts {
+		if e.Item == id.ID {
+			efforts = append(efforts, e)
+		}
+	}
+	slices.SortFunc(efforts, func(a, b project.Effort) int { return a.FinishedAt.Compare(b.FinishedAt) })
+	return i, efforts, nil
+}
+
+func (s *truth) ListAllProjects(_ context.Context, after project.ID, limit int) ([]project.ID, error) {
+	err := s.begin("ListAllProjects")
+	defer s.mu.Unlock()
+	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(s.projects)), func(id project.ID) bool { return id <= after })
+	return ids[:min(limit, len(ids))], err
+}

@@ -1,0 +1,342 @@
+package project
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/task"
+)
+
+// results is a store of finished items and of one export, and the files of that.
+type results struct {
+	current Export
+	items   []Item
+	efforts map[ItemID][]Effort // the newest first
+	hidden  map[string]bool     // external ids that the list does not show the first time
+	listed  int                 // how often the list was begun
+	asked   int                 // for efforts of items
+	batches int                 // for efforts by id
+	listErr error
+	saving  func()
+	saves   []Export
+	file    *string
+}
+
+func (s *results) ExportsByID(context.Context, []TransferID) ([]Export, []error) {
+	return []Export{s.current}, []error{nil}
+}
+
+func (s *results) PutExport(_ context.Context, before *Export, after Export, _ []task.Task, _ idempotency.Key) error {
+	if s.saving != nil {
+		s.saving()
+	}
+	if before.Version != s.current.Version {
+		return &TransferConflict{}
+	}
+	s.current = after
+	s.saves = append(s.saves, after)
+	return nil
+}
+
+func (s *results) ListItems(_ context.Context, _ ID, status Status, w page.Window) (page.Slice[Item], error) {
+	if w.From == "" {
+		s.listed++
+	}
+	var found []Item
+	for _, item := range s.items {
+		if (status == "" || item.Status == status) && item.ExternalID > w.From && (s.listed > 1 || !s.hidden[item.ExternalID]) && len(found) <= w.Limit {
+			found = append(found, item)
+		}
+	}
+	return page.Fill(w, found, func(i Item) string { return i.ExternalID }), s.listErr
+}
+
+func (s *results) EffortsByID(_ context.Context, ids []EffortID) ([]Effort, []error) {
+	s.batches++
+	found := make([]Effort, len(ids))
+	errs := make([]error, len(ids))
+	for i, id := range ids {
+		errs[i] = notFound("effort")
+		for _, efforts := range s.efforts {
+			for _, e := range efforts {
+				if e.EffortID == id {
+					found[i], errs[i] = e, nil
+				}
+			}
+		}
+	}
+	return found, errs
+}
+
+func (s *results) ListEffortsOfItems(_ context.Context, requests []ItemEffortsRequest) ([]page.Slice[Effort], []error) {
+	slices := make([]page.Slice[Effort], len(requests))
+	for i, r := range requests {
+		s.asked++
+		var found []Effort
+		for _, e := range s.efforts[r.Item] {
+			if r.Window.From == "" || e.EffortID.ID < r.Window.From {
+				found = append(found, e)
+			}
+		}
+		slices[i] = page.Fill(r.Window, found[:min(len(found), r.Window.Limit+1)], func(e Effort) string { return e.EffortID.ID })
+	}
+	return slices, make([]error, len(requests))
+}
+
+func (s *results) ListLabels(context.Context, []ID) ([][]Label, []error) {
+	return [][]Label{{{LabelID: LabelID{ID: "c1"}, Name: "Animals"}, {LabelID: LabelID{ID: "s1"}, Name: "=Cats"}}}, []error{nil}
+}
+
+func (s *results) ListTeams(context.Context, []ID) ([][]Team, []error) {
+	return [][]Team{{{TeamID: TeamID{ID: "t1"}, Name: "Blue"}}}, []error{nil}
+}
+
+func (s *results) Open(context.Context, string, int64) (io.ReadCloser, error) {
+	return nil, errors.New("an export opens nothing")
+}
+
+func (s *results) Delete(context.Context, string) error {
+	return errors.New("an export deletes nothing")
+}
+
+func (s *results) Upload(_ context.Context, key, contentType string, write func(io.Writer) error) (int64, error) {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return 0, err
+	}
+	text := key + " " + contentType + "\n" + b.String()
+	s.file = &text
+	return int64(b.Len()), nil
+}
+
+func newResults(items int) *results {
+	s := &results{efforts: map[ItemID][]Effort{}, hidden: map[string]bool{}, current: Export{TransferID: TransferID{Project: importProject, ID: "e"}, Format: JSONLines, State: Queued, Version: 1}}
+	for i := range items {
+		id := fmt.Sprintf("x%05d", i)
+		s.items = append(s.items, Item{ItemID: ItemIDOf(importProject, id), ExternalID: id, Name: "N", Status: New, Import: "i", Line: i + 1})
+	}
+	return s
+}
+
+func (s *results) exporter() Exporter {
+	now := time.Date(2026, 11, 20, 1, 0, 0, 0, time.UTC)
+	return Exporter{Store: s, Files: s, User: func(id UserID) string { return string(id) }, Now: func() time.Time { now = now.Add(400 * time.Millisecond); return now }}
+}
+
+// finish makes the item a finished one, so many times over.
+func (s *results) finish(at, times int) {
+	item := &s.items[at]
+	item.Status, item.Category, item.Subcategory, item.Keywords, item.Efforts = Finished, "c1", "s1", []string{"@x", "y"}, times
+	for i := range times {
+		e := Effort{EffortID: EffortID{Project: importProject, ID: fmt.Sprintf("%s-%05d", item.ExternalID, i)}, Item: item.ItemID.ID, User: "u1", Team: "t1",
+			Category: "c1", Subcategory: "s1", Keywords: item.Keywords, FinishedAt: time.Date(2026, 1, 2, 3, 4, 5, i*1e6, time.UTC)}
+		s.efforts[item.ItemID] = append([]Effort{e}, s.efforts[item.ItemID]...)
+		item.LastEffort = e.EffortID.ID
+	}
+}
+
+func TestResultsAsJSONLines(t *testing.T) {
+	s := newResults(2)
+	s.items[0].Metadata = map[string]any{"n": json.Number("12345678901234567890"), "<": nil}
+	s.finish(0, 2)
+	var b strings.Builder
+	n, err := s.exporter().Write(t.Context(), &b, importProject, JSONLines, "", nil)
+	require.NoError(t, err)
+	assert.Equal(t, 2, n)
+	assert.Equal(t, `{"externalId":"x00000","name":"N","type":"","url":"","status":"FINISHED","category":"Animals","subcategory":"=Cats","keywords":["@x","y"],"finishedBy":"u1","team":"Blue","finishedAt":"2026-01-02T03:04:05.001Z","efforts":[`+
+		`{"category":"Animals","subcategory":"=Cats","keywords":["@x","y"],"finishedBy":"u1","team":"Blue","finishedAt":"2026-01-02T03:04:05.001Z"},`+
+		`{"category":"Animals","subcategory":"=Cats","keywords":["@x","y"],"finishedBy":"u1","team":"Blue","finishedAt":"2026-01-02T03:04:05Z"}],"metadata":{"<":null,"n":12345678901234567890}}
+{"externalId":"x00001","name":"N","type":"","url":"","status":"NEW","category":"","subcategory":"","keywords":[],"finishedBy":"","team":"","finishedAt":"","efforts":[],"metadata":{}}
+`, b.String())
+	assert.Equal(t, 1, s.asked, "only what was finished is asked about")
+}
+
+func TestResultsAsCSVCalculateNothing(t *testing.T) {
+	s := newResults(1)
+	s.items[0].ExternalID = "-1"
+	s.items[0].Name = "=HYPERLINK(\"http://x\")\nb"
+	s.items[0].Type = "\tx"
+	s.items[0].URL = "+1"
+	s.finish(0, 3)
+	var b strings.Builder
+	_, err := s.exporter().Write(t.Context(), &b, importProject, CSV, Finished, nil)
+	require.NoError(t, err)
+	rows, err := csv.NewReader(strings.NewReader(b.String())).ReadAll()
+	require.NoError(t, err)
+	assert.Equal(t, [][]string{
+		{"externalId", "name", "type", "url", "status", "category", "subcategory", "keywords", "finishedBy", "team", "finishedAt", "efforts", "metadata"},
+		{"'-1", "'=HYPERLINK(\"http://x\")\nb", "'\tx", "'+1", "FINISHED", "Animals", "'=Cats", "'@x;y", "u1", "Blue", "2026-01-02T03:04:05.002Z", "3", "{}"},
+	}, rows)
+}
+
+// cells divides a line as a spreadsheet may that takes these characters for separators: quotes count at the beginning of a cell
+// only, and what follows the closing one belongs to the cell.
+func cells(text, separators string) []string {
+	var found []string
+	var cell strings.Builder
+	quoted, begins := false, true
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case begins && c == '"':
+			quoted, begins = true, false
+		case quoted && c == '"' && i+1 < len(text) && text[i+1] == '"':
+			cell.WriteByte(c)
+			i++
+		case quoted && c == '"':
+			quoted = false
+		case !quoted && strings.IndexByte(separators+"\n", c) >= 0:
+			found = append(found, cell.String())
+			cell.Reset()
+			begins = true
+		default:
+			cell.WriteByte(c)
+			begins = false
+		}
+	}
+	return append(found, cell.String())
+}
+
+func TestNoSeparatorBeginsAFormula(t *testing.T) {
+	const formula = "=HYPERLINK(1)"
+	s := newResults(1)
+	s.finish(0, 1)
+	s.items[0].ExternalID = "a;" + formula
+	s.items[0].Name = `say "x";=1` + "\t" + formula
+	s.items[0].Type = "a;;-1"
+	s.items[0].Keywords = []string{"x", formula, "a;@b", "é"}
+	s.items[0].Metadata = map[string]any{"k;": `;` + formula + `";+2`}
+	var b strings.Builder
+	_, err := s.exporter().Write(t.Context(), &b, importProject, CSV, "", nil)
+	require.NoError(t, err)
+	for _, separators := range []string{",", ";", "\t", ",;\t"} {
+		for _, cell := range cells(b.String(), separators) {
+			assert.NotContains(t, "=+-@", (cell + "x")[:1], "%q divided by %q", cell, separators)
+		}
+	}
+	rows, err := csv.NewReader(strings.NewReader(b.String())).ReadAll()
+	require.NoError(t, err)
+	assert.Equal(t, rows[1], cells(strings.Split(b.String(), "\n")[1], ",;\t"), "what is no separator of ours divides nothing")
+	assert.Equal(t, "x;'=HYPERLINK(1);a;'@b;é", rows[1][7])
+	var metadata map[string]any
+	require.NoError(t, json.Unmarshal([]byte(rows[1][12]), &metadata))
+	assert.Equal(t, s.items[0].Metadata, metadata, "JSON is what it was")
+}
+
+func TestTheEffortsOfItemsThatWereFinishedOnceAreReadTogether(t *testing.T) {
+	s := newResults(100)
+	for i := range 90 {
+		s.finish(i, 1)
+	}
+	var b strings.Builder
+	_, err := s.exporter().Write(t.Context(), &b, importProject, CSV, Finished, nil)
+	require.NoError(t, err)
+	assert.Equal(t, 90, strings.Count(b.String(), ",u1,Blue,2026-01-02T03:04:05Z,1,{}\n"))
+	assert.Equal(t, 1, s.batches)
+	assert.Zero(t, s.asked)
+
+	s.items[3].LastEffort = "lost"
+	_, err = s.exporter().Write(t.Context(), io.Discard, importProject, CSV, Finished, nil)
+	assert.True(t, fault.Is(err, fault.NotFound), err)
+}
+
+func TestAllEffortsOfAnItemAreRead(t *testing.T) {
+	s := newResults(1)
+	s.finish(0, 2*page.Max+1)
+	var b strings.Builder
+	_, err := s.exporter().Write(t.Context(), &b, importProject, CSV, "", nil)
+	require.NoError(t, err)
+	assert.Contains(t, b.String(), ",1001,{}\n")
+}
+
+func TestAnExportHoldsEachItemOnceAlsoWhenTheListLags(t *testing.T) {
+	s := newResults(1_234)
+	s.hidden = map[string]bool{"x00000": true, "x00700": true, "x01233": true}
+	s.items[5].Import, s.items[5].Line = "", 0
+	s.items[6].Import, s.items[6].Line = "", 0
+	var b strings.Builder
+	n, err := s.exporter().Write(t.Context(), &b, importProject, CSV, "", nil)
+	require.NoError(t, err)
+	assert.Equal(t, 1_234, n)
+	rows, err := csv.NewReader(strings.NewReader(b.String())).ReadAll()
+	require.NoError(t, err)
+	seen := map[string]int{}
+	for _, row := range rows[1:] {
+		seen[row[0]]++
+	}
+	assert.Len(t, seen, 1_234)
+	assert.Len(t, rows, 1_235)
+}
+
+func (s *results) run(ctx context.Context, tries int) error {
+	again, err := s.exporter().Run(ctx, task.Task{Kind: RunExport, ID: "e", Scope: string(importProject), Tries: tries})
+	if !again.IsZero() {
+		return errors.New("an export does not come back")
+	}
+	return err
+}
+
+func TestAnExportIsWrittenWithProgress(t *testing.T) {
+	s := newResults(3*page.Max + 1)
+	require.NoError(t, s.run(t.Context(), 0))
+	assert.Equal(t, Done, s.current.State)
+	assert.Equal(t, 1_501, s.current.Items)
+	require.NotNil(t, s.file)
+	head, body, _ := strings.Cut(*s.file, "\n")
+	assert.Equal(t, ExportKey(s.current.TransferID)+" application/jsonl; charset=utf-8", head)
+	assert.EqualValues(t, len(body), s.current.Bytes)
+	assert.Equal(t, 1_501, strings.Count(body, "\n"))
+	require.Greater(t, len(s.saves), 3)
+	for i := range s.saves[1:] {
+		assert.GreaterOrEqual(t, s.saves[i+1].Items, s.saves[i].Items)
+	}
+	file := s.file
+	s.file = nil
+	require.NoError(t, s.run(t.Context(), 1))
+	assert.Nil(t, s.file, "one that is done is not done again")
+	assert.NotNil(t, file)
+}
+
+func TestAnExportBeginsAgainAfterAnErrorAndHasNoFileBefore(t *testing.T) {
+	s := newResults(10)
+	s.listErr = fault.New(fault.Unavailable, "away")
+	require.ErrorIs(t, s.run(t.Context(), 99), s.listErr)
+	assert.Equal(t, Running, s.current.State)
+	assert.Nil(t, s.file)
+	s.listErr = errors.New("bug")
+	require.ErrorIs(t, s.run(t.Context(), 1), s.listErr)
+	require.NoError(t, s.run(t.Context(), triesOfFaults))
+	assert.Equal(t, Failed, s.current.State)
+	assert.NotEmpty(t, s.current.Message)
+
+	s = newResults(10)
+	s.current.Items = 7 // of a run that was lost
+	require.NoError(t, s.run(t.Context(), 1))
+	assert.Equal(t, 10, s.current.Items)
+}
+
+func TestAnExportThatWasCancelledHasNoFile(t *testing.T) {
+	s := newResults(5 * page.Max)
+	s.saving = func() {
+		if len(s.saves) == 2 {
+			s.current.State = Cancelled
+			s.current.Version++
+		}
+	}
+	require.NoError(t, s.run(t.Context(), 0))
+	assert.Equal(t, Cancelled, s.current.State)
+	assert.Nil(t, s.file)
+}

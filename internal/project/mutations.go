@@ -1,0 +1,178 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+)
+
+// Create is the input of [Service.Create].
+type Create struct {
+	Name, Description         string
+	Keywords                  []string // that the project suggests
+	Categories, Subcategories []string // in their order
+	IdempotencyKey            *string  `json:"-"`
+}
+
+// firstTeam is the name of the team that comes with a project.
+const firstTeam = "Managers"
+
+// Create creates a project with a team of managers, the viewer.
+func (s *Service) Create(ctx context.Context, in Create) (Project, error) {
+	me, err := self(ctx)
+	if err != nil {
+		return Project{}, err
+	}
+	p := Project{Version: 1}
+	if p.Name, err = parseName("input.name", "a name", in.Name); err != nil {
+		return Project{}, err
+	}
+	if p.Description, err = parseDescription("input.description", in.Description); err != nil {
+		return Project{}, err
+	}
+	if p.Keywords, err = parseKeywords("input.suggestedKeywords", in.Keywords, MaxSuggestions); err != nil {
+		return Project{}, err
+	}
+	labels, err := s.parseBoth("", in.Categories, in.Subcategories)
+	if err != nil {
+		return Project{}, err
+	}
+	return once(ctx, s, "createProject", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Project, error) {
+		p.ID = ID(s.newID())
+		p.CreatedAt = s.later(time.Time{})
+		p.UpdatedAt = p.CreatedAt
+		for i := range labels {
+			labels[i].Project = p.ID
+		}
+		team := Team{TeamID: TeamID{Project: p.ID, ID: s.newID()}, Name: firstTeam, Type: Manager, CreatedAt: p.CreatedAt}
+		p.Member = Member{Project: p.ID, User: me, Team: team.ID, Type: team.Type, AddedAt: p.CreatedAt}
+		return shownTo(p), s.store.CreateProject(ctx, p, labels, team, p.Member, key.With(string(p.ID)))
+	}, s.reread)
+}
+
+// reread returns the project of an earlier result, the zero Project when the viewer is no member any more.
+func (s *Service) reread(ctx context.Context, result []string) (Project, error) {
+	return gone(s.get(ctx, ID(result[0]), Taggie))
+}
+
+// parseBoth returns the labels of both lists, with ids.
+func (s *Service) parseBoth(id ID, categories, subcategories []string) ([]Label, error) {
+	labels, err := parseLabels(id, Category, "input.categories", categories)
+	if err != nil {
+		return nil, err
+	}
+	others, err := parseLabels(id, Subcategory, "input.subcategories", subcategories)
+	if err != nil {
+		return nil, err
+	}
+	labels = append(labels, others...)
+	for i := range labels {
+		labels[i].ID = s.newID()
+	}
+	return labels, nil
+}
+
+// Update is the input of [Service.Update]; nil leaves a field as it is.
+type Update struct {
+	ID                ID
+	Name, Description *string
+	Keywords          *[]string // that the project suggests
+	ExpectedVersion   *int
+	IdempotencyKey    *string `json:"-"`
+}
+
+// Update changes name, description or suggested keywords, for managers. It returns the project after the change, and
+// *[VersionConflict] as an expected outcome.
+func (s *Service) Update(ctx context.Context, in Update) (Project, error) {
+	var name, description string
+	var keywords []string
+	var err error
+	if in.Name != nil {
+		if name, err = parseName("input.name", "a name", *in.Name); err != nil {
+			return Project{}, err
+		}
+	}
+	if in.Description != nil {
+		if description, err = parseDescription("input.description", *in.Description); err != nil {
+			return Project{}, err
+		}
+	}
+	if in.Keywords != nil {
+		if keywords, err = parseKeywords("input.suggestedKeywords", *in.Keywords, MaxSuggestions); err != nil {
+			return Project{}, err
+		}
+	}
+	return once(ctx, s, "updateProject", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Project, error) {
+		return s.edit(ctx, in.ID, in.ExpectedVersion, func(before Project) (Project, error) {
+			after := before
+			if in.Name != nil {
+				after.Name = name
+			}
+			if in.Description != nil {
+				after.Description = description
+			}
+			if in.Keywords != nil {
+				after.Keywords = keywords
+			}
+			// What is not different only records the key.
+			if after.Name != before.Name || after.Description != before.Description || !slices.Equal(after.Keywords, before.Keywords) {
+				after.Version++
+				after.UpdatedAt = s.later(before.UpdatedAt)
+			}
+			return after, s.store.UpdateProject(ctx, before, after, key.With(string(after.ID)))
+		})
+	}, s.reread)
+}
+
+// AddLabels is the input of [Service.AddLabels].
+type AddLabels struct {
+	Project                   ID
+	Categories, Subcategories []string
+	IdempotencyKey            *string `json:"-"`
+}
+
+// AddLabels adds to the two lists, for managers: they can grow, but not shrink. It returns the project, and [NameTaken] as an
+// expected outcome, wrapped in a fault that names the field.
+func (s *Service) AddLabels(ctx context.Context, in AddLabels) (Project, error) {
+	if len(in.Categories)+len(in.Subcategories) == 0 {
+		return Project{}, fault.Invalidf("input.categories", "give at least one category or subcategory")
+	}
+	labels, err := s.parseBoth(in.Project, in.Categories, in.Subcategories)
+	if err != nil {
+		return Project{}, err
+	}
+	return once(ctx, s, "addProjectCategories", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Project, error) {
+		p, err := s.get(ctx, in.Project, Manager)
+		if err != nil {
+			return Project{}, err
+		}
+		err = s.store.AddLabels(ctx, in.Project, labels, key.With(string(in.Project)))
+		if errors.Is(err, NameTaken) {
+			return Project{}, s.taken(ctx, p, labels)
+		}
+		return p, err
+	}, s.reread)
+}
+
+// taken says in which list a name of the labels is taken.
+func (s *Service) taken(ctx context.Context, p Project, labels []Label) error {
+	there, err := first(s.store.ListLabels(ctx, []ID{p.ID}))
+	if err != nil {
+		return err
+	}
+	field := "input.subcategories"
+	for _, l := range Category.Of(labels) {
+		if slices.ContainsFunc(Category.Of(there), func(t Label) bool { return t.Key() == l.Key() }) {
+			field = "input.categories"
+		}
+	}
+	return nameTaken(field)
+}
+
+func nameTaken(field string) error {
+	return &fault.Error{Kind: NameTaken.Kind, Field: field, Message: NameTaken.Message, Cause: NameTaken}
+}

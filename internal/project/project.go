@@ -1,0 +1,256 @@
+// Package project says what is true about labelling projects: teams and their members, categories, items and what was found
+// out about them, imports and exports.
+//
+// It knows types, rules, the service that guards projects, and the store it needs. It must not know engines, the contract or the
+// queues that hand items out. Start reading at [Project], then [Service] and [Ref], by which the parts of a project are
+// reached; the store is described in store.go.
+package project
+
+import (
+	"time"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/tag"
+	"github.com/taggie/taggie/internal/viewer"
+)
+
+// UserID identifies a user.
+type UserID = viewer.UserID
+
+// ID identifies a project; it is also the scope of its entities.
+type ID string
+
+// The bounds of what a project may hold.
+const (
+	MaxNameRunes        = 100    // of a project, a team or a category
+	MaxDescriptionBytes = 10_000 // of a project
+	MaxCategories       = 200    // and as many subcategories
+	MaxSuggestions      = 200    // keywords that a project suggests
+	MaxKeywords         = 20     // of one effort
+	MaxKeywordRunes     = 64
+	MaxTeams            = 50
+	MaxMembers          = 2_000
+	MaxExternalIDBytes  = 200
+	MaxItemNameRunes    = 200
+	MaxItemTypeRunes    = 100
+	MaxURLBytes         = 2_000
+	MaxMetadataBytes    = 100_000 // of one item, as JSON
+	MaxMetadataDepth    = 30      // of objects and lists within one another, the metadata itself included
+)
+
+// Project is a labelling project.
+type Project struct {
+	ID          ID
+	Name        string
+	Description string
+	Keywords    []string // that the project suggests
+	Paused      bool     // nothing is handed out
+	QueueSize   int      // how many items wait in its queue; 0 for the usual number
+	Version     int
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+	Member      Member // the viewer; of no team when the viewer is no member
+}
+
+// TeamType says what the members of a team do.
+type TeamType string
+
+// The types of teams. Reviewers may do what labellers may, managers what reviewers may.
+const (
+	Taggie   TeamType = "taggie" // label
+	Reviewer TeamType = "reviewer"
+	Manager  TeamType = "manager"
+)
+
+// May reports whether a team of this type may do what one of the other type may.
+func (t TeamType) May(need TeamType) bool {
+	return t.rank() > 0 && t.rank() >= need.rank()
+}
+
+func (t TeamType) rank() int {
+	switch t {
+	case Taggie:
+		return 1
+	case Reviewer:
+		return 2
+	case Manager:
+		return 3
+	}
+	return 0
+}
+
+// TeamID identifies a team of a project.
+type TeamID struct {
+	Project ID
+	ID      string
+}
+
+// Team is a team of a project.
+type Team struct {
+	TeamID
+	Name      string
+	Type      TeamType
+	CreatedAt time.Time
+	as        proof
+}
+
+// Key returns what the name is compared by: no two teams of a project have the same.
+func (t Team) Key() string { return tag.Fold(t.Name) }
+
+// Member is a user in a team of a project; a user is in one team of a project.
+type Member struct {
+	Project ID
+	User    UserID
+	Team    string    // the id of the team
+	Type    TeamType  // of the team
+	AddedAt time.Time // into this team
+	as      proof
+}
+
+// Kind tells categories from subcategories.
+type Kind string
+
+// The two fixed lists of a project.
+const (
+	Category    Kind = "Category"
+	Subcategory Kind = "Subcategory"
+)
+
+// LabelID identifies a category or subcategory of a project.
+type LabelID struct {
+	Project ID
+	Kind    Kind
+	ID      string
+}
+
+// Label is a category or subcategory: what an item can be found to be. Its name is unique in its list, whatever its case.
+type Label struct {
+	LabelID
+	Name string
+	as   proof
+}
+
+// Key returns what the name is compared by: no two labels of a list have the same.
+func (l Label) Key() string { return tag.Fold(l.Name) }
+
+// ItemID identifies an item of a project.
+type ItemID struct {
+	Project ID
+	ID      string // made from the external id, so that an item is imported once
+}
+
+// Status is where an item stands.
+type Status string
+
+// The statuses of items.
+const (
+	New      Status = "NEW"
+	Claimed  Status = "CLAIMED"
+	Finished Status = "FINISHED"
+	Skipped  Status = "SKIPPED" // for nobody
+)
+
+// Statuses are all of them.
+var Statuses = []Status{New, Claimed, Finished, Skipped}
+
+// Item is a thing to be labelled.
+type Item struct {
+	ItemID
+	ExternalID  string // unique in the project
+	Name        string
+	Type        string // free; a media type, usually
+	URL         string // https or http, or ""
+	Metadata    map[string]any
+	Status      Status
+	Seq         string // where it stands among the items of its status: the order of imports
+	Category    string // the id of a label; "" before it was finished
+	Subcategory string
+	Keywords    []string
+	Efforts     int // how often it was finished
+	LastEffort  string
+	Claim       Claim  // who works on it; zero unless it is CLAIMED
+	ReturnedTo  UserID // its author, when it came back as incorrect and waits for that user first
+	Version     int
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+	Import      string // the id of the import that brought it
+	Line        int    // of that import
+	as          proof
+}
+
+// Claim is that a user works on an item.
+type Claim struct {
+	User  UserID
+	Token string // fences: changes with each claim
+	Since time.Time
+	Until time.Time // the end of the lease
+}
+
+// Verdict is what a reviewer found out about an effort.
+type Verdict string
+
+// The verdicts; "" before anybody reviewed it.
+const (
+	Correct   Verdict = "CORRECT"
+	Incorrect Verdict = "INCORRECT"
+)
+
+// Review is what a reviewer said about an effort. The zero Review is that nobody did.
+type Review struct {
+	Verdict Verdict
+	Comment string
+	By      UserID
+	At      time.Time
+}
+
+// EffortID identifies an effort of a project.
+type EffortID struct {
+	Project ID
+	ID      string
+}
+
+// Effort is that a user finished an item: the document's projectitemeffort.
+type Effort struct {
+	EffortID
+	Item        string
+	User        UserID
+	Team        string
+	Category    string
+	Subcategory string
+	Keywords    []string
+	FinishedAt  time.Time
+	Review      Review
+	UndoneAt    time.Time // when its author took it back; it counts for nothing then
+	UpdatedAt   time.Time
+	as          proof
+}
+
+// VersionConflict says that the project is not at the expected version. Current is the project as it is.
+type VersionConflict struct{ Current Project }
+
+// Error says what happened, for people.
+func (*VersionConflict) Error() string {
+	return "the project is not at the version that was expected: it was changed meanwhile"
+}
+
+// ItemConflict says that the item is not in the state that was expected, and shows it as it is.
+type ItemConflict struct{ Current Item }
+
+// Error says what happened, for people.
+func (*ItemConflict) Error() string {
+	return "the item is not in the state that this needs; it was changed meanwhile"
+}
+
+// UnknownUser says that there is no such user.
+type UnknownUser struct{ Field string }
+
+// Error says what happened, for people.
+func (*UnknownUser) Error() string { return "there is no such user" }
+
+// NameTaken says that a category or team of this name exists.
+var NameTaken = &fault.Error{Kind: fault.Conflict, Message: "the name is taken"}
+
+// ErrLastManager says that the last manager of a project cannot leave or be moved.
+var ErrLastManager = &fault.Error{Kind: fault.Conflict, Message: "a project keeps at least one manager"}
+
+func notFound(what string) error { return fault.New(fault.NotFound, "there is no such %s", what) }

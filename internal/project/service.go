@@ -1,0 +1,288 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/viewer"
+)
+
+// Service carries out what may be asked about projects.
+type Service struct {
+	store   Store
+	shows   ItemReader // what is shown; changes begin with what the store has
+	people  People
+	uploads Uploads
+	now     func() time.Time
+	newID   func() string
+}
+
+// People finds users by what else names them.
+type People interface {
+	// Lookup returns the holder of an exact e-mail address, or NotFound. It tells that the address is in use, and is bounded:
+	// Exhausted.
+	Lookup(ctx context.Context, email string) (UserID, error)
+}
+
+// Uploads tells what clients uploaded.
+type Uploads interface {
+	// Size returns how many bytes are kept under the key, or NotFound.
+	Size(ctx context.Context, key string) (int64, error)
+}
+
+// NewService returns a service over the store, with people to add by address. newID makes UUIDs.
+func NewService(store Store, people People, now func() time.Time, newID func() string) *Service {
+	return &Service{store: store, shows: store, people: people, now: now, newID: newID}
+}
+
+// Showing returns the service that shows items as another view of the same store has them, one that leaves out what the caller
+// does not need. Changes never begin with these.
+func (s *Service) Showing(view ItemReader) *Service {
+	with := *s
+	with.shows = view
+	return &with
+}
+
+// Knowing returns the service with other people to add by address.
+func (s *Service) Knowing(people People) *Service {
+	with := *s
+	with.people = people
+	return &with
+}
+
+// Receiving returns the service with the place to which files are uploaded; without one no import can be started.
+func (s *Service) Receiving(uploads Uploads) *Service {
+	with := *s
+	with.uploads = uploads
+	return &with
+}
+
+// self returns the viewer, who has to be a user.
+func self(ctx context.Context) (UserID, error) {
+	if id := viewer.From(ctx).UserID; id != "" {
+		return id, nil
+	}
+	return "", fault.New(fault.Unauthenticated, "sign up first: createUser")
+}
+
+// ListByID returns the project or the error of each id, in the order of ids. What the viewer is no member of is NotFound: this
+// is the one guard of projects.
+func (s *Service) ListByID(ctx context.Context, ids []ID) ([]Project, []error) {
+	me := viewer.From(ctx).UserID
+	if me == "" {
+		return make([]Project, len(ids)), repeat(notFound("project"), len(ids))
+	}
+	projects, errs := s.store.ProjectsByID(ctx, me, ids)
+	for i := range projects {
+		if errs != nil && errs[i] != nil {
+			continue
+		}
+		if !projects[i].Member.Type.May(Taggie) {
+			if errs == nil {
+				errs = make([]error, len(ids))
+			}
+			projects[i], errs[i] = Project{}, notFound("project")
+			continue
+		}
+		projects[i] = shownTo(projects[i])
+	}
+	return projects, errs
+}
+
+// shownTo gives the viewer's own membership the proof that the project itself is.
+func shownTo(p Project) Project {
+	p.Member.as = proof(p.Member.Type)
+	return p
+}
+
+func repeat(err error, n int) []error {
+	errs := make([]error, n)
+	for i := range errs {
+		errs[i] = err
+	}
+	return errs
+}
+
+// get returns the project when the viewer may do what needs the given role: NotFound for who is no member, Forbidden for
+// members who may not do this.
+func (s *Service) get(ctx context.Context, id ID, need TeamType) (Project, error) {
+	if _, err := self(ctx); err != nil {
+		return Project{}, err
+	}
+	projects, errs := s.ListByID(ctx, []ID{id})
+	if errs != nil && errs[0] != nil {
+		return Project{}, errs[0]
+	}
+	return projects[0], allow(proof(projects[0].Member.Type), need, "project")
+}
+
+// allow returns nil when who was shown something may do what needs the role; NotFound without a proof.
+func allow(as proof, need TeamType, what string) error {
+	switch {
+	case as == "":
+		return notFound(what)
+	case TeamType(as).May(need):
+		return nil
+	}
+	return fault.New(fault.Forbidden, "only a %s of the project may do this", need)
+}
+
+// List lists the projects of which the user is a member. Forbidden for everybody else.
+func (s *Service) List(ctx context.Context, user UserID, w page.Window) (page.Slice[Project], error) {
+	if !viewer.From(ctx).Is(user) {
+		return page.Slice[Project]{}, fault.New(fault.Forbidden, "only the user may see this")
+	}
+	slice, err := s.store.ListProjects(ctx, user, w)
+	for i := range slice.Items {
+		slice.Items[i] = shownTo(slice.Items[i])
+	}
+	return slice, err
+}
+
+// ListLabels lists both lists of each project, categories first. NotFound for who is no member.
+func (s *Service) ListLabels(ctx context.Context, refs []Ref[ID]) ([][]Label, []error) {
+	return byRef(ctx, s, refs, Taggie, "project", s.store.ListLabels, func(labels *[]Label, as proof) {
+		for i := range *labels {
+			(*labels)[i].as = as
+		}
+	})
+}
+
+// Of returns the labels of one list, of what ListLabels returned.
+func (k Kind) Of(labels []Label) []Label {
+	var of []Label
+	for _, l := range labels {
+		if l.Kind == k {
+			of = append(of, l)
+		}
+	}
+	return of
+}
+
+// ListTeams lists the teams of each project. NotFound for who is no member.
+func (s *Service) ListTeams(ctx context.Context, refs []Ref[ID]) ([][]Team, []error) {
+	return byRef(ctx, s, refs, Taggie, "project", s.store.ListTeams, func(teams *[]Team, as proof) {
+		for i := range *teams {
+			(*teams)[i].as = as
+		}
+	})
+}
+
+// LabelsByID returns the label or the error of each, in the order of refs. NotFound for who is no member.
+func (s *Service) LabelsByID(ctx context.Context, refs []Ref[LabelID]) ([]Label, []error) {
+	return byRef(ctx, s, refs, Taggie, "category", s.store.LabelsByID, func(l *Label, as proof) { l.as = as })
+}
+
+// TeamsByID returns the team or the error of each, in the order of refs. NotFound for who is no member.
+func (s *Service) TeamsByID(ctx context.Context, refs []Ref[TeamID]) ([]Team, []error) {
+	return byRef(ctx, s, refs, Taggie, "team", s.store.TeamsByID, func(t *Team, as proof) { t.as = as })
+}
+
+// EffortsByID returns the effort or the error of each, in the order of refs. NotFound for who is no member.
+func (s *Service) EffortsByID(ctx context.Context, refs []Ref[EffortID]) ([]Effort, []error) {
+	return byRef(ctx, s, refs, Taggie, "effort", s.store.EffortsByID, func(e *Effort, as proof) { e.as = as })
+}
+
+// ItemsByID returns the item or the error of each, in the order of refs. NotFound for who is no member.
+func (s *Service) ItemsByID(ctx context.Context, refs []Ref[ItemID]) ([]Item, []error) {
+	// The store reads memberships along with the items; nobody's when all of the items hang on something that was shown.
+	me := UserID("")
+	for _, r := range refs {
+		if r.as == "" {
+			if me = viewer.From(ctx).UserID; me == "" {
+				return make([]Item, len(refs)), repeat(notFound("item"), len(refs))
+			}
+			break
+		}
+	}
+	ids := make([]ItemID, len(refs))
+	for i, r := range refs {
+		ids[i] = r.ID
+	}
+	items, members, failed := s.shows.ItemsByID(ctx, me, ids)
+	values, errs := make([]Item, len(refs)), make([]error, len(refs))
+	for i, r := range refs {
+		if r.as == "" {
+			r.as = proof(members[r.ID.Project].Type)
+		}
+		if failed != nil {
+			errs[i] = failed[i]
+		}
+		if errs[i] == nil {
+			errs[i] = allow(r.as, Taggie, "item")
+		}
+		if errs[i] == nil {
+			values[i] = items[i]
+			values[i].as = r.as
+		}
+	}
+	return values, errs
+}
+
+// edit reads the project, lets store make and keep its next state, and starts again when somebody else was faster, unless
+// the caller expected a version. It returns the project after the change.
+func (s *Service) edit(ctx context.Context, id ID, expected *int, store func(before Project) (Project, error)) (Project, error) {
+	var conflict *VersionConflict
+	for range attempts {
+		before, err := s.get(ctx, id, Manager)
+		if err != nil {
+			return Project{}, err
+		}
+		if expected != nil && *expected != before.Version {
+			return Project{}, &VersionConflict{Current: before}
+		}
+		after, err := store(before)
+		if !errors.As(err, &conflict) {
+			return after, err
+		}
+		if expected != nil {
+			current, err := s.get(ctx, id, Taggie)
+			if err != nil {
+				return Project{}, err
+			}
+			return Project{}, &VersionConflict{Current: current}
+		}
+	}
+	return Project{}, fault.Wrap(fault.Conflict, conflict, "somebody else changes this project again and again")
+}
+
+// attempts bounds how often a change is tried again when others change the same thing.
+const attempts = 8
+
+// once runs a mutation of the viewer at most once per idempotency key.
+func once[T any](ctx context.Context, s *Service, mutation string, key *string, input any, effect func(context.Context, idempotency.Key) (T, error), reread func(context.Context, []string) (T, error)) (T, error) {
+	request := idempotency.Request{Viewer: string(viewer.From(ctx).UserID), Mutation: mutation, Key: key, Input: input}
+	return idempotency.Do(ctx, idempotency.Guard{Store: s.store, Now: s.now}, request, effect, reread)
+}
+
+// later returns the time of a change that follows one at the given time: now, but always later, also when the clock of the
+// server that made the earlier change is ahead.
+func (s *Service) later(than time.Time) time.Time {
+	now := s.now().UTC().Truncate(time.Millisecond)
+	if !now.After(than) {
+		return than.Add(time.Millisecond)
+	}
+	return now
+}
+
+// gone turns that the result of an earlier request is there no more into its zero value.
+func gone[T any](v T, err error) (T, error) {
+	if fault.Is(err, fault.NotFound) {
+		var zero T
+		return zero, nil
+	}
+	return v, err
+}
+
+// first returns the one result of a list of one.
+func first[T any](values []T, errs []error) (T, error) {
+	if len(errs) > 0 && errs[0] != nil {
+		var zero T
+		return zero, errs[0]
+	}
+	return values[0], nil
+}

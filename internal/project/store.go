@@ -1,0 +1,138 @@
+package project
+
+import (
+	"context"
+
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/task"
+)
+
+// Store keeps projects. All of it may fail with Unavailable or Exhausted besides the faults that are named.
+type Store interface {
+	Projects
+	Items
+	Efforts
+	Transfers
+	idempotency.Store
+}
+
+// Projects keeps projects, teams, members and the two lists. Writes are atomic and record the idempotency key with the effect;
+// they return *idempotency.Replayed when it was used before.
+type Projects interface {
+	// ProjectsByID returns the project or the error of each id with the membership of the user, in the order of ids; NotFound
+	// for one that does not exist. It sees every acknowledged write.
+	ProjectsByID(ctx context.Context, user UserID, ids []ID) ([]Project, []error)
+	// Memberships returns the membership of the user in each project, or NotFound, in the order of ids. It sees every
+	// acknowledged write.
+	Memberships(ctx context.Context, user UserID, ids []ID) ([]Member, []error)
+	// ListProjects lists the projects of which the user is a member, by id. It sees every acknowledged write.
+	ListProjects(ctx context.Context, user UserID, w page.Window) (page.Slice[Project], error)
+	// CreateProject creates the project with its lists, its first team and the first manager in it.
+	CreateProject(ctx context.Context, p Project, labels []Label, t Team, m Member, once idempotency.Key) error
+	// UpdateProject replaces before by after. *[VersionConflict] when before is not the current version.
+	UpdateProject(ctx context.Context, before, after Project, once idempotency.Key) error
+	// AddLabels adds to the two lists. [NameTaken] when a label of that kind and name is there; Exhausted above [MaxCategories].
+	AddLabels(ctx context.Context, id ID, labels []Label, once idempotency.Key) error
+	// ListLabels lists both lists, categories first, each in its order. It sees every acknowledged write.
+	ListLabels(ctx context.Context, ids []ID) ([][]Label, []error)
+	// LabelsByID returns the label or the error of each id, in the order of ids.
+	LabelsByID(ctx context.Context, ids []LabelID) ([]Label, []error)
+	// PutTeam creates the team, or changes its name; the type of a team stays. NotFound when the project does not exist;
+	// [NameTaken]; Exhausted above [MaxTeams].
+	PutTeam(ctx context.Context, t Team, create bool, once idempotency.Key) error
+	// ListTeams lists the teams of each project, by when they were created. It sees every acknowledged write.
+	ListTeams(ctx context.Context, ids []ID) ([][]Team, []error)
+	// TeamsByID returns the team or the error of each id, in the order of ids.
+	TeamsByID(ctx context.Context, ids []TeamID) ([]Team, []error)
+	// PutMember adds the user to the team, or moves the user there. *[UnknownUser] when the user does not exist, NotFound when
+	// the team does not; [ErrLastManager].
+	PutMember(ctx context.Context, m Member, once idempotency.Key) error
+	// DeleteMember removes the user, if there; [ErrLastManager].
+	DeleteMember(ctx context.Context, id ID, user UserID, once idempotency.Key) error
+	// ListMembers lists the members of a project, or of one team of it, by user id. It sees every acknowledged write.
+	ListMembers(ctx context.Context, id ID, team string, w page.Window) (page.Slice[Member], error)
+	// MembersByID returns the membership of each user, or NotFound, in the order of users.
+	MembersByID(ctx context.Context, id ID, users []UserID) ([]Member, []error)
+}
+
+// Items keeps items.
+type Items interface {
+	ItemReader
+	// ImportItems creates those items that do not exist, and returns how many it created and which of them were there already
+	// before; an item that the same line of the same import created before counts as created.
+	ImportItems(ctx context.Context, items []Item) (created int, there []Item, err error)
+}
+
+// ItemReader reads items.
+type ItemReader interface {
+	// ItemsByID returns the item or the error of each id, in the order of ids, and the membership of the user in their
+	// projects; for the user "" no membership is read. An item of whose project the membership could not be read has an
+	// error. It sees every acknowledged write.
+	ItemsByID(ctx context.Context, user UserID, ids []ItemID) ([]Item, map[ID]Member, []error)
+	// ListItems lists the items of a status, "" for all, in the order of shard and import. What was changed a moment ago may be
+	// missing; nothing is shown under a status that it does not have.
+	ListItems(ctx context.Context, id ID, status Status, w page.Window) (page.Slice[Item], error)
+	// ListItemsOf lists the items that were found to be each label, in the order of the requests. Eventually consistent, as ListItems.
+	ListItemsOf(ctx context.Context, requests []LabelItemsRequest) ([]page.Slice[Item], []error)
+}
+
+// LabelItemsRequest asks for one page of the items of a label; see [Label.Items].
+type LabelItemsRequest struct {
+	Label  LabelID
+	Window page.Window
+	as     proof
+}
+
+// Efforts keeps what was found out about items.
+type Efforts interface {
+	// FinishItem makes before, a NEW item, after, a finished one, with the effort and the links to its category and subcategory
+	// in place of those of an effort before. *[ItemConflict] when before is not its state; NotFound when it, or a label, does
+	// not exist.
+	FinishItem(ctx context.Context, before, after Item, e Effort, once idempotency.Key) error
+	// ListEffortsOfItems lists the efforts of each item, the newest first, in the order of the requests. It sees every
+	// acknowledged write.
+	ListEffortsOfItems(ctx context.Context, requests []ItemEffortsRequest) ([]page.Slice[Effort], []error)
+	// ListEffortsOfMembers lists the efforts of each member, the newest first, in the order of the requests.
+	ListEffortsOfMembers(ctx context.Context, requests []MemberEffortsRequest) ([]page.Slice[Effort], []error)
+	// EffortsByID returns the effort or the error of each id, in the order of ids.
+	EffortsByID(ctx context.Context, ids []EffortID) ([]Effort, []error)
+}
+
+// ItemEffortsRequest asks for one page of the efforts of an item; see [Item.History].
+type ItemEffortsRequest struct {
+	Item   ItemID
+	Window page.Window
+	as     proof
+}
+
+// MemberEffortsRequest asks for one page of the efforts of a member of a project; see [Member.Efforts].
+type MemberEffortsRequest struct {
+	Project ID
+	User    UserID
+	Window  page.Window
+	as      proof
+}
+
+// Transfers keeps imports and exports.
+type Transfers interface {
+	// PutImport replaces before by after, and records the tasks with it; before nil stands for one that does not exist.
+	// *[TransferConflict] when before is not the current version.
+	PutImport(ctx context.Context, before *Import, after Import, follow []task.Task, once idempotency.Key) error
+	// PutExport does the same for exports.
+	PutExport(ctx context.Context, before *Export, after Export, follow []task.Task, once idempotency.Key) error
+	// ImportsByID returns the import or the error of each id, in the order of ids. It sees every acknowledged write.
+	ImportsByID(ctx context.Context, ids []TransferID) ([]Import, []error)
+	// ExportsByID does the same for exports.
+	ExportsByID(ctx context.Context, ids []TransferID) ([]Export, []error)
+	// ListImports lists the imports of a project, the newest first. It sees every acknowledged write.
+	ListImports(ctx context.Context, id ID, w page.Window) (page.Slice[Import], error)
+	// ListExports does the same for exports.
+	ListExports(ctx context.Context, id ID, w page.Window) (page.Slice[Export], error)
+}
+
+// The kinds of tasks.
+const (
+	RunImport task.Kind = "project-import"
+	RunExport task.Kind = "project-export"
+)

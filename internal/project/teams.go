@@ -1,0 +1,178 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+)
+
+// CreateTeam is the input of [Service.CreateTeam].
+type CreateTeam struct {
+	Project        ID
+	Name           string
+	Type           TeamType
+	IdempotencyKey *string `json:"-"`
+}
+
+// CreateTeam creates a team, for managers. It returns [NameTaken] as an expected outcome, wrapped in a fault that names the
+// field.
+func (s *Service) CreateTeam(ctx context.Context, in CreateTeam) (Team, error) {
+	name, err := parseName("input.name", "a name", in.Name)
+	if err != nil {
+		return Team{}, err
+	}
+	if in.Type.rank() == 0 {
+		return Team{}, fault.Invalidf("input.type", "there is no such type of teams")
+	}
+	return once(ctx, s, "createTeam", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Team, error) {
+		p, err := s.get(ctx, in.Project, Manager)
+		if err != nil {
+			return Team{}, err
+		}
+		t := Team{
+			TeamID: TeamID{Project: in.Project, ID: s.newID()}, Name: name, Type: in.Type, CreatedAt: s.later(time.Time{}),
+			as: proof(p.Member.Type),
+		}
+		return s.putTeam(ctx, t, true, key)
+	}, func(ctx context.Context, result []string) (Team, error) {
+		return gone(s.team(ctx, TeamID{Project: in.Project, ID: result[0]}, Taggie))
+	})
+}
+
+// RenameTeam is the input of [Service.RenameTeam].
+type RenameTeam struct {
+	Team           TeamID
+	Name           string
+	IdempotencyKey *string `json:"-"`
+}
+
+// RenameTeam changes the name of a team, for managers. It returns [NameTaken] as an expected outcome, wrapped in a fault that
+// names the field.
+func (s *Service) RenameTeam(ctx context.Context, in RenameTeam) (Team, error) {
+	name, err := parseName("input.name", "a name", in.Name)
+	if err != nil {
+		return Team{}, err
+	}
+	return once(ctx, s, "renameTeam", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Team, error) {
+		t, err := s.team(ctx, in.Team, Manager)
+		if err != nil {
+			return Team{}, err
+		}
+		t.Name = name
+		return s.putTeam(ctx, t, false, key)
+	}, func(ctx context.Context, result []string) (Team, error) {
+		return gone(s.team(ctx, in.Team, Taggie))
+	})
+}
+
+func (s *Service) putTeam(ctx context.Context, t Team, create bool, key idempotency.Key) (Team, error) {
+	err := s.store.PutTeam(ctx, t, create, key.With(t.ID))
+	if errors.Is(err, NameTaken) {
+		return Team{}, nameTaken("input.name")
+	}
+	return t, err
+}
+
+// team returns the team when the viewer may do what needs the role.
+func (s *Service) team(ctx context.Context, id TeamID, need TeamType) (Team, error) {
+	if _, err := self(ctx); err != nil {
+		return Team{}, err
+	}
+	t, err := first(s.TeamsByID(ctx, []Ref[TeamID]{{ID: id}}))
+	if err != nil {
+		return Team{}, err
+	}
+	return t, allow(t.as, need, "team")
+}
+
+// PutMember is the input of [Service.PutMember]. One of User and Email names the user.
+type PutMember struct {
+	Team           TeamID
+	User           UserID
+	Email          *string
+	IdempotencyKey *string `json:"-"`
+}
+
+// field returns the input field that names the user.
+func (in PutMember) field() string {
+	if in.Email != nil {
+		return "input.email"
+	}
+	return "input.userId"
+}
+
+// PutMember adds a user to a team, or moves the user there from another one of the project, for managers. It returns
+// *[UnknownUser] and [ErrLastManager] as expected outcomes.
+func (s *Service) PutMember(ctx context.Context, in PutMember) (Member, error) {
+	if (in.User == "") == (in.Email == nil) {
+		return Member{}, fault.Invalidf("input.userId", "give one of userId and email")
+	}
+	return once(ctx, s, "putProjectMember", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Member, error) {
+		// The team comes first: whether an address is in use is told to managers only.
+		team, err := s.team(ctx, in.Team, Manager)
+		if err != nil {
+			return Member{}, err
+		}
+		user := in.User
+		if in.Email != nil {
+			if user, err = s.people.Lookup(ctx, *in.Email); fault.Is(err, fault.NotFound) {
+				return Member{}, &UnknownUser{Field: in.field()}
+			} else if err != nil {
+				return Member{}, err
+			}
+		}
+		m := Member{Project: team.Project, User: user, Team: team.ID, Type: team.Type, AddedAt: s.later(time.Time{}), as: team.as}
+		before, err := s.member(ctx, team.Project, user)
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return Member{}, err
+		}
+		if err == nil && before.Team == m.Team {
+			m.AddedAt = before.AddedAt
+		}
+		err = s.store.PutMember(ctx, m, key.With(string(user)))
+		if _, unknown := errors.AsType[*UnknownUser](err); unknown {
+			return Member{}, &UnknownUser{Field: in.field()}
+		}
+		return m, err
+	}, func(ctx context.Context, result []string) (Member, error) {
+		p, err := s.get(ctx, in.Team.Project, Taggie)
+		if err != nil {
+			return gone(Member{}, err)
+		}
+		m, err := s.member(ctx, p.ID, UserID(result[0]))
+		m.as = proof(p.Member.Type)
+		return gone(m, err)
+	})
+}
+
+func (s *Service) member(ctx context.Context, id ID, user UserID) (Member, error) {
+	return first(s.store.MembersByID(ctx, id, []UserID{user}))
+}
+
+// RemoveMember is the input of [Service.RemoveMember].
+type RemoveMember struct {
+	Project        ID
+	User           UserID
+	IdempotencyKey *string `json:"-"`
+}
+
+// RemoveMember removes a user from a project, for managers, and for the user, also when there is no such project: who is no
+// member has left already. It returns [ErrLastManager] as an expected outcome.
+func (s *Service) RemoveMember(ctx context.Context, in RemoveMember) error {
+	me, err := self(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = once(ctx, s, "removeProjectMember", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (struct{}, error) {
+		if in.User != me {
+			if _, err := s.get(ctx, in.Project, Manager); err != nil {
+				return struct{}{}, err
+			}
+		}
+		return struct{}{}, s.store.DeleteMember(ctx, in.Project, in.User, key.With(string(in.User)))
+	}, func(context.Context, []string) (struct{}, error) { return struct{}{}, nil })
+	return err
+}

@@ -1,0 +1,75 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/taggie/taggie/internal/labelling"
+	"github.com/taggie/taggie/internal/project"
+)
+
+// transition is a transition as its script reads it: nothing may be null there.
+type transition struct {
+	ID            string           `json:"id"`
+	Cause         labelling.Cause  `json:"cause"`
+	Item          string           `json:"item"`
+	Status        project.Status   `json:"status"`
+	User          labelling.UserID `json:"user"`
+	Author        labelling.UserID `json:"author"`
+	Team          string           `json:"team"`
+	Token         string           `json:"token"`
+	Until         string           `json:"until"` // ms
+	At            string           `json:"at"`    // ms
+	Later         string           `json:"later"` // ms, or nothing
+	From          project.Status   `json:"from"`  // of what is reviewed or undone
+	Incorrect     bool             `json:"incorrect"`
+	Cleared       bool             `json:"cleared"`
+	Keywords      []string         `json:"keywords"`
+	Categories    []string         `json:"categories"`    // one, or none
+	Subcategories []string         `json:"subcategories"` // the same
+}
+
+// Apply follows a transition: statuses are counted anew, the item moves to where it belongs, statistics and sets change, and the
+// event is appended, all in one step. It reports whether the transition was new; one that was applied already changes nothing.
+// ErrNotReady.
+func (q *Queue) Apply(ctx context.Context, t labelling.Transition) (bool, error) {
+	from := t.From
+	if from == "" {
+		from = project.Finished
+	}
+	body, err := json.Marshal(transition{
+		ID: t.ID, Cause: t.Cause, Item: t.Item, Status: t.Status, User: t.User, Author: t.Author, Team: t.Team, Token: t.Token,
+		Until: millis(t.Until), At: millis(t.At), Later: millis(t.Later), From: from, Incorrect: t.Incorrect, Cleared: t.Cleared,
+		Keywords: append([]string{}, t.Keywords...), Categories: some(t.Category), Subcategories: some(t.Subcategory),
+	})
+	if err != nil {
+		return false, fmt.Errorf("write down a transition: %w", err)
+	}
+	receiver, team := t.User, t.Team // who gets the item back, and which team is counted for
+	if t.Cause == labelling.Reviewed {
+		receiver, team = t.Author, t.AuthorTeam
+	}
+	k := keysOf(t.Project)
+	keys := []string{
+		k.epoch(), k.applied(), k.metadata(), k.queue(), k.queued(), k.wip(), k.claims(), k.held(), k.events(),
+		k.userQueue(t.User), k.userReturned(receiver), k.userLater(t.User), k.userSkipped(t.User), k.team(team),
+	}
+	for _, w := range words {
+		keys = append(keys, k.count(w))
+	}
+	for _, w := range words {
+		keys = append(keys, k.top(w))
+	}
+	keys = append(keys, k.keywords())
+	return q.flag(ctx, "apply a transition", applyScript, keys, body, q.o.MaxEvents, labelling.Remembered.Milliseconds(),
+		q.o.Hold.Milliseconds(), labelling.TopUsed, kept.Milliseconds(), labelling.MaxQueueSize)
+}
+
+// some returns the word in a list, or an empty list for none.
+func some(word string) []string {
+	if word == "" {
+		return []string{}
+	}
+	return []string{word}
+}

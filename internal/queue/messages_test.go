@@ -1,0 +1,209 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/labelling"
+)
+
+// consume consumes until the test is over, or what it returns is called.
+func (f *fixture) consume(t *testing.T, name string, handle func(context.Context, labelling.Message) error) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f.Consume(ctx, name, handle)
+	}()
+	stop = func() { cancel(); <-done }
+	t.Cleanup(stop)
+	return stop
+}
+
+func (f *fixture) publish(t *testing.T, id, item string) {
+	t.Helper()
+	require.NoError(t, f.Publish(t.Context(), labelling.Message{ID: id, Project: f.project, Item: item, Body: []byte("body of " + id + "\x00\xff")}))
+}
+
+// backlog waits until there are so many messages, alive and dead.
+func (f *fixture) backlog(t *testing.T, waiting, dead int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		w, d, err := f.Backlog(t.Context())
+		return err == nil && w == waiting && d == dead
+	}, 20*time.Second, 5*time.Millisecond, "%d messages, %d dead", waiting, dead)
+}
+
+// inbox remembers what was handled.
+type inbox struct {
+	mu  sync.Mutex
+	got []labelling.Message
+}
+
+func (i *inbox) put(m labelling.Message) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.got = append(i.got, m)
+}
+
+func (i *inbox) all() []labelling.Message {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return append([]labelling.Message{}, i.got...)
+}
+
+func testMessages(t *testing.T, f *fixture) {
+	const items, each = 20, 5
+	for n := range each {
+		for i := range items {
+			f.publish(t, fmt.Sprintf("%d", n), fmt.Sprintf("i%d", i))
+		}
+	}
+	f.backlog(t, items*each, 0)
+	var in inbox
+	for _, name := range []string{"one", "two"} {
+		f.consume(t, name, func(_ context.Context, m labelling.Message) error { in.put(m); return nil })
+	}
+	f.backlog(t, 0, 0)
+	assert.Len(t, in.all(), items*each, "each once")
+	f.publish(t, "late", "i0")
+	f.backlog(t, 0, 0)
+	last := in.all()[items*each]
+	assert.Equal(t, labelling.Message{ID: "late", Project: f.project, Item: "i0", Body: []byte("body of late\x00\xff"), Tries: 1}, last)
+}
+
+func testMessagesFail(t *testing.T, f *fixture) {
+	f = f.with(Options{Stuck: 20 * time.Millisecond, Tries: 3})
+	var in inbox
+	f.consume(t, "one", func(_ context.Context, m labelling.Message) error {
+		in.put(m)
+		switch {
+		case m.ID == "twice" && m.Tries < 2:
+			return errors.New("not yet")
+		case m.ID == "not ready" && m.Tries < 5:
+			return fmt.Errorf("apply: %w", labelling.ErrNotReady)
+		case m.ID == "panics":
+			panic("a bug")
+		case m.ID == "never":
+			return errors.New("no")
+		}
+		return nil
+	})
+	for _, id := range []string{"twice", "not ready", "panics", "never", "fine"} {
+		f.publish(t, id, id)
+	}
+	f.backlog(t, 0, 2)
+	tries := map[string]int{}
+	for _, m := range in.all() {
+		tries[m.ID]++
+	}
+	assert.Equal(t, map[string]int{"twice": 2, "not ready": 5, "panics": 3, "never": 3, "fine": 1}, tries)
+
+	letters, err := f.DeadLetters(t.Context(), 10)
+	require.NoError(t, err)
+	require.Len(t, letters, 2)
+	byID := map[string]labelling.DeadLetter{}
+	for _, l := range letters {
+		byID[l.Message.ID] = l
+	}
+	assert.Equal(t, "no", byID["never"].Reason)
+	assert.Contains(t, byID["panics"].Reason, "a bug")
+	assert.Equal(t, labelling.Message{ID: "never", Project: f.project, Item: "never", Body: []byte("body of never\x00\xff")}, byID["never"].Message)
+	assert.WithinDuration(t, time.Now(), byID["never"].At, time.Minute)
+	one, err := f.DeadLetters(t.Context(), 1)
+	require.NoError(t, err)
+	assert.Len(t, one, 1)
+
+	before := len(in.all())
+	require.NoError(t, f.RetryDeadLetter(t.Context(), byID["never"].ID))
+	f.backlog(t, 0, 2) // it dies again
+	require.Eventually(t, func() bool { return len(in.all()) == before+3 }, 10*time.Second, time.Millisecond)
+	assert.ErrorIs(t, f.RetryDeadLetter(t.Context(), byID["never"].ID), labelling.ErrNoDeadLetter, "it has another id now")
+	require.NoError(t, f.DropDeadLetter(t.Context(), byID["panics"].ID))
+	assert.ErrorIs(t, f.DropDeadLetter(t.Context(), byID["panics"].ID), labelling.ErrNoDeadLetter)
+	f.backlog(t, 0, 1)
+	for _, id := range []string{"", "1", "8/1-1", "-1/1-1", "0/+", "x/1-1"} {
+		assert.ErrorIs(t, f.DropDeadLetter(t.Context(), id), labelling.ErrNoDeadLetter, id)
+	}
+}
+
+func testMessagesAreTakenOver(t *testing.T, f *fixture) {
+	f = f.with(Options{Stuck: 20 * time.Millisecond})
+	const n = 40
+	for i := range n {
+		f.publish(t, fmt.Sprint(i), fmt.Sprint(i))
+	}
+	// A consumer that takes everything and dies, and one message that is deleted under its hands.
+	deleted := 0
+	for s := range streams {
+		require.NoError(t, f.client.XGroupCreateMkStream(t.Context(), finishedKey(s), group, "0").Err())
+		got, err := f.client.XReadGroup(t.Context(), &redis.XReadGroupArgs{Group: group, Consumer: "dead", Streams: []string{finishedKey(s), ">"}, Count: n, Block: -1}).Result()
+		if errors.Is(err, redis.Nil) {
+			continue
+		}
+		require.NoError(t, err)
+		if deleted == 0 {
+			deleted = 1
+			require.NoError(t, f.client.XDel(t.Context(), finishedKey(s), got[0].Messages[0].ID).Err())
+		}
+	}
+	require.Equal(t, 1, deleted)
+	var in inbox
+	stop := f.consume(t, "two", func(_ context.Context, m labelling.Message) error { in.put(m); return nil })
+	f.backlog(t, 0, 0)
+	stop()
+	require.Len(t, in.all(), n-1)
+	for _, m := range in.all() {
+		assert.Equal(t, 2, m.Tries)
+	}
+
+	// One whose consumers die each time ends, too.
+	f = f.with(Options{Stuck: time.Millisecond, Tries: 1})
+	hang := make(chan struct{})
+	var stops []func()
+	for i := range 2 {
+		stuck := make(chan struct{}, 1)
+		stops = append(stops, f.consume(t, fmt.Sprintf("hangs %d", i), func(context.Context, labelling.Message) error {
+			stuck <- struct{}{}
+			<-hang
+			return errors.New("too late")
+		}))
+		if i == 0 {
+			f.publish(t, "hangs", "hangs")
+		}
+		<-stuck
+	}
+	f.consume(t, "three", func(context.Context, labelling.Message) error { return errors.New("is not asked") })
+	f.backlog(t, 0, 1)
+	letters, err := f.DeadLetters(t.Context(), 1)
+	require.NoError(t, err)
+	assert.Contains(t, letters[0].Reason, "did not come to an end")
+	close(hang)
+	for _, stop := range stops {
+		stop()
+	}
+	f.backlog(t, 0, 1)
+}
+
+func testMessagesAfterAFlush(t *testing.T, f *fixture) {
+	var in inbox
+	f.consume(t, "one", func(_ context.Context, m labelling.Message) error { in.put(m); return nil })
+	f.publish(t, "before", "x")
+	f.backlog(t, 0, 0)
+	f.flush(t)
+	f.publish(t, "after", "x")
+	f.backlog(t, 0, 0)
+	require.Len(t, in.all(), 2)
+	assert.Equal(t, "after", in.all()[1].ID)
+	assert.True(t, strings.HasPrefix(string(in.all()[1].Body), "body of after"))
+}

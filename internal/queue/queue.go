@@ -1,0 +1,110 @@
+// Package queue keeps Taggie's queues, statistics and events in Redis.
+//
+// It knows the keys, the scripts that change them, and how items, events and messages travel through them. It must not know
+// DynamoDB, the contract, or who may do what. Redis is disposable: what is kept here follows from the truth and can be rebuilt
+// from it, and a project whose keys are gone answers [labelling.ErrNotReady] rather than something wrong. The same code runs on
+// one Redis, behind Sentinel and on a Redis Cluster: all keys of a project carry it in braces, so they live in one slot, and
+// several of them change only inside one script. Start reading at [Queue], then keys.go and [Queue.Apply].
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/labelling"
+)
+
+// Queue keeps the queues of all projects. It is safe for concurrent use. Errors of its methods are faults: those of the labelling
+// package, and Unavailable when Redis does not answer; a call that failed so may have been carried out, and can be repeated.
+type Queue struct {
+	client   redis.UniversalClient
+	blocking redis.UniversalClient
+	o        Options
+}
+
+var _ interface {
+	labelling.Queue
+	labelling.Counted
+	labelling.Events
+	labelling.Presences
+	labelling.Messages
+	labelling.Rebuilds
+} = (*Queue)(nil)
+
+// Options say how a queue behaves. Zero values stand for the defaults, which fit production.
+type Options struct {
+	// Blocking is the client for commands that wait: they hold a connection each, one for every project whose events are read
+	// and one for every stream of messages. By default it is the client for everything.
+	Blocking    redis.UniversalClient
+	Reservation time.Duration // how long an item is kept back unacknowledged; labelling.Reservation
+	Hold        time.Duration // how long an item that came back is kept for its author; labelling.Hold
+	Presence    time.Duration // how long a heartbeat lasts; labelling.Presence
+	MaxEvents   int           // that a project keeps, about; labelling.MaxEvents
+	MaxClaims   int           // of a user in a project; labelling.MaxClaims
+	Stuck       time.Duration // after which a message is tried again; 30 s
+	Tries       int           // after which a message is dead; 10
+	Log         *slog.Logger  // of what goes on in the background; nothing by default
+}
+
+// New returns a queue that lives in the Redis behind client.
+func New(client redis.UniversalClient, o Options) *Queue {
+	if o.Blocking == nil {
+		o.Blocking = client
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	o.Reservation = or(o.Reservation, labelling.Reservation)
+	o.Hold = or(o.Hold, labelling.Hold)
+	o.Presence = or(o.Presence, labelling.Presence)
+	o.MaxEvents = or(o.MaxEvents, labelling.MaxEvents)
+	o.MaxClaims = or(o.MaxClaims, labelling.MaxClaims)
+	o.Stuck = or(o.Stuck, 30*time.Second)
+	o.Tries = or(o.Tries, 10)
+	return &Queue{client: client, blocking: o.Blocking, o: o}
+}
+
+func or[T comparable](value, standard T) T {
+	var zero T
+	if value == zero {
+		return standard
+	}
+	return value
+}
+
+// Now returns the time of Redis, which all leases are measured by.
+func (q *Queue) Now(ctx context.Context) (time.Time, error) {
+	now, err := q.client.Time(ctx).Result()
+	if err != nil {
+		return time.Time{}, failed("ask the time", err)
+	}
+	return now.UTC(), nil
+}
+
+// failed tells what could not be done, and whether it may succeed later.
+func failed(what string, err error) error {
+	if errors.Is(err, context.Canceled) {
+		return fmt.Errorf("%s in Redis: %w", what, err)
+	}
+	if answer, ok := errors.AsType[redis.Error](err); ok && !passing(answer) {
+		return fmt.Errorf("%s in Redis: %w", what, err)
+	}
+	return fault.Wrap(fault.Unavailable, fmt.Errorf("%s in Redis: %w", what, err), "the queue does not answer; try again in a moment")
+}
+
+// passing reports whether Redis refused because of the state it is in, not because of what it was asked.
+func passing(err error) bool {
+	code, _, _ := strings.Cut(err.Error(), " ")
+	switch code {
+	case "LOADING", "CLUSTERDOWN", "READONLY", "MASTERDOWN", "TRYAGAIN", "MOVED", "ASK", "BUSY", "OOM", "NOREPLICAS", "MISCONF", "UNBLOCKED":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,244 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/task"
+	"github.com/taggie/taggie/internal/user"
+)
+
+// ProjectStores is one empty implementation of each store that projects need.
+type ProjectStores struct {
+	Users    user.Store
+	Projects project.Store
+	Tasks    task.Store
+}
+
+// OpenProjects returns empty stores that take their time from now.
+type OpenProjects func(t *testing.T, now func() time.Time) ProjectStores
+
+// ProjectWorld is a set of stores with a project in them.
+type ProjectWorld struct {
+	ProjectStores
+	Clock   *Clock
+	Ada     project.UserID // the first manager
+	Project project.Project
+	Team    project.Team // of managers
+
+	t testing.TB
+}
+
+// NewProjectWorld returns a world over empty stores that show the time of the clock. Its project has two categories, "owl"
+// and "cat", and one subcategory, "asleep".
+func NewProjectWorld(t testing.TB, s ProjectStores, clock *Clock) *ProjectWorld {
+	w := &ProjectWorld{ProjectStores: s, Clock: clock, t: t}
+	w.Ada = w.SignUp("ada")
+	w.Project, w.Team = w.Create(w.Ada, []string{"owl", "cat"}, []string{"asleep"})
+	return w
+}
+
+func runProjects(t *testing.T, open OpenProjects, tests map[string]func(*testing.T, *ProjectWorld)) {
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := NewClock()
+			test(t, NewProjectWorld(t, open(t, clock.Now), clock))
+		})
+	}
+}
+
+// SignUp creates a user.
+func (w *ProjectWorld) SignUp(name string) project.UserID {
+	w.t.Helper()
+	u := user.User{ID: user.ID(uuid.NewString()), Name: name, Email: name + "@example.com", Version: 1, CreatedAt: w.Clock.Now(), UpdatedAt: w.Clock.Now()}
+	assert.NoError(w.t, w.Users.CreateUser(w.t.Context(), u, "issuer", name, idempotency.Key{}))
+	return u.ID
+}
+
+// Create creates a project of a manager.
+func (w *ProjectWorld) Create(manager project.UserID, categories, subcategories []string) (project.Project, project.Team) {
+	w.t.Helper()
+	p, labels, t := w.Draft(manager, categories, subcategories)
+	require.NoError(w.t, w.Projects.CreateProject(w.t.Context(), p, labels, t, p.Member, idempotency.Key{}))
+	return p, t
+}
+
+// Draft returns what a project is made of.
+func (w *ProjectWorld) Draft(manager project.UserID, categories, subcategories []string) (project.Project, []project.Label, project.Team) {
+	now, id := w.Clock.Now(), project.ID(uuid.NewString())
+	t := project.Team{TeamID: project.TeamID{Project: id, ID: uuid.NewString()}, Name: "Managers", Type: project.Manager, CreatedAt: now}
+	p := project.Project{ID: id, Name: "birds", Description: "all of them", Keywords: []string{"blurred"}, Version: 1, CreatedAt: now, UpdatedAt: now,
+		Member: project.Member{Project: id, User: manager, Team: t.ID, Type: t.Type, AddedAt: now}}
+	return p, append(Labels(id, project.Category, categories...), Labels(id, project.Subcategory, subcategories...)...), t
+}
+
+// Labels returns new labels of a list.
+func Labels(id project.ID, kind project.Kind, names ...string) []project.Label {
+	labels := make([]project.Label, len(names))
+	for i, name := range names {
+		labels[i] = project.Label{LabelID: project.LabelID{Project: id, Kind: kind, ID: uuid.NewString()}, Name: name}
+	}
+	return labels
+}
+
+// Lists returns both lists of the project.
+func (w *ProjectWorld) Lists() []project.Label {
+	w.t.Helper()
+	lists, errs := w.Projects.ListLabels(w.t.Context(), []project.ID{w.Project.ID})
+	for _, err := range errs {
+		require.NoError(w.t, err)
+	}
+	return lists[0]
+}
+
+// Label returns a label of the project.
+func (w *ProjectWorld) Label(name string) project.Label {
+	w.t.Helper()
+	for _, l := range w.Lists() {
+		if l.Name == name {
+			return l
+		}
+	}
+	require.Fail(w.t, "there is no label "+name)
+	return project.Label{}
+}
+
+// Import returns an import of the project that is on its way.
+func (w *ProjectWorld) Import() project.Import {
+	w.t.Helper()
+	i := project.Import{
+		TransferID: project.TransferID{Project: w.Project.ID, ID: uuid.NewString()}, Format: project.CSV, State: project.Queued,
+		CreatedBy: w.Ada, CreatedAt: w.Clock.Now(), Version: 1,
+	}
+	require.NoError(w.t, w.Projects.PutImport(w.t.Context(), nil, i, nil, idempotency.Key{}))
+	return i
+}
+
+// Draw returns items as n lines of an import, from a line on, tell them.
+func (w *ProjectWorld) Draw(i project.Import, line, n int) []project.Item {
+	items := make([]project.Item, n)
+	for k := range items {
+		external := fmt.Sprintf("bird #%d:%d", i.CreatedAt.UnixMilli(), line+k)
+		items[k] = project.Item{
+			ItemID: project.ItemIDOf(w.Project.ID, external), ExternalID: external, Name: fmt.Sprint("bird ", line+k), Type: "image/jpeg",
+			Status: project.New, Seq: fmt.Sprintf("%013d%07d", i.CreatedAt.UnixMilli(), line+k), Version: 1,
+			CreatedAt: w.Clock.Now(), UpdatedAt: w.Clock.Now(), Import: i.ID, Line: line + k,
+		}
+	}
+	return items
+}
+
+// Fill imports n new items.
+func (w *ProjectWorld) Fill(n int) []project.Item {
+	w.t.Helper()
+	w.Clock.Advance(time.Second) // so that these are other items than those of a call before
+	items := w.Draw(w.Import(), 1, n)
+	together((n+199)/200, func(i int) {
+		part := items[i*200 : min(n, (i+1)*200)]
+		created, there, err := w.Projects.ImportItems(w.t.Context(), part)
+		assert.NoError(w.t, err)
+		assert.Equal(w.t, len(part), created)
+		assert.Empty(w.t, there)
+	})
+	return items
+}
+
+// Found returns the item as the user finishes it, and the effort.
+func (w *ProjectWorld) Found(i project.Item, by project.UserID, category, subcategory string) (project.Item, project.Effort) {
+	e := project.Effort{
+		EffortID: project.EffortID{Project: i.Project, ID: uuid.NewString()}, Item: i.ID, User: by, Team: w.Team.ID,
+		Category: category, Subcategory: subcategory, Keywords: []string{"night"}, FinishedAt: w.Clock.Now(), UpdatedAt: w.Clock.Now(),
+	}
+	i.Status, i.Category, i.Subcategory, i.Keywords = project.Finished, category, subcategory, e.Keywords
+	i.Efforts++
+	i.LastEffort = e.ID
+	i.Version++
+	i.UpdatedAt = e.FinishedAt
+	return i, e
+}
+
+// Finish finishes an item, and returns it and the effort.
+func (w *ProjectWorld) Finish(i project.Item, by project.UserID, category, subcategory string) (project.Item, project.Effort) {
+	w.t.Helper()
+	after, e := w.Found(i, by, category, subcategory)
+	require.NoError(w.t, w.Projects.FinishItem(w.t.Context(), i, after, e, idempotency.Key{}))
+	return after, e
+}
+
+// Items lists all items of a status.
+func (w *ProjectWorld) Items(status project.Status) []project.Item {
+	w.t.Helper()
+	var all []project.Item
+	win := page.Window{Limit: page.Max}
+	for {
+		s, err := w.Projects.ListItems(w.t.Context(), w.Project.ID, status, win)
+		require.NoError(w.t, err)
+		all = append(all, s.Items...)
+		if !s.More {
+			return all
+		}
+		win.From = s.Positions[len(s.Positions)-1]
+	}
+}
+
+// OfLabel lists the ids of the items that were found to be a label.
+func (w *ProjectWorld) OfLabel(l project.Label) []string {
+	w.t.Helper()
+	lists, errs := w.Projects.ListItemsOf(w.t.Context(), []project.LabelItemsRequest{l.Items(page.Window{Limit: page.Max})})
+	for _, err := range errs {
+		require.NoError(w.t, err)
+	}
+	ids := []string{}
+	for _, i := range lists[0].Items {
+		ids = append(ids, i.ID)
+	}
+	return ids
+}
+
+// ProjectsSuite tests an implementation of project.Store.
+func ProjectsSuite(t *testing.T, open OpenProjects) {
+	runProjects(t, open, map[string]func(*testing.T, *ProjectWorld){
+		"a project is created with all that belongs to it":    createdProject,
+		"a project with 400 labels is created":                projectOfManyLabels,
+		"a project is not created for nobody":                 projectOfNobody,
+		"a project is updated at its version":                 updatedProject,
+		"projects are listed for their members":               listedProjects,
+		"an unknown project is not found alone":               unknownProject,
+		"labels are added":                                    addedLabels,
+		"two managers add the same category":                  sameCategory,
+		"many managers add categories together":               manyCategories,
+		"a list has a bound":                                  fullLists,
+		"teams have a name of their own":                      teamNames,
+		"two managers add the same team":                      sameTeam,
+		"members are added, moved and removed":                changedMembers,
+		"the last manager stays":                              lastManager,
+		"of two managers who leave at once one stays":         leavingTogether,
+		"members are listed in pages":                         listedMembers,
+		"items are imported once":                             importedOnce,
+		"items are imported together and once":                importedTogether,
+		"an import does not reset what was finished":          finishedMeanwhile,
+		"large items are imported":                            largeItems,
+		"items are listed by status":                          itemsByStatus,
+		"items are listed in pages":                           itemsInPages,
+		"items are read with memberships":                     itemsWithMembers,
+		"items keep what they are":                            itemsWhole,
+		"an item is finished":                                 finishedItem,
+		"an item is finished by one of two":                   finishedByOne,
+		"an item is finished again":                           finishedAgain,
+		"items of labels are listed in pages":                 itemsOfLabels,
+		"efforts are listed in pages":                         listedEfforts,
+		"imports and exports are kept and listed":             keptTransfers,
+		"an import that somebody else changed is in conflict": transferConflict,
+		"tasks follow from imports":                           followingTasks,
+		"each change of a project happens once per key":       projectsOncePerKey,
+	})
+}

@@ -1,0 +1,158 @@
+package storetest
+
+import (
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/project"
+)
+
+// efforts lists the efforts of an item.
+func (w *ProjectWorld) efforts(i project.Item) []project.Effort {
+	w.t.Helper()
+	lists, errs := w.Projects.ListEffortsOfItems(w.t.Context(), []project.ItemEffortsRequest{i.History(page.Window{Limit: page.Max})})
+	for _, err := range errs {
+		require.NoError(w.t, err)
+	}
+	return lists[0].Items
+}
+
+func finishedItem(t *testing.T, w *ProjectWorld) {
+	item := w.Fill(3)[1]
+	owl, asleep := w.Label("owl"), w.Label("asleep")
+	done, e := w.Finish(item, w.Ada, owl.ID, asleep.ID)
+	assert.Equal(t, done, w.get(item.ItemID))
+	assert.Equal(t, []project.Effort{e}, w.efforts(item))
+	efforts, errs := w.Projects.EffortsByID(t.Context(), []project.EffortID{e.EffortID, {Project: item.Project, ID: "nothing"}})
+	assert.Equal(t, e, efforts[0])
+	isFault(t, errs[1], fault.NotFound)
+	assert.Equal(t, []string{item.ID}, w.OfLabel(owl))
+	assert.Equal(t, []string{item.ID}, w.OfLabel(asleep))
+	assert.Empty(t, w.OfLabel(w.Label("cat")))
+
+	other := w.Fill(1)[0]
+	after, e := w.Found(other, w.Ada, "nothing", "")
+	isFault(t, w.Projects.FinishItem(t.Context(), other, after, e, idempotency.Key{}), fault.NotFound)
+	assert.Empty(t, w.efforts(other))
+	after, e = w.Found(other, w.Ada, asleep.ID, "") // no category
+	isFault(t, w.Projects.FinishItem(t.Context(), other, after, e, idempotency.Key{}), fault.NotFound)
+	other.ID = "nothing"
+	after, e = w.Found(other, w.Ada, owl.ID, "")
+	isFault(t, w.Projects.FinishItem(t.Context(), other, after, e, idempotency.Key{}), fault.NotFound)
+}
+
+func finishedByOne(t *testing.T, w *ProjectWorld) {
+	item := w.Fill(1)[0]
+	owl := w.Label("owl")
+	var done atomic.Int64
+	together(5, func(int) {
+		after, e := w.Found(item, w.Ada, owl.ID, "")
+		err := w.Projects.FinishItem(t.Context(), item, after, e, idempotency.Key{})
+		if err == nil {
+			done.Add(1)
+			return
+		}
+		var conflict *project.ItemConflict
+		if assert.ErrorAs(t, err, &conflict) {
+			assert.Equal(t, item.ItemID, conflict.Current.ItemID)
+			assert.Equal(t, 2, conflict.Current.Version)
+		}
+	})
+	assert.EqualValues(t, 1, done.Load())
+	assert.Len(t, w.efforts(item), 1)
+}
+
+func finishedAgain(t *testing.T, w *ProjectWorld) {
+	item := w.Fill(1)[0]
+	owl, cat, asleep := w.Label("owl"), w.Label("cat"), w.Label("asleep")
+	first, e1 := w.Finish(item, w.Ada, owl.ID, asleep.ID)
+	w.Clock.Advance(time.Second)
+	second, e2 := w.Finish(first, w.Ada, cat.ID, "")
+	w.Clock.Advance(time.Second)
+	third, e3 := w.Finish(second, w.Ada, cat.ID, asleep.ID)
+	assert.Equal(t, third, w.get(item.ItemID))
+	assert.Equal(t, []project.Effort{e3, e2, e1}, w.efforts(item))
+	assert.Empty(t, w.OfLabel(owl))
+	assert.Equal(t, []string{item.ID}, w.OfLabel(cat))
+	assert.Equal(t, []string{item.ID}, w.OfLabel(asleep))
+	assert.Len(t, w.Items(project.Finished), 1)
+}
+
+func itemsOfLabels(t *testing.T, w *ProjectWorld) {
+	items := w.Fill(24)
+	owl, cat, asleep := w.Label("owl"), w.Label("cat"), w.Label("asleep")
+	together(len(items), func(i int) {
+		label := owl
+		if i%3 == 0 {
+			label = cat
+		}
+		after, e := w.Found(items[i], w.Ada, label.ID, asleep.ID)
+		assert.NoError(t, w.Projects.FinishItem(t.Context(), items[i], after, e, idempotency.Key{}))
+	})
+	for label, want := range map[project.Label]int{owl: 16, cat: 8, asleep: 24} {
+		assert.Len(t, pages(t, 5, func(win page.Window) (page.Slice[project.Item], error) {
+			// Three lists at once must not get into one another's way.
+			lists, errs := w.Projects.ListItemsOf(t.Context(), []project.LabelItemsRequest{cat.Items(page.Window{Limit: 3}), label.Items(win), owl.Items(page.Window{Limit: 30, Backward: true})})
+			if errs != nil && errs[1] != nil {
+				return page.Slice[project.Item]{}, errs[1]
+			}
+			assert.Len(t, lists[0].Items, 3)
+			assert.Len(t, lists[2].Items, 16)
+			return lists[1], nil
+		}), want, label.Name)
+	}
+}
+
+func listedEfforts(t *testing.T, w *ProjectWorld) {
+	items := w.Fill(2)
+	grace := w.SignUp("grace")
+	owl := w.Label("owl")
+	var of [2][]project.Effort
+	for k := range of {
+		for n := range 9 {
+			by := w.Ada
+			if n%3 == 0 {
+				by = grace
+			}
+			if n%4 == 0 {
+				w.Clock.Advance(time.Second) // others are at the same millisecond
+			}
+			var e project.Effort
+			items[k], e = w.Finish(items[k], by, owl.ID, "")
+			of[k] = append(of[k], e)
+		}
+	}
+	for k := range of {
+		list := func(win page.Window) (page.Slice[project.Effort], error) {
+			lists, errs := w.Projects.ListEffortsOfItems(t.Context(), []project.ItemEffortsRequest{items[1-k].History(page.Window{Limit: 2}), items[k].History(win)})
+			if errs != nil && errs[1] != nil {
+				return page.Slice[project.Effort]{}, errs[1]
+			}
+			return lists[1], nil
+		}
+		assert.Len(t, pages(t, 4, list), 9)
+		assert.Len(t, pages(t, 9, list), 9)
+		found := w.efforts(items[k])
+		assert.ElementsMatch(t, of[k], found)
+		assert.True(t, slices.IsSortedFunc(found, func(a, b project.Effort) int { return b.FinishedAt.Compare(a.FinishedAt) }), "the newest first")
+	}
+	member := project.Member{Project: w.Project.ID, User: grace}
+	assert.Len(t, pages(t, 4, func(win page.Window) (page.Slice[project.Effort], error) {
+		lists, errs := w.Projects.ListEffortsOfMembers(t.Context(), []project.MemberEffortsRequest{member.Efforts(win)})
+		if errs != nil {
+			return page.Slice[project.Effort]{}, errs[0]
+		}
+		for _, e := range lists[0].Items {
+			assert.Equal(t, grace, e.User)
+		}
+		return lists[0], nil
+	}), 6)
+}

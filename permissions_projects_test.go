@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/gid"
+	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/task"
+)
+
+// itemsFile is what is imported: an item that the owner finishes, one that stays NEW, and a line with a mistake.
+const itemsFile = `{"externalId": "secret-item", "name": "Secret item", "type": "image/png", "url": "https://example.com/secret.png", "metadata": {"of": "secret"}}
+{"externalId": "secret-open", "name": "Secret, too", "type": "image/png", "url": "https://example.com/secret.png", "metadata": {"of": "secret"}}
+{"externalId": "secret-mistake"}
+`
+
+// renewProject makes a project of which the owner is a manager, edit is in a team of reviewers, view in one of taggies, and
+// revoked was with the reviewers. It has two items, of which the owner finished one, an import that is done, one whose file is
+// there, and an export that is done.
+func (w *world) renewProject() {
+	w.t.Helper()
+	made := w.owner.must(`mutation { createProject(input: {name: "Secret project", description: "secret description", suggestedKeywords: ["secret word"],
+		categories: ["Secret category"], subcategories: ["Secret subcategory"]}) { project { id categories { id } subcategories { id } teams { id } } } }`, nil)
+	w.ids["project"] = made.str("createProject.project.id")
+	for name, list := range map[string]string{"category": "categories", "subcategory": "subcategories", "managers": "teams"} {
+		w.ids[name] = idsOf(made.list("createProject.project." + list))[0]
+	}
+	const upload = `createProjectImport(input: {projectId: $project, format: JSON_LINES, bytes: %d}) { import { id } upload { method url headers { name value } } }`
+	teams := w.owner.must(fill(fmt.Sprintf(`mutation {
+		reviewers: createTeam(input: {projectId: $project, name: "Secret reviewers", type: REVIEWER}) { team { id } }
+		taggies: createTeam(input: {projectId: $project, name: "Secret taggies", type: TAGGIE}) { team { id } }
+		imported: `+upload+` import: `+upload+`
+	}`, len(itemsFile), len(itemsFile)), w.ids), nil)
+	w.ids["reviewers"], w.ids["taggies"] = teams.str("reviewers.team.id"), teams.str("taggies.team.id")
+	for _, name := range []string{"imported", "import"} {
+		w.ids[name] = teams.str(name + ".import.id")
+		w.upload(teams, name+".upload", itemsFile)
+	}
+	w.owner.must(fill(`mutation {
+		edit: putProjectMember(input: {teamId: $reviewers, userId: $edit}) { member { type } }
+		view: putProjectMember(input: {teamId: $taggies, userId: $view}) { member { type } }
+		put: putProjectMember(input: {teamId: $reviewers, userId: $revoked}) { member { type } }
+		end: removeProjectMember(input: {projectId: $project, userId: $revoked}) { user { id } }
+		startProjectImport(input: {importId: $imported}) { import { state } }
+	}`, w.ids), nil)
+	w.run(project.RunImport, "imported")
+
+	id, err := gid.Parse(w.ids["project"])
+	require.NoError(w.t, err)
+	for name, external := range map[string]string{"item": "secret-item", "open": "secret-open"} {
+		w.ids[name] = gid.Of("ProjectItem", id.Key[0], project.ItemIDOf(project.ID(id.Key[0]), external).ID).String()
+	}
+	done := w.owner.must(fill(`mutation {
+		finishProjectItem(input: {itemId: $item, categoryId: $category, subcategoryId: $subcategory, keywords: ["secret"]}) { effort { id } }
+		createProjectExport(input: {projectId: $project, format: JSON_LINES, status: FINISHED}) { export { id } }
+	}`, w.ids), nil)
+	w.ids["effort"], w.ids["export"] = done.str("finishProjectItem.effort.id"), done.str("createProjectExport.export.id")
+	w.run(project.RunExport, "export")
+}
+
+// upload sends the file of an import as an answer says at the path.
+func (w *world) upload(a *answer, path, file string) {
+	w.t.Helper()
+	r, err := http.NewRequestWithContext(w.t.Context(), a.str(path+".method"), a.str(path+".url"), strings.NewReader(file))
+	require.NoError(w.t, err)
+	for _, h := range a.list(path + ".headers") {
+		h := h.(map[string]any)
+		r.Header.Set(h["name"].(string), h["value"].(string))
+	}
+	resp, err := http.DefaultClient.Do(r)
+	require.NoError(w.t, err)
+	require.NoError(w.t, resp.Body.Close())
+	require.Equal(w.t, http.StatusOK, resp.StatusCode)
+}
+
+// run works on the task of an import or export at once: nothing runs in the background of these tests, so that whatever changes
+// was changed by who was asked for.
+func (w *world) run(kind task.Kind, name string) {
+	w.t.Helper()
+	id, err := gid.Parse(w.ids[name])
+	require.NoError(w.t, err)
+	_, err = w.app.tasks.Handlers[kind](w.t.Context(), task.Task{Kind: kind, ID: id.Key[1], Scope: id.Key[0]})
+	require.NoError(w.t, err)
+}
+
+// projectShown is what the owner is shown of the project for a snapshot.
+const projectShown = `
+	project(id: $project) {
+		name description createdAt updatedAt version suggestedKeywords categories { name } subcategories { name }
+		teams { name type createdAt } members { nodes { user { id } team { id } addedAt } }
+		items { nodes { id name type url metadata status keywords updatedAt version category { id } subcategory { id } efforts { nodes { id user { id } } } } }
+		imports { nodes { id state endedAt bytesRead lines imported duplicates mistakes } } exports { nodes { id state endedAt items bytes } }
+	}`

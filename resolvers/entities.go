@@ -1,0 +1,114 @@
+package resolvers
+
+import (
+	"context"
+
+	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/entity"
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/gid"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/loaders"
+)
+
+type entities struct{ *Resolver }
+
+func (entities) Scope(ctx context.Context, e *entity.Entity) (*entity.Scope, error) {
+	return found(loaders.From(ctx).Scopes.Load(ctx, e.ID.Scope))
+}
+
+func (r entities) Relations(ctx context.Context, e *entity.Entity, predicate *string, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.EntityRelationConnection, error) {
+	return r.related(ctx, directionOf(false), *e, predicate, page.Args{First: first, After: after, Last: last, Before: before})
+}
+
+func (r entities) ReverseRelations(ctx context.Context, e *entity.Entity, predicate *string, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.EntityRelationConnection, error) {
+	return r.related(ctx, directionOf(true), *e, predicate, page.Args{First: first, After: after, Last: last, Before: before})
+}
+
+func (r entities) related(ctx context.Context, d direction, e entity.Entity, predicate *string, paging page.Args) (*model.EntityRelationConnection, error) {
+	var under string // all of them
+	if predicate != nil {
+		if under = *predicate; under == "" {
+			return nil, fault.Invalidf("predicate", "a predicate is not empty; leave it out for the relations under all")
+		}
+	}
+	o, err := r.openRelations(ctx, selected(ctx, "EntityRelationConnection"), d, e, under, paging)
+	if err != nil {
+		return nil, err
+	}
+	slice, err := d.loader(ctx).Load(ctx, d.request(e, under, o.Window)) // there already below a list that has looked ahead
+	if err != nil {
+		return nil, err
+	}
+	return &model.EntityRelationConnection{Connection: page.Connect(o, slice, func(p page.Position, relation entity.Relation) model.EntityRelationEdge {
+		return model.EntityRelationEdge{Position: p, Relation: relation, Other: d.other(relation)}
+	})}, nil
+}
+
+func (r *Resolver) openRelations(ctx context.Context, sel selection, d direction, e entity.Entity, predicate string, paging page.Args) (page.Opened, error) {
+	return r.open(ctx, sel, paging, "Entity."+d.field, e.ID.Scope, e.Type, e.Key(), predicate)
+}
+
+// direction is how relations are followed: from the subject to the objects, or back.
+type direction struct {
+	field   string
+	loader  func(context.Context) *loaders.Loader[entity.RelationsRequest, page.Slice[entity.Relation]]
+	request func(entity.Entity, string, page.Window) entity.RelationsRequest
+	other   func(entity.Relation) entity.ID
+}
+
+func directionOf(reverse bool) direction {
+	if reverse {
+		return direction{
+			field: "reverseRelations",
+			loader: func(ctx context.Context) *loaders.Loader[entity.RelationsRequest, page.Slice[entity.Relation]] {
+				return loaders.From(ctx).ReverseRelations
+			},
+			request: entity.Entity.ReverseRelations,
+			other:   func(r entity.Relation) entity.ID { return r.Subject },
+		}
+	}
+	return direction{
+		field: "relations",
+		loader: func(ctx context.Context) *loaders.Loader[entity.RelationsRequest, page.Slice[entity.Relation]] {
+			return loaders.From(ctx).Relations
+		},
+		request: entity.Entity.Relations,
+		other:   func(r entity.Relation) entity.ID { return r.Object },
+	}
+}
+
+type relationConnection struct{ *Resolver }
+
+func (relationConnection) Nodes(ctx context.Context, c *model.EntityRelationConnection) ([]*entity.Entity, error) {
+	return partial(ctx, c.Edges, func(e model.EntityRelationEdge) (*entity.Entity, error) {
+		return other(ctx, e)
+	}), nil
+}
+
+type relationEdge struct{ *Resolver }
+
+func (relationEdge) Node(ctx context.Context, e *model.EntityRelationEdge) (*entity.Entity, error) {
+	return other(ctx, *e)
+}
+
+// other returns the entity at the other end of a relation, nil when it is being deleted.
+func other(ctx context.Context, e model.EntityRelationEdge) (*entity.Entity, error) {
+	return found(loaders.From(ctx).Entities.Load(ctx, e.Other))
+}
+
+func (q query) Entity(ctx context.Context, id gid.ID) (*entity.Entity, error) {
+	key, err := entityID("id", id)
+	if err != nil {
+		return nil, err
+	}
+	return q.entity(ctx, key)
+}
+
+func entityID(field string, id gid.ID) (entity.ID, error) {
+	key, err := parts(field, id, "Entity", 3)
+	if err != nil {
+		return entity.ID{}, err
+	}
+	return entity.ID{Scope: key[0], Type: key[1], ID: key[2]}, nil
+}

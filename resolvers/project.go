@@ -1,0 +1,251 @@
+package resolvers
+
+import (
+	"context"
+
+	"github.com/taggie/taggie/graph"
+	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/gid"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/user"
+	"github.com/taggie/taggie/loaders"
+)
+
+// Project returns the resolvers of Project.
+func (r *Resolver) Project() graph.ProjectResolver { return projects{r} }
+
+// Team returns the resolvers of Team.
+func (r *Resolver) Team() graph.TeamResolver { return teams{r} }
+
+// ProjectMember returns the resolvers of ProjectMember.
+func (r *Resolver) ProjectMember() graph.ProjectMemberResolver { return projectMembers{r} }
+
+// Category returns the resolvers of Category.
+func (r *Resolver) Category() graph.CategoryResolver { return categories{r} }
+
+// Subcategory returns the resolvers of Subcategory.
+func (r *Resolver) Subcategory() graph.SubcategoryResolver { return subcategories{r} }
+
+func (q query) Project(ctx context.Context, id gid.ID) (*project.Project, error) {
+	key, err := projectID("id", id)
+	if err != nil {
+		return nil, err
+	}
+	p, err := found(loaders.From(ctx).Projects.Load(ctx, key))
+	if p != nil {
+		q.projectsAhead(ctx, []project.Project{*p}, selected(ctx, "Project", "Node"))
+	}
+	return p, err
+}
+
+func (r users) Projects(ctx context.Context, u *user.User, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Project], error) {
+	sel := selected(ctx, "ProjectConnection")
+	o, err := r.open(ctx, sel, page.Args{First: first, After: after, Last: last, Before: before}, "User.projects", string(u.ID))
+	if err != nil {
+		return nil, err
+	}
+	slice, err := loaders.From(ctx).ProjectsOf.LoadNow(ctx, loaders.ListOf{User: u.ID, Window: o.Window})
+	if err != nil {
+		return nil, err
+	}
+	r.projectsAhead(ctx, slice.Items, sel.items("ProjectEdge", "Project", "Node"))
+	return page.Plain(o, slice), nil
+}
+
+type projects struct{ *Resolver }
+
+func (r projects) Categories(ctx context.Context, p *project.Project) ([]model.Category, error) {
+	labels, err := loaders.From(ctx).LabelsOf.LoadNow(ctx, p.Ref()) // both lists are read together
+	if err != nil {
+		return nil, err
+	}
+	of := project.Category.Of(labels)
+	r.labelsAhead(ctx, of, selected(ctx, "Category", "Node"))
+	all := make([]model.Category, len(of))
+	for i, l := range of {
+		all[i] = model.Category{Label: l}
+	}
+	return all, nil
+}
+
+func (r projects) Subcategories(ctx context.Context, p *project.Project) ([]model.Subcategory, error) {
+	labels, err := loaders.From(ctx).LabelsOf.LoadNow(ctx, p.Ref())
+	if err != nil {
+		return nil, err
+	}
+	of := project.Subcategory.Of(labels)
+	r.labelsAhead(ctx, of, selected(ctx, "Subcategory", "Node"))
+	all := make([]model.Subcategory, len(of))
+	for i, l := range of {
+		all[i] = model.Subcategory{Label: l}
+	}
+	return all, nil
+}
+
+func (r projects) Teams(ctx context.Context, p *project.Project) ([]project.Team, error) {
+	all, err := loaders.From(ctx).TeamsOf.LoadNow(ctx, p.Ref())
+	if err != nil {
+		return nil, err
+	}
+	r.teamsAhead(ctx, all, selected(ctx, "Team", "Node"))
+	return append([]project.Team{}, all...), nil // an empty list is none that failed
+}
+
+func (r projects) Members(ctx context.Context, p *project.Project, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Member], error) {
+	sel := selected(ctx, "ProjectMemberConnection")
+	o, err := r.open(ctx, sel, page.Args{First: first, After: after, Last: last, Before: before}, "Project.members", string(p.ID))
+	if err != nil {
+		return nil, err
+	}
+	slice, err := loaders.From(ctx).ProjectMembers.LoadNow(ctx, p.Members(o.Window))
+	if err != nil {
+		return nil, err
+	}
+	r.membersAhead(ctx, slice.Items, sel.items("ProjectMemberEdge", "ProjectMember"))
+	return page.Plain(o, slice), nil
+}
+
+func (r projects) Items(ctx context.Context, p *project.Project, status *project.Status, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Item], error) {
+	sel := selected(ctx, "ProjectItemConnection")
+	var of project.Status // all of them
+	if status != nil {
+		of = *status
+	}
+	o, err := r.open(ctx, sel, page.Args{First: first, After: after, Last: last, Before: before}, "Project.items", string(p.ID), string(of))
+	if err != nil {
+		return nil, err
+	}
+	slice, err := loaders.From(ctx).ProjectItems.LoadNow(ctx, p.Items(of, o.Window))
+	if err != nil {
+		return nil, err
+	}
+	r.itemsAhead(ctx, slice.Items, sel.items("ProjectItemEdge", "ProjectItem", "Node"))
+	return page.Plain(o, slice), nil
+}
+
+func (r projects) ItemByExternalID(ctx context.Context, p *project.Project, externalID string) (*project.Item, error) {
+	i, err := found(loaders.From(ctx).Items.Load(ctx, p.ItemCalled(externalID)))
+	if i != nil {
+		r.itemsAhead(ctx, []project.Item{*i}, selected(ctx, "ProjectItem", "Node"))
+	}
+	return i, err
+}
+
+func (r projects) Imports(ctx context.Context, p *project.Project, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Import], error) {
+	sel := selected(ctx, "ProjectImportConnection")
+	o, err := r.open(ctx, sel, page.Args{First: first, After: after, Last: last, Before: before}, "Project.imports", string(p.ID))
+	if err != nil {
+		return nil, err
+	}
+	slice, err := loaders.From(ctx).ProjectImports.LoadNow(ctx, p.Transfers(o.Window))
+	if err != nil {
+		return nil, err
+	}
+	r.importsAhead(ctx, slice.Items, sel.items("ProjectImportEdge", "ProjectImport", "Node"))
+	return page.Plain(o, slice), nil
+}
+
+func (r projects) Exports(ctx context.Context, p *project.Project, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Export], error) {
+	sel := selected(ctx, "ProjectExportConnection")
+	o, err := r.open(ctx, sel, page.Args{First: first, After: after, Last: last, Before: before}, "Project.exports", string(p.ID))
+	if err != nil {
+		return nil, err
+	}
+	slice, err := loaders.From(ctx).ProjectExports.LoadNow(ctx, p.Transfers(o.Window))
+	if err != nil {
+		return nil, err
+	}
+	r.exportsAhead(ctx, slice.Items, sel.items("ProjectExportEdge", "ProjectExport", "Node"))
+	return page.Plain(o, slice), nil
+}
+
+// projectOf returns the project of something of it.
+func projectOf(ctx context.Context, id project.ID) (*project.Project, error) {
+	return found(loaders.From(ctx).Projects.Load(ctx, id))
+}
+
+type teams struct{ *Resolver }
+
+func (teams) Project(ctx context.Context, t *project.Team) (*project.Project, error) {
+	return projectOf(ctx, t.TeamID.Project)
+}
+
+func (r teams) Members(ctx context.Context, t *project.Team, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Member], error) {
+	o, err := r.openTeam(ctx, selected(ctx, "ProjectMemberConnection"), *t, page.Args{First: first, After: after, Last: last, Before: before})
+	if err != nil {
+		return nil, err
+	}
+	slice, err := loaders.From(ctx).ProjectMembers.LoadNow(ctx, t.Members(o.Window))
+	if err != nil {
+		return nil, err
+	}
+	return page.Plain(o, slice), nil
+}
+
+func (r *Resolver) openTeam(ctx context.Context, sel selection, t project.Team, paging page.Args) (page.Opened, error) {
+	return r.open(ctx, sel, paging, "Team.members", string(t.TeamID.Project), t.ID)
+}
+
+type projectMembers struct{ *Resolver }
+
+func (projectMembers) User(ctx context.Context, m *project.Member) (*user.User, error) {
+	return person(ctx, m.User)
+}
+
+func (projectMembers) Team(ctx context.Context, m *project.Member) (*project.Team, error) {
+	return found(loaders.From(ctx).Teams.Load(ctx, m.TeamRef()))
+}
+
+func (r projectMembers) Efforts(ctx context.Context, m *project.Member, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Effort], error) {
+	o, err := r.openMember(ctx, selected(ctx, "ProjectItemEffortConnection"), *m, page.Args{First: first, After: after, Last: last, Before: before})
+	if err != nil {
+		return nil, err
+	}
+	slice, err := loaders.From(ctx).MemberEfforts.Load(ctx, m.Efforts(o.Window))
+	if err != nil {
+		return nil, err
+	}
+	return page.Plain(o, slice), nil
+}
+
+func (r *Resolver) openMember(ctx context.Context, sel selection, m project.Member, paging page.Args) (page.Opened, error) {
+	return r.open(ctx, sel, paging, "ProjectMember.efforts", string(m.Project), string(m.User))
+}
+
+type categories struct{ *Resolver }
+
+func (categories) Project(ctx context.Context, c *model.Category) (*project.Project, error) {
+	return projectOf(ctx, c.LabelID.Project)
+}
+
+func (r categories) Items(ctx context.Context, c *model.Category, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Item], error) {
+	return r.labelled(ctx, c.Label, page.Args{First: first, After: after, Last: last, Before: before})
+}
+
+type subcategories struct{ *Resolver }
+
+func (subcategories) Project(ctx context.Context, c *model.Subcategory) (*project.Project, error) {
+	return projectOf(ctx, c.LabelID.Project)
+}
+
+func (r subcategories) Items(ctx context.Context, c *model.Subcategory, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Item], error) {
+	return r.labelled(ctx, c.Label, page.Args{First: first, After: after, Last: last, Before: before})
+}
+
+// labelled lists the items of a label for the field that is being resolved.
+func (r *Resolver) labelled(ctx context.Context, l project.Label, paging page.Args) (*page.List[project.Item], error) {
+	o, err := r.openLabel(ctx, selected(ctx, "ProjectItemConnection"), l, paging)
+	if err != nil {
+		return nil, err
+	}
+	slice, err := loaders.From(ctx).LabelItems.Load(ctx, l.Items(o.Window))
+	if err != nil {
+		return nil, err
+	}
+	return page.Plain(o, slice), nil
+}
+
+func (r *Resolver) openLabel(ctx context.Context, sel selection, l project.Label, paging page.Args) (page.Opened, error) {
+	return r.open(ctx, sel, paging, string(l.Kind)+".items", string(l.LabelID.Project), l.ID)
+}

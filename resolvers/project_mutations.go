@@ -1,0 +1,279 @@
+package resolvers
+
+import (
+	"context"
+	"errors"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/loaders"
+)
+
+// projectProblem is the part of problem for projects; nil for what is none of theirs.
+func (m mutation) projectProblem(ctx context.Context, err error) any {
+	if unknown, ok := errors.AsType[*project.UnknownUser](err); ok {
+		return model.UnknownUser{Message: err.Error(), Field: unknown.Field}
+	}
+	f, isFault := errors.AsType[*fault.Error](err)
+	switch {
+	case errors.Is(err, project.NameTaken):
+		return model.NameTaken{Message: project.NameTaken.Message, Field: f.Field}
+	case errors.Is(err, project.ErrLastManager):
+		return model.LastManager{Message: project.ErrLastManager.Message}
+	case isFault: // a conflict after many attempts is one, too
+		return nil
+	}
+	if stale, ok := errors.AsType[*project.VersionConflict](err); ok {
+		m.projectsAhead(ctx, []project.Project{stale.Current}, conflicting(ctx, "UpdateProjectProblem", "ProjectConflict", "Project"))
+		return model.ProjectConflict{Message: err.Error(), Current: stale.Current}
+	}
+	if stale, ok := errors.AsType[*project.ItemConflict](err); ok {
+		m.itemsAhead(ctx, []project.Item{stale.Current}, conflicting(ctx, "FinishProjectItemProblem", "ProjectItemConflict", "ProjectItem"))
+		return model.ProjectItemConflict{Message: err.Error(), Current: stale.Current}
+	}
+	return nil
+}
+
+// payload returns what is selected of the payload of the mutation that is being resolved.
+func payload(ctx context.Context) selection {
+	return selected(ctx, graphql.GetFieldContext(ctx).Field.Definition.Type.Name())
+}
+
+// conflicting returns what is selected of the current object of a conflict.
+func conflicting(ctx context.Context, union, conflict, typ string) selection {
+	return payload(ctx).in("problem", conflict, union, "Problem").in("current", typ, "Node")
+}
+
+// doneProject is done for projects, of which there is none when a repeated request finds the viewer a member no more.
+func (m mutation) doneProject(ctx context.Context, p project.Project, err error) (*project.Project, any, error) {
+	after, problem, err := done(ctx, m, p, err)
+	if after == nil || after.ID == "" {
+		return nil, problem, err
+	}
+	m.projectsAhead(ctx, []project.Project{*after}, payload(ctx).in("project", "Project", "Node"))
+	return after, nil, nil
+}
+
+// changed reads the project of a payload as it is now.
+func (m mutation) changed(ctx context.Context, id project.ID) *project.Project {
+	p := besideLoaded(ctx, "project", loaders.From(ctx).Projects, id)
+	if p != nil {
+		m.projectsAhead(ctx, []project.Project{*p}, payload(ctx).in("project", "Project", "Node"))
+	}
+	return p
+}
+
+func (m mutation) CreateProject(ctx context.Context, in model.CreateProjectInput) (*model.CreateProjectPayload, error) {
+	create := project.Create{
+		Name: in.Name, Categories: in.Categories, Subcategories: in.Subcategories.Value(), Keywords: in.SuggestedKeywords.Value(),
+		IdempotencyKey: in.IdempotencyKey.Value(),
+	}
+	if description := in.Description.Value(); description != nil {
+		create.Description = *description
+	}
+	p, err := m.Projects.Create(ctx, create)
+	after, _, err := m.doneProject(ctx, p, err)
+	return &model.CreateProjectPayload{Project: after}, err
+}
+
+func (m mutation) UpdateProject(ctx context.Context, in model.UpdateProjectInput) (*model.UpdateProjectPayload, error) {
+	id, err := projectID("input.projectId", in.ProjectID)
+	if err != nil {
+		return nil, err
+	}
+	name, err := given("input.name", in.Name)
+	if err != nil {
+		return nil, err
+	}
+	description, err := given("input.description", in.Description)
+	if err != nil {
+		return nil, err
+	}
+	update := project.Update{
+		ID: id, Name: name, Description: description, ExpectedVersion: in.ExpectedVersion.Value(), IdempotencyKey: in.IdempotencyKey.Value(),
+	}
+	if keywords, set := in.SuggestedKeywords.ValueOK(); set {
+		if keywords == nil {
+			return nil, fault.Invalidf("input.suggestedKeywords", "null is not allowed here; leave the field out to keep its value")
+		}
+		update.Keywords = &keywords
+	}
+	p, err := m.Projects.Update(ctx, update)
+	after, problem, err := m.doneProject(ctx, p, err)
+	return &model.UpdateProjectPayload{Project: after, Problem: problem}, err
+}
+
+func (m mutation) AddProjectCategories(ctx context.Context, in model.AddProjectCategoriesInput) (*model.AddProjectCategoriesPayload, error) {
+	id, err := projectID("input.projectId", in.ProjectID)
+	if err != nil {
+		return nil, err
+	}
+	p, err := m.Projects.AddLabels(ctx, project.AddLabels{
+		Project: id, Categories: in.Categories.Value(), Subcategories: in.Subcategories.Value(), IdempotencyKey: in.IdempotencyKey.Value(),
+	})
+	after, problem, err := m.doneProject(ctx, p, err)
+	return &model.AddProjectCategoriesPayload{Project: after, Problem: problem}, err
+}
+
+// doneTeam is done for teams; see doneProject.
+func (m mutation) doneTeam(ctx context.Context, t project.Team, err error) (*project.Team, any, error) {
+	after, problem, err := done(ctx, m, t, err)
+	if after == nil || after.ID == "" {
+		return nil, problem, err
+	}
+	m.teamsAhead(ctx, []project.Team{*after}, payload(ctx).in("team", "Team", "Node"))
+	return after, nil, nil
+}
+
+func (m mutation) CreateTeam(ctx context.Context, in model.CreateTeamInput) (*model.CreateTeamPayload, error) {
+	id, err := projectID("input.projectId", in.ProjectID)
+	if err != nil {
+		return nil, err
+	}
+	t, err := m.Projects.CreateTeam(ctx, project.CreateTeam{Project: id, Name: in.Name, Type: in.Type, IdempotencyKey: in.IdempotencyKey.Value()})
+	after, problem, err := m.doneTeam(ctx, t, err)
+	return &model.CreateTeamPayload{Team: after, Problem: problem}, err
+}
+
+func (m mutation) RenameTeam(ctx context.Context, in model.RenameTeamInput) (*model.RenameTeamPayload, error) {
+	id, err := teamID("input.teamId", in.TeamID)
+	if err != nil {
+		return nil, err
+	}
+	t, err := m.Projects.RenameTeam(ctx, project.RenameTeam{Team: id, Name: in.Name, IdempotencyKey: in.IdempotencyKey.Value()})
+	after, problem, err := m.doneTeam(ctx, t, err)
+	return &model.RenameTeamPayload{Team: after, Problem: problem}, err
+}
+
+func (m mutation) PutProjectMember(ctx context.Context, in model.PutProjectMemberInput) (*model.PutProjectMemberPayload, error) {
+	team, err := teamID("input.teamId", in.TeamID)
+	if err != nil {
+		return nil, err
+	}
+	put := project.PutMember{Team: team, Email: in.Email.Value(), IdempotencyKey: in.IdempotencyKey.Value()}
+	if who := in.UserID.Value(); who != nil {
+		if put.User, err = userID("input.userId", *who); err != nil {
+			return nil, err
+		}
+	}
+	member, err := m.Projects.PutMember(ctx, put)
+	after, problem, err := done(ctx, m, member, err)
+	if after == nil {
+		return &model.PutProjectMemberPayload{Problem: problem}, err
+	}
+	p := m.changed(ctx, team.Project)
+	if after.User == "" { // a repeated request finds the member gone
+		return &model.PutProjectMemberPayload{Project: p}, nil
+	}
+	m.membersAhead(ctx, []project.Member{*after}, payload(ctx).in("member", "ProjectMember"))
+	return &model.PutProjectMemberPayload{Project: p, Member: after}, nil
+}
+
+func (m mutation) RemoveProjectMember(ctx context.Context, in model.RemoveProjectMemberInput) (*model.RemoveProjectMemberPayload, error) {
+	id, err := projectID("input.projectId", in.ProjectID)
+	if err != nil {
+		return nil, err
+	}
+	who, err := userID("input.userId", in.UserID)
+	if err != nil {
+		return nil, err
+	}
+	err = m.Projects.RemoveMember(ctx, project.RemoveMember{Project: id, User: who, IdempotencyKey: in.IdempotencyKey.Value()})
+	after, problem, err := done(ctx, m, who, err)
+	if after == nil {
+		return &model.RemoveProjectMemberPayload{Problem: problem}, err
+	}
+	return &model.RemoveProjectMemberPayload{Project: m.changed(ctx, id), User: besideLoaded(ctx, "user", loaders.From(ctx).Users, who)}, nil
+}
+
+// doneImport is done for imports; see doneProject.
+func (m mutation) doneImport(ctx context.Context, i project.Import, err error) (*project.Import, error) {
+	after, _, err := done(ctx, m, i, err)
+	if after == nil || after.ID == "" {
+		return nil, err
+	}
+	m.importsAhead(ctx, []project.Import{*after}, payload(ctx).in("import", "ProjectImport", "Node"))
+	return after, nil
+}
+
+func (m mutation) CreateProjectImport(ctx context.Context, in model.CreateProjectImportInput) (*model.CreateProjectImportPayload, error) {
+	id, err := projectID("input.projectId", in.ProjectID)
+	if err != nil {
+		return nil, err
+	}
+	i, err := m.Projects.CreateImport(ctx, project.CreateImport{Project: id, Format: in.Format, Bytes: in.Bytes, IdempotencyKey: in.IdempotencyKey.Value()})
+	after, err := m.doneImport(ctx, i, err)
+	if after == nil {
+		return &model.CreateProjectImportPayload{}, err
+	}
+	upload := beside(ctx, "upload", func() (*model.Upload, error) { return m.uploadOf(ctx, *after) })
+	return &model.CreateProjectImportPayload{Import: after, Upload: upload}, nil
+}
+
+func (m mutation) StartProjectImport(ctx context.Context, in model.StartProjectImportInput) (*model.StartProjectImportPayload, error) {
+	id, err := importID("input.importId", in.ImportID)
+	if err != nil {
+		return nil, err
+	}
+	i, err := m.Projects.StartImport(ctx, project.ChangeImport{Import: id, IdempotencyKey: in.IdempotencyKey.Value()})
+	after, err := m.doneImport(ctx, i, err)
+	return &model.StartProjectImportPayload{Import: after}, err
+}
+
+func (m mutation) CancelProjectImport(ctx context.Context, in model.CancelProjectImportInput) (*model.CancelProjectImportPayload, error) {
+	id, err := importID("input.importId", in.ImportID)
+	if err != nil {
+		return nil, err
+	}
+	i, err := m.Projects.CancelImport(ctx, project.ChangeImport{Import: id, IdempotencyKey: in.IdempotencyKey.Value()})
+	after, err := m.doneImport(ctx, i, err)
+	return &model.CancelProjectImportPayload{Import: after}, err
+}
+
+func (m mutation) CreateProjectExport(ctx context.Context, in model.CreateProjectExportInput) (*model.CreateProjectExportPayload, error) {
+	id, err := projectID("input.projectId", in.ProjectID)
+	if err != nil {
+		return nil, err
+	}
+	create := project.CreateExport{Project: id, Format: in.Format, IdempotencyKey: in.IdempotencyKey.Value()}
+	if status := in.Status.Value(); status != nil {
+		create.Status = *status
+	}
+	e, err := m.Projects.CreateExport(ctx, create)
+	after, _, err := done(ctx, m, e, err)
+	if after == nil || after.ID == "" {
+		return &model.CreateProjectExportPayload{}, err
+	}
+	m.exportsAhead(ctx, []project.Export{*after}, payload(ctx).in("export", "ProjectExport", "Node"))
+	return &model.CreateProjectExportPayload{Export: after}, nil
+}
+
+func (m mutation) FinishProjectItem(ctx context.Context, in model.FinishProjectItemInput) (*model.FinishProjectItemPayload, error) {
+	finish := project.Finish{Keywords: in.Keywords.Value(), IdempotencyKey: in.IdempotencyKey.Value()}
+	var err error
+	if finish.Item, err = itemID("input.itemId", in.ItemID); err != nil {
+		return nil, err
+	}
+	if finish.Category, err = categoryID("input.categoryId", in.CategoryID); err != nil {
+		return nil, err
+	}
+	if chosen := in.SubcategoryID.Value(); chosen != nil {
+		id, err := subcategoryID("input.subcategoryId", *chosen)
+		if err != nil {
+			return nil, err
+		}
+		finish.Subcategory = &id
+	}
+	finished, err := m.Projects.Finish(ctx, finish)
+	after, problem, err := done(ctx, m, finished, err)
+	if after == nil || after.Item.ID == "" {
+		return &model.FinishProjectItemPayload{Problem: problem}, err
+	}
+	loaders.From(ctx).Items.Prime(after.Effort.ItemRef(), after.Item)
+	m.itemsAhead(ctx, []project.Item{after.Item}, payload(ctx).in("item", "ProjectItem", "Node"))
+	m.effortsAhead(ctx, []project.Effort{after.Effort}, payload(ctx).in("effort", "ProjectItemEffort", "Node"))
+	return &model.FinishProjectItemPayload{Item: &after.Item, Effort: &after.Effort}, nil
+}
