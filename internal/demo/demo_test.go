@@ -1,353 +1,240 @@
-package demo_test
+package demo
 
 import (
 	"bytes"
 	"context"
+	"io"
 	"net"
 	"net/http"
-	"os"
-	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/taggie/taggie/internal/demo"
-	"github.com/taggie/taggie/internal/note"
-	"github.com/taggie/taggie/internal/tag"
 )
 
-var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+// larger has everything that the full set has, and less of it.
+var larger = size{name: "larger", people: 9, own: 30, others: 6, items: 150, scope: catalogue{people: 8, works: 7, ensembles: 3}}
 
-func options(f *fakeServer) demo.Options {
-	return demo.Options{URL: f.URL + "/", Now: noon, Client: f.inMemory(), Token: func(email, _ string) (string, error) { return email, nil }}
-}
-
-func Example() {
-	server := "http://127.0.0.1:8080"
-	err := demo.Small(context.Background(), demo.Options{
-		URL:      server,
-		Token:    func(email, name string) (string, error) { return "a token for " + email, nil },
-		Progress: os.Stderr,
-	})
-	if err != nil {
-		os.Exit(1) // the sentence of err says what to do
-	}
-}
-
-func TestFullLoadsEverything(t *testing.T) {
-	f := newFakeServer(t)
+func TestSmallLoadsSomethingOfEverything(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
 	var told bytes.Buffer
-	o := options(f)
+	o := w.options()
 	o.Progress = &told
-	require.NoError(t, demo.Full(t.Context(), o))
-	require.Empty(t, f.problems)
+	require.NoError(t, Small(t.Context(), o))
 
-	assert.GreaterOrEqual(t, len(f.users), 8)
-	assert.Equal(t, 1, f.deleted)
-	ada := f.users[demo.Email]
-	var own, shared, versions, withDeadline, hash, emoji, kana, accessLists int
-	owners, years := map[string]bool{}, map[string]bool{}
-	for _, n := range f.notes {
-		if n.owner == ada {
-			own++
-			if len(n.shares) > 0 {
-				accessLists++
-			}
-		}
-		if n.shares[ada] != "" {
-			shared++
-			owners[n.owner] = true
-		}
-		if n.version > 1 {
-			versions++
-		}
-		if deadline, ok := n.deadline.(string); ok {
-			withDeadline++
-			years[deadline[:4]] = true
-		}
-		for _, value := range n.tags {
-			hash += strings.Count(value, "#")
-			emoji += strings.Count(value, "🎻")
-			kana += strings.Count(value, "買い物")
-		}
-	}
-	assert.Equal(t, 2000, own)
-	assert.Equal(t, 300, shared)
-	assert.Len(t, owners, 8)
-	assert.Greater(t, len(years), 5)
-	assert.Greater(t, len(f.notes)-withDeadline, 100, "notes without a deadline")
-	assert.Greater(t, versions, 150)
-	assert.Greater(t, accessLists, 200)
-	assert.Greater(t, min(hash, emoji, kana), 10)
-	assert.Contains(t, told.String(), "100%")
-	_, effects := f.counts()
-	require.NoError(t, demo.Full(t.Context(), o))
-	require.NoError(t, demo.Small(t.Context(), o))
-	_, after := f.counts()
-	assert.Equal(t, effects, after, "a second run changed something")
+	ada := w.ask(Email, `{ viewer {
+	  notes(first: 500) { nodes { title } }
+	  projects(first: 2) { nodes { name viewerMember { type } teams { name } items(first: 500) { nodes { externalId } }
+	    finished: items(status: FINISHED, first: 50) { nodes { category { name } efforts { nodes { user { name } } } } }
+	    imports { nodes { state imported mistakes } } } }
+	  scopes(first: 2) { nodes { name indexes { name } entities(type: "work") { nodes { key } } } }
+	} }`)
+	assert.Len(t, at(ada, "viewer", "notes", "nodes"), 30)
+	archive := at(ada, "viewer", "projects", "nodes", 0)
+	assert.Equal(t, "MANAGER", at(archive, "viewerMember", "type"))
+	assert.Len(t, at(archive, "teams"), 4)
+	assert.Len(t, at(archive, "items", "nodes"), 100)
+	assert.Len(t, at(archive, "finished", "nodes"), 6)
+	assert.NotEmpty(t, at(archive, "finished", "nodes", 0, "category", "name"))
+	assert.NotEqual(t, Name, at(archive, "finished", "nodes", 0, "efforts", "nodes", 0, "user", "name"))
+	assert.Equal(t, map[string]any{"state": "DONE", "imported": 100.0, "mistakes": 0.0}, at(archive, "imports", "nodes", 0))
+	library := at(ada, "viewer", "scopes", "nodes", 0)
+	assert.Len(t, at(library, "indexes"), 2)
+	assert.Len(t, at(library, "entities", "nodes"), small.scope.works)
+	assert.Contains(t, told.String(), "Loading items: 100%")
 	assert.Contains(t, told.String(), "is loaded")
-
-	assertValidInput(t, f)
 }
 
-// assertValidInput holds what was loaded against the rules of the domain, which the fake server does not know.
-func assertValidInput(t *testing.T, f *fakeServer) {
-	titles := map[[2]string]bool{}
-	for _, n := range f.notes {
-		assert.LessOrEqual(t, len([]rune(n.title)), note.MaxTitle)
-		assert.NotEmpty(t, n.content)
-		assert.LessOrEqual(t, len(n.tags), note.MaxTags)
-		folded := map[string]bool{}
-		for _, value := range n.tags {
-			word, err := tag.Parse("tags", value)
-			require.NoError(t, err)
-			assert.False(t, folded[word.Key], "%s twice on %s", value, n.title)
-			folded[word.Key] = true
+// at returns what lies at the names and positions in a JSON value.
+func at(value any, path ...any) any {
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			object, _ := value.(map[string]any)
+			value = object[step]
+		case int:
+			list, _ := value.([]any)
+			if step >= len(list) {
+				return nil
+			}
+			value = list[step]
 		}
-		key := [2]string{n.owner, n.title}
-		assert.False(t, titles[key], "%s twice", n.title)
-		titles[key] = true
 	}
+	return value
 }
 
-func TestSmallIsSmall(t *testing.T) {
-	f := newFakeServer(t)
-	o := options(f)
-	o.Client = nil // its own, over HTTP
-	require.NoError(t, demo.Small(t.Context(), o))
-	require.Empty(t, f.problems)
-	shares, versions := 0, 0
-	for _, n := range f.notes {
-		shares += len(n.shares)
-		versions += n.version - 1
-	}
-	assert.Len(t, f.users, 3)
-	assert.Len(t, f.notes, 40)
-	assert.Equal(t, 12, shares)
-	assert.Greater(t, versions, 3)
-	assert.Equal(t, 1, f.deleted)
-}
-
-func TestFullCompletesSmall(t *testing.T) {
-	f := newFakeServer(t)
-	require.NoError(t, demo.Small(t.Context(), options(f)))
-	f.forgetKeys()
-	before := f.state()
-	o := options(f)
+func TestLargerSetCompletesSmall(t *testing.T) {
+	t.Parallel()
+	w, whole := newWorld(t), newWorld(t)
+	require.NoError(t, Small(t.Context(), w.options()))
+	o := w.later24()
 	o.Now = noon.AddDate(0, 1, 3) // deadlines stay around the day of the first set
-	require.NoError(t, demo.Full(t.Context(), o))
-	require.Empty(t, f.problems)
-
-	after := f.state()
-	assert.Len(t, after, 2000+8*40)
-	kept := 0
-	for _, note := range before { // the full set shares some of them with more people
-		note = note[:strings.LastIndexByte(note, '[')]
-		if slices.ContainsFunc(after, func(line string) bool { return strings.HasPrefix(line, note) }) {
-			kept++
-		}
-	}
-	assert.Equal(t, len(before)-1, kept, "all but the marker, which has one tag more")
+	require.NoError(t, load(t.Context(), o, larger))
+	require.NoError(t, load(t.Context(), whole.options(), larger))
+	assert.Equal(t, whole.state(larger), w.state(larger))
 }
 
 func TestSecondRunAddsNothing(t *testing.T) {
-	for name, between := range map[string]func(*fakeServer){
-		"within 24 hours": func(*fakeServer) {},
-		"after 24 hours":  (*fakeServer).forgetKeys,
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := newFakeServer(t)
-			require.NoError(t, demo.Small(t.Context(), options(f)))
-			state := f.state()
-			_, effects := f.counts()
-			between(f)
-			var told bytes.Buffer
-			o := options(f)
-			o.Progress, o.Now = &told, noon.AddDate(0, 0, 2)
-			require.NoError(t, demo.Small(t.Context(), o))
-			_, after := f.counts()
-			assert.Equal(t, effects, after)
-			assert.Equal(t, state, f.state())
-			assert.Contains(t, told.String(), "already loaded")
-			assert.Empty(t, f.problems)
-		})
+	t.Parallel()
+	w := newWorld(t)
+	require.NoError(t, Small(t.Context(), w.options()))
+	state := w.state(small)
+	var told bytes.Buffer
+	for _, o := range []Options{w.options(), w.later24()} {
+		o.Progress, o.Now = &told, noon.AddDate(0, 0, 2)
+		require.NoError(t, Small(t.Context(), o))
+		assert.Equal(t, state, w.state(small))
+		assert.Contains(t, told.String(), "already loaded")
 	}
-}
-
-// Keys come from what is asked for alone: another process, on another day, makes the same.
-func TestKeysAreStable(t *testing.T) {
-	var runs [2]map[string]usedKey
-	for i := range runs {
-		f := newFakeServer(t)
-		o := options(f)
-		o.Concurrency, o.Now = 1, noon.Add(time.Duration(i)*time.Hour)
-		require.NoError(t, demo.Small(t.Context(), o))
-		require.Empty(t, f.problems, "a key was used for two inputs, or none was given")
-		_, effects := f.counts()
-		assert.Len(t, f.keys, effects, "every change has a key of its own")
-		runs[i] = f.keys
+	// Without the note that remembers, names and keys still do: within 24 hours it stays deleted, later it comes back.
+	marker := at(w.ask(Email, `{ viewer { tag(value: "demo data") { notes { nodes { id } } } } }`), "viewer", "tag", "notes", "nodes", 0, "id")
+	w.ask(Email, `mutation { deleteNote(input: { noteId: "`+marker.(string)+`" }) { problem { __typename } } }`)
+	for _, o := range []Options{w.options(), w.later24()} {
+		o.Progress = &told
+		told.Reset()
+		require.NoError(t, Small(t.Context(), o))
+		assert.Contains(t, told.String(), "is loaded")
+		assert.Equal(t, state, w.state(small))
 	}
-	assert.Equal(t, runs[0], runs[1])
-}
-
-// Without the note that remembers, titles and keys still do.
-func TestSecondRunWithoutMarkerAddsOnlyTheMarker(t *testing.T) {
-	f := newFakeServer(t)
-	require.NoError(t, demo.Small(t.Context(), options(f)))
-	f.forgetKeys()
-	for id, n := range f.notes {
-		if strings.HasPrefix(n.title, "Welcome to Taggie") {
-			delete(f.notes, id)
-			f.deleted++
-		}
-	}
-	notes, _ := f.counts()
-	require.NoError(t, demo.Small(t.Context(), options(f)))
-	after, _ := f.counts()
-	assert.Equal(t, notes+1, after)
-	assert.Empty(t, f.problems)
+	again := w.ask(Email, `{ viewer { tag(value: "demo scope: small") { notes { nodes { title } } } projects { nodes { imports { nodes { id } } } } } }`)
+	assert.Len(t, at(again, "viewer", "tag", "notes", "nodes"), 1)
+	assert.Len(t, at(again, "viewer", "projects", "nodes", 0, "imports", "nodes"), 1, "the file was not imported again")
 }
 
 func TestInterruptedRunIsCompleted(t *testing.T) {
-	whole := newFakeServer(t)
-	require.NoError(t, demo.Small(t.Context(), options(whole)))
-	_, effects := whole.counts()
-	for name, between := range map[string]func(*fakeServer){
-		"within 24 hours": func(*fakeServer) {},
-		"after 24 hours":  (*fakeServer).forgetKeys,
-	} {
-		t.Run(name, func(t *testing.T) {
-			for stop := 1; stop < effects+3; stop += 7 {
-				f := newFakeServer(t)
-				changes := 0
-				f.before = func(operation string) int {
-					if !strings.HasPrefix(operation, "Find") && !strings.HasPrefix(operation, "List") {
-						changes++
-					}
-					if changes > stop {
-						return http.StatusInternalServerError
-					}
-					return 0
-				}
-				err := demo.Small(t.Context(), options(f))
-				if stop < effects {
-					require.ErrorContains(t, err, "500")
-				}
-				f.set(func() { f.before = nil })
-				between(f)
-				require.NoError(t, demo.Small(t.Context(), options(f)))
-				require.Empty(t, f.problems)
-				require.Equal(t, whole.state(), f.state(), "stopped after %d changes", stop)
+	t.Parallel()
+	whole := newWorld(t)
+	var requests atomic.Int64
+	require.NoError(t, Small(t.Context(), whole.through(func(_ string, r *http.Request) (*http.Response, error) {
+		requests.Add(1)
+		return http.DefaultTransport.RoundTrip(r)
+	})))
+	state := whole.state(small)
+	const stops = 4
+	for i := range stops {
+		w := newWorld(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		var left atomic.Int64
+		left.Store(1 + requests.Load()*int64(i)/stops)
+		err := Small(ctx, w.through(func(_ string, r *http.Request) (*http.Response, error) {
+			if left.Add(-1) < 0 {
+				cancel()
 			}
-		})
+			return http.DefaultTransport.RoundTrip(r)
+		}))
+		cancel()
+		require.ErrorIs(t, err, context.Canceled, "after part %d of %d", i, stops)
+		require.ErrorContains(t, err, "run it again")
+		again := w.options()
+		if i%2 == 1 {
+			again = w.later24()
+		}
+		require.NoError(t, Small(t.Context(), again), "after part %d of %d", i, stops)
+		require.Equal(t, state, w.state(small), "after part %d of %d", i, stops)
 	}
 }
 
-// An answer that was lost is asked for again, with the same key.
-func TestLostAnswersAreAskedForAgain(t *testing.T) {
-	whole, f := newFakeServer(t), newFakeServer(t)
-	require.NoError(t, demo.Small(t.Context(), options(whole)))
-	calls, lost := 0, 0
-	o := options(f)
-	o.Client = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-		response, err := http.DefaultTransport.RoundTrip(r)
-		if calls++; err == nil && calls%5 == 0 {
-			lost++
-			_ = response.Body.Close()
+// What was lost on the way, came too early or could not be done at that moment is asked for again, with the same key.
+func TestFaultsAreAskedAgain(t *testing.T) {
+	t.Parallel()
+	whole, w := newWorld(t), newWorld(t)
+	require.NoError(t, Small(t.Context(), whole.options()))
+	var calls, uploads, lost, refused atomic.Int64
+	var asked sync.Map // how often each request was sent: the third time it gets through, however many others are sent beside it
+	require.NoError(t, Small(t.Context(), w.through(func(operation string, r *http.Request) (*http.Response, error) {
+		body, err := r.GetBody()
+		if err != nil {
+			return nil, err
+		}
+		raw, err := io.ReadAll(body)
+		if err != nil {
+			return nil, err
+		}
+		firstUpload := operation == "upload" && uploads.Add(1) == 1
+		times, _ := asked.LoadOrStore(r.URL.Path+r.Header.Get("Authorization")+string(raw), new(atomic.Int64))
+		if times.(*atomic.Int64).Add(1) > 2 {
+			return http.DefaultTransport.RoundTrip(r)
+		}
+		switch n := calls.Add(1); {
+		case n%5 == 0 || firstUpload:
+			response, err := http.DefaultTransport.RoundTrip(r)
+			if err == nil {
+				lost.Add(1)
+				_ = response.Body.Close()
+			}
 			return nil, &net.OpError{Op: "read", Err: net.ErrClosed}
-		}
-		return response, err
-	})}
-	o.Concurrency = 1
-	require.NoError(t, demo.Small(t.Context(), o))
-	assert.Greater(t, lost, 10)
-	assert.Empty(t, f.problems)
-	assert.Equal(t, whole.state(), f.state())
-}
-
-func TestBusyServerIsAskedAgain(t *testing.T) {
-	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
-		f := newFakeServer(t)
-		refused := 0
-		f.before = func(operation string) int {
-			if operation == "ShareNote" && refused < 4 {
-				refused++
-				return status
-			}
-			return 0
-		}
-		require.NoError(t, demo.Small(t.Context(), options(f)))
-		assert.Equal(t, 4, refused)
-	}
-}
-
-func TestRetryableErrorIsAskedAgain(t *testing.T) {
-	f := newFakeServer(t)
-	unavailable := 0
-	o := options(f)
-	next := o.Client.Transport
-	o.Client = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-		if unavailable < 3 {
-			unavailable++
-			body := `{"data":{"createUser":null},"errors":[{"message":"late","extensions":{"code":"UNAVAILABLE","retryable":true}}]}`
+		case n%11 == 0:
+			refused.Add(1)
+			status := []int{http.StatusTooManyRequests, http.StatusServiceUnavailable}[n%2]
+			return &http.Response{StatusCode: status, Body: readCloser{strings.NewReader("")}, Request: r}, nil
+		case n%13 == 0:
+			refused.Add(1)
+			body := `{"data":null,"errors":[{"message":"late","extensions":{"code":"UNAVAILABLE","retryable":true}}]}`
 			return &http.Response{StatusCode: http.StatusOK, Body: readCloser{strings.NewReader(body)}, Request: r}, nil
 		}
-		return next.RoundTrip(r)
-	})}
-	require.NoError(t, demo.Small(t.Context(), o))
-	assert.Equal(t, 3, unavailable)
+		return http.DefaultTransport.RoundTrip(r)
+	})))
+	assert.Greater(t, uploads.Load(), int64(1))
+	assert.Greater(t, lost.Load(), int64(10), "of %d", calls.Load())
+	assert.Greater(t, refused.Load(), int64(10))
+	assert.Equal(t, whole.state(small), w.state(small))
+}
+
+// An import that failed is no reason to stop for the 24 hours for which its key is remembered.
+func TestCancelledImportIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	err := Small(ctx, w.through(func(operation string, r *http.Request) (*http.Response, error) {
+		if operation == "StartProjectImport" {
+			cancel()
+			return nil, context.Canceled
+		}
+		return http.DefaultTransport.RoundTrip(r)
+	}))
+	require.ErrorIs(t, err, context.Canceled)
+	id := at(w.ask(Email, `{ viewer { projects { nodes { imports { nodes { id } } } } } }`), "viewer", "projects", "nodes", 0, "imports", "nodes", 0, "id")
+	w.ask(Email, `mutation { cancelProjectImport(input: { importId: "`+id.(string)+`" }) { import { state } } }`)
+	require.NoError(t, Small(t.Context(), w.options()))
+	items := w.ask(Email, `{ viewer { projects { nodes { items(first: 500) { nodes { id } } } } } }`)
+	assert.Len(t, at(items, "viewer", "projects", "nodes", 0, "items", "nodes"), 100)
 }
 
 func TestNoServerIsSaidPlainly(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, listener.Close())
-	err = demo.Full(t.Context(), demo.Options{URL: "http://" + listener.Addr().String(), Token: func(email, _ string) (string, error) { return email, nil }})
-	require.ErrorIs(t, err, demo.ErrNoServer)
+	err = Full(t.Context(), Options{URL: "http://" + listener.Addr().String(), Token: func(email, _ string) (string, error) { return email, nil }})
+	require.ErrorIs(t, err, ErrNoServer)
 	assert.ErrorContains(t, err, "make run")
 }
 
 func TestOtherIssuerIsSaidPlainly(t *testing.T) {
-	server := newFakeServer(t)
-	o := options(server)
-	o.Client = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-		body := `{"errors":[{"message":"The token is not valid.","extensions":{"code":"UNAUTHENTICATED"}}]}`
-		return &http.Response{StatusCode: http.StatusUnauthorized, Status: "401 Unauthorized", Body: readCloser{strings.NewReader(body)}, Request: r}, nil
-	})}
-	assert.ErrorContains(t, demo.Small(t.Context(), o), "issues its own tokens")
+	err := Small(t.Context(), answering(http.StatusUnauthorized, `{"errors":[{"message":"The token is not valid.","extensions":{"code":"UNAUTHENTICATED"}}]}`))
+	assert.ErrorContains(t, err, "issues its own tokens")
+}
+
+func TestTakenAddressIsSaidPlainly(t *testing.T) {
+	err := Small(t.Context(), answering(http.StatusOK, `{"data":{"createUser":{"problem":{"__typename":"EmailTaken","message":"taken"}}}}`))
+	assert.ErrorContains(t, err, "another user has this address")
+}
+
+// answering are options for a server that always says the same.
+func answering(status int, body string) Options {
+	return Options{
+		URL: "http://127.0.0.1:1", Now: noon.Truncate(24 * time.Hour), Token: func(email, _ string) (string, error) { return email, nil },
+		Client: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: status, Body: readCloser{strings.NewReader(body)}, Request: r}, nil
+		})},
+	}
 }
 
 type readCloser struct{ *strings.Reader }
 
 func (readCloser) Close() error { return nil }
-
-func TestTakenAddressIsSaidPlainly(t *testing.T) {
-	f := newFakeServer(t)
-	o := options(f)
-	o.Client = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-		body := `{"data":{"createUser":{"problem":{"__typename":"EmailTaken","message":"taken"}}}}`
-		return &http.Response{StatusCode: http.StatusOK, Body: readCloser{strings.NewReader(body)}, Request: r}, nil
-	})}
-	assert.ErrorContains(t, demo.Small(t.Context(), o), "another user has this address")
-}
-
-func TestCancelledRunSaysHowToGoOn(t *testing.T) {
-	f := newFakeServer(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	f.answered = func(operation string) {
-		if operation == "ShareNote" {
-			cancel()
-		}
-	}
-	err := demo.Small(ctx, options(f))
-	require.ErrorIs(t, err, context.Canceled)
-	assert.ErrorContains(t, err, "run it again")
-	f.set(func() { f.answered = nil })
-	require.NoError(t, demo.Small(t.Context(), options(f)))
-	notes, _ := f.counts()
-	assert.Equal(t, 40, notes)
-}
