@@ -23,7 +23,7 @@ help: ## List the targets
 run: engines build ## Start the server on embedded engines, with a small demo set at the first start
 	bin/taggie serve
 
-demo: build ## Load the full demo set into the running server
+demo: build ## Load the full demo set into the running server, and have a crew label it
 	bin/taggie demo
 
 build: console bin/taggie-s3 bin/taggie-redis ## Build the server and the engines that are written in Go into bin/

@@ -12,8 +12,8 @@ import (
 // null for others.
 func (c *client) projectsState() string {
 	c.t.Helper()
-	return c.do(`{ viewer { projects { nodes { id name description version updatedAt suggestedKeywords categories { id name } subcategories { id name } teams { id name type }
-		members { nodes { type addedAt user { id } team { id } } } items(first: 10) { nodes { id version updatedAt status category { id } subcategory { id } keywords efforts(first: 5) { nodes { id keywords } } } }
+	return c.do(`{ viewer { projects { nodes { id name description version updatedAt paused viewerClaims { id claim { token until } } suggestedKeywords categories { id name } subcategories { id name } teams { id name type }
+		members { nodes { type addedAt user { id } team { id } } } items(first: 10) { nodes { id version updatedAt status category { id } subcategory { id } keywords efforts(first: 5) { nodes { id keywords undoneAt review { verdict comment } } } } }
 		imports(first: 10) { nodes { id state imported } } exports(first: 10) { nodes { id format status } } } } } }`, nil).data()
 }
 
@@ -25,7 +25,7 @@ func TestBadInputChangesNoProject(t *testing.T) {
 	his, foreign := a.str("createProject.project.id"), idsOf(a.list("createProject.project.categories"))[0]
 	hisTeam, foreignSub := idsOf(a.list("createProject.project.teams"))[0], idsOf(a.list("createProject.project.subcategories"))[0]
 	note := l.notes(1)[0]
-	item := l.items[1]
+	have := l.claimed(l.client, 1)[0]
 	key := globalKey(t, l.id)[1]
 	none := gidOf("Project", "none")
 
@@ -68,11 +68,7 @@ func TestBadInputChangesNoProject(t *testing.T) {
 	cases = cases[:len(cases)-1] // of addProjectCategories it would be the lists that are missing
 
 	finish := func(reason string, change vars, code, field string) {
-		input := vars{"itemId": item, "categoryId": l.categories[0]}
-		for name, value := range change {
-			input[name] = value
-		}
-		cases = append(cases, bad{reason, "finishProjectItem", input, code, field})
+		cases = append(cases, bad{reason, "finishProjectItem", l.finishing(have, change), code, field})
 	}
 	finish("an item that is not there", vars{"itemId": gidOf("ProjectItem", key, "none")}, "NOT_FOUND", "")
 	finish("an item of another project", vars{"itemId": gidOf("ProjectItem", globalKey(t, his)[1], "x")}, "NOT_FOUND", "")
@@ -143,7 +139,7 @@ func TestBadInputChangesNoProject(t *testing.T) {
 		assert.Len(t, a.list("result.project.categories"), 200)
 		assert.Len(t, a.list("result.project.subcategories"), 200)
 		assert.Len(t, a.list("result.project.suggestedKeywords"), 200)
-		a = l.mutate("finishProjectItem", "item { keywords }", vars{"itemId": item, "categoryId": l.categories[0], "keywords": append(numbered("k", 19), strings.Repeat("é", 64), strings.ToUpper(numbered("k", 1)[0]))})
+		a = l.mutate("finishProjectItem", "item { keywords }", l.finishing(have, vars{"keywords": append(numbered("k", 19), strings.Repeat("é", 64), strings.ToUpper(numbered("k", 1)[0]))}))
 		require.Empty(t, a.Errors, "%s", a.body)
 		assert.Len(t, a.list("result.item.keywords"), 20, "the same one in other letters counts once")
 	})

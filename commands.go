@@ -127,11 +127,18 @@ func withStores(ctx context.Context, t *terminal, do func(*stores) error) error 
 }
 
 type demoCommand struct {
-	URL string `help:"Where the server listens; from TAGGIE_ADDR when left out."`
+	URL    string        `help:"Where the server listens; from TAGGIE_ADDR when left out."`
+	NoCrew bool          `name:"no-crew" help:"Only load the data."`
+	Crew   int           `default:"6" help:"How many labellers are at work."`
+	For    time.Duration `default:"15m" help:"How long they work; 0 for until nothing is left."`
+	Pace   time.Duration `default:"4s" help:"How long one of them looks at an item on average."`
 }
 
-// Run loads the full demo set into the running server.
+// Run loads the full demo set into the running server, and has a crew label it.
 func (c demoCommand) Run(ctx context.Context, t *terminal) error {
+	if !c.NoCrew && (c.Crew < 1 || c.For < 0 || c.Pace < 0) {
+		return errors.New("--crew takes 1 or more, --for and --pace no less than 0; --no-crew only loads the data")
+	}
 	cfg, err := config.Load(t.environ)
 	if err != nil {
 		return err
@@ -152,5 +159,8 @@ func (c demoCommand) Run(ctx context.Context, t *terminal) error {
 	}
 	options := demoOptions(strings.TrimSuffix(url, "/"), local)
 	options.Progress = t.stderr
-	return demo.Full(ctx, options)
+	if err := demo.Full(ctx, options); err != nil || c.NoCrew {
+		return err
+	}
+	return demo.Crew{Labellers: c.Crew, Reviewers: 1, For: c.For, Pace: c.Pace}.Work(ctx, options)
 }

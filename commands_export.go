@@ -72,7 +72,8 @@ func (c exportCommand) write(t *terminal, results func(w io.Writer, progress fun
 		shown = stderr
 	}
 	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(shown), progressbar.OptionSetDescription("Writing items"),
-		progressbar.OptionShowCount(), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
+		progressbar.OptionShowCount(), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(),
+		progressbar.OptionSetSpinnerChangeInterval(0)) // else it has a goroutine, which races with what is set here
 	w := bufio.NewWriter(out.file)
 	n, err := results(w, bar.Set)
 	if err := out.close(errors.Join(err, bar.Finish(), w.Flush())); err != nil {

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -135,11 +136,17 @@ func freePort(t *testing.T) string {
 // start runs the server as its command does and returns a client and what ends it.
 func start(t *testing.T, env []string, addr string) (*testServer, func()) {
 	t.Helper()
+	return startAs(t, serveCommand{}, env, addr)
+}
+
+// startAs does so with flags.
+func startAs(t *testing.T, command serveCommand, env []string, addr string) (*testServer, func()) {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	logs := &lockedBuffer{}
 	ended := make(chan error, 1)
 	go func() {
-		ended <- serveCommand{}.Run(ctx, &terminal{environ: append(env, "TAGGIE_ADDR="+addr), stdout: logs, stderr: logs})
+		ended <- command.Run(ctx, &terminal{environ: append(slices.Clip(env), "TAGGIE_ADDR="+addr), stdout: logs, stderr: logs})
 	}()
 	s := &testServer{t: t, url: "http://" + addr, logs: logs}
 	require.Eventually(t, func() bool {

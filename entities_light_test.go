@@ -67,8 +67,7 @@ func TestItemsWithoutTheirMetadata(t *testing.T) {
 	s.during(func() { l.imports(file.String()) })
 	const fields = `id externalId name type url status version createdAt updatedAt keywords category { name } efforts(first: 1) { nodes { category { name } } }`
 	const query = `query($p: ID!) { project(id: $p) { items(first: 5) { nodes { %[1]s } } itemByExternalId(externalId: "e1") { %[1]s } categories { items(first: 5) { nodes { %[1]s } } } } }`
-	first := l.must(`query($p: ID!) { project(id: $p) { itemByExternalId(externalId: "e0") { id } } }`, vars{"p": l.id}).str("project.itemByExternalId.id")
-	a := l.mutate("finishProjectItem", `item { externalId metadata }`, vars{"itemId": first, "categoryId": l.categories[0], "keywords": []string{"k"}})
+	a := l.mutate("finishProjectItem", `item { externalId metadata }`, l.finishing(l.claimedAs("e0"), vars{"keywords": []string{"k"}}))
 	require.Empty(t, a.Errors, "%s", a.body)
 	assert.Contains(t, a.body, strings.Repeat("x", 50_000))
 	require.Eventually(t, func() bool { // the lists lag behind by moments

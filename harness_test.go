@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"hash/fnv"
 	"io"
 	"log/slog"
 	"net/http"
@@ -67,19 +69,38 @@ func newServer(t *testing.T, change ...func(*config.Config)) *testServer {
 	bucket := blob.NewBucket(s3Client, "b"+strings.ReplaceAll(uuid.NewString(), "-", ""), s3Engine.Region, nil)
 	require.NoError(t, bucket.Apply(t.Context(), func(blob.Step) {}))
 
-	options, err := redis.ParseURL(embeddedtest.Redis(t).URL)
-	require.NoError(t, err)
-	client := redis.NewClient(options)
-	t.Cleanup(func() { assert.NoError(t, client.Close()) })
-
-	a, err := assemble(cfg, &stores{db: s.db, bucket: bucket, redis: client}, metrics, log)
+	answering, waiting := redisOf(t, cfg.TablePrefix)
+	a, err := assemble(cfg, &stores{db: s.db, bucket: bucket, redis: answering, waiting: waiting}, metrics, log)
 	require.NoError(t, err)
 	s.local, s.app = a.local, a
 	web := httptest.NewServer(a.handler)
-	t.Cleanup(web.Close)
+	t.Cleanup(func() { // as a server ends
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
+		defer cancel()
+		assert.NoError(t, a.sockets.Shutdown(ctx))
+		a.queues.hub.Close()
+		web.Close()
+	})
 	s.url = web.URL
 	s.faults.Recorder().Reset() // what follows is the test's
 	return s
+}
+
+// redisOf returns the clients of a server with these tables. Messages travel through streams that all servers of a Redis share, so each
+// set of tables has a database of its own.
+func redisOf(t *testing.T, tables string) (answering, waiting *redis.Client) {
+	t.Helper()
+	options, err := redis.ParseURL(embeddedtest.Redis(t).URL)
+	require.NoError(t, err)
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(tables)) // never fails
+	options.DB = 1 + int(hash.Sum32()>>2)
+	options.ContextTimeoutEnabled = true
+	patient := *options
+	patient.PoolSize = 100
+	answering, waiting = redis.NewClient(options), redis.NewClient(&patient)
+	t.Cleanup(func() { assert.NoError(t, errors.Join(waiting.Close(), answering.Close())) })
+	return answering, waiting
 }
 
 // client is somebody who sends requests; the zero token is anonymous.

@@ -1,11 +1,6 @@
 package main
 
-import (
-	"fmt"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
-)
+import "github.com/stretchr/testify/require"
 
 // inSpace prepares a mutation of ada in a new scope with two things, the first related to the second.
 func inSpace(input func(r space, one, two string) vars) func(ada, bob *client, round int) (*client, vars) {
@@ -17,17 +12,17 @@ func inSpace(input func(r space, one, two string) vars) func(ada, bob *client, r
 }
 
 // inProject prepares a mutation of ada in a new project with a team and an item.
-func inProject(input func(l labelling, bob *client) vars) func(ada, bob *client, round int) (*client, vars) {
+func inProject(input func(l crew, bob *client) vars) func(ada, bob *client, round int) (*client, vars) {
 	return func(ada, bob *client, _ int) (*client, vars) {
 		a := ada.must(`mutation { createProject(input: {name: "new", categories: ["A"]}) { project { id categories { id } } } }`, nil)
-		l := labelling{client: ada, id: a.str("createProject.project.id"), categories: idsOf(a.list("createProject.project.categories"))}
+		l := crew{client: ada, id: a.str("createProject.project.id"), categories: idsOf(a.list("createProject.project.categories"))}
 		l.team = ada.must(`mutation($p: ID!) { createTeam(input: {projectId: $p, name: "Labellers", type: TAGGIE}) { team { id } } }`, vars{"p": l.id}).str("createTeam.team.id")
 		return ada, input(l, bob)
 	}
 }
 
 // uploaded creates an import whose file is there.
-func (l labelling) uploaded() string {
+func (l crew) uploaded() string {
 	l.t.Helper()
 	const text = `{"externalId": "e", "name": "n"}`
 	id, upload := l.awaiting("JSON_LINES", len(text))
@@ -116,58 +111,50 @@ var entityMutations = map[string]repeated{
 		selection: "project { id name categories { id name } teams { id } }", other: vars{"name": "other"},
 	},
 	"updateProject": {
-		prepare: inProject(func(l labelling, _ *client) vars {
+		prepare: inProject(func(l crew, _ *client) vars {
 			return vars{"projectId": l.id, "name": "second", "expectedVersion": 1}
 		}),
 		selection: "project { name version } problem { __typename }", other: vars{"name": "other"},
 	},
 	"addProjectCategories": {
-		prepare: inProject(func(l labelling, _ *client) vars {
+		prepare: inProject(func(l crew, _ *client) vars {
 			return vars{"projectId": l.id, "categories": []string{"B"}, "subcategories": []string{"C"}}
 		}),
 		selection: "project { categories { id name } subcategories { id } } problem { __typename }", other: vars{"categories": []string{"D"}},
 	},
 	"createTeam": {
-		prepare:   inProject(func(l labelling, _ *client) vars { return vars{"projectId": l.id, "name": "T", "type": "REVIEWER"} }),
+		prepare:   inProject(func(l crew, _ *client) vars { return vars{"projectId": l.id, "name": "T", "type": "REVIEWER"} }),
 		selection: "team { id name type } problem { __typename }", other: vars{"name": "U"},
 	},
 	"renameTeam": {
-		prepare:   inProject(func(l labelling, _ *client) vars { return vars{"teamId": l.team, "name": "T"} }),
+		prepare:   inProject(func(l crew, _ *client) vars { return vars{"teamId": l.team, "name": "T"} }),
 		selection: "team { id name } problem { __typename }", other: vars{"name": "U"},
 	},
 	"putProjectMember": {
-		prepare:   inProject(func(l labelling, bob *client) vars { return vars{"teamId": l.team, "userId": bob.id} }),
+		prepare:   inProject(func(l crew, bob *client) vars { return vars{"teamId": l.team, "userId": bob.id} }),
 		selection: "project { id } member { type addedAt user { id } } problem { __typename }", other: vars{"userId": gidOf("User", "other")},
 	},
 	"removeProjectMember": {
-		prepare: inProject(func(l labelling, bob *client) vars {
+		prepare: inProject(func(l crew, bob *client) vars {
 			l.mutate("putProjectMember", "member { type }", vars{"teamId": l.team, "userId": bob.id})
 			return vars{"projectId": l.id, "userId": bob.id}
 		}),
 		selection: "project { members { nodes { type } } } user { id } problem { __typename }", other: vars{"userId": gidOf("User", "other")},
 	},
 	"createProjectImport": {
-		prepare:   inProject(func(l labelling, _ *client) vars { return vars{"projectId": l.id, "format": "CSV", "bytes": 10} }),
+		prepare:   inProject(func(l crew, _ *client) vars { return vars{"projectId": l.id, "format": "CSV", "bytes": 10} }),
 		selection: "import { id state }", other: vars{"bytes": 11},
 	},
 	"startProjectImport": {
-		prepare:   inProject(func(l labelling, _ *client) vars { return vars{"importId": l.uploaded()} }),
+		prepare:   inProject(func(l crew, _ *client) vars { return vars{"importId": l.uploaded()} }),
 		selection: "import { id state }", other: vars{"importId": gidOf("ProjectImport", "a", "b")},
 	},
 	"cancelProjectImport": {
-		prepare:   inProject(func(l labelling, _ *client) vars { return vars{"importId": l.uploaded()} }),
+		prepare:   inProject(func(l crew, _ *client) vars { return vars{"importId": l.uploaded()} }),
 		selection: "import { id state endedAt }", other: vars{"importId": gidOf("ProjectImport", "a", "b")},
 	},
 	"createProjectExport": {
-		prepare:   inProject(func(l labelling, _ *client) vars { return vars{"projectId": l.id, "format": "CSV"} }),
+		prepare:   inProject(func(l crew, _ *client) vars { return vars{"projectId": l.id, "format": "CSV"} }),
 		selection: "export { id state }", other: vars{"format": "JSON_LINES"},
-	},
-	"finishProjectItem": {
-		prepare: inProject(func(l labelling, _ *client) vars {
-			l.during(func() { l.imports(fmt.Sprintf("{\"externalId\": %q, \"name\": \"n\"}", uuid.NewString())) })
-			id := l.must(`query($p: ID!) { project(id: $p) { items { nodes { id } } } }`, vars{"p": l.id}).list("project.items.nodes")
-			return vars{"itemId": idsOf(id)[0], "categoryId": l.categories[0], "keywords": []string{"k"}}
-		}),
-		selection: "item { version status efforts { nodes { id } } } effort { id finishedAt } problem { __typename }", other: vars{"keywords": []string{"other"}},
 	},
 }

@@ -23,6 +23,7 @@ type repeated struct {
 	other     vars   // what makes the input another one
 	more      bool   // it takes more transactions than the one that counts
 	made      string // what the state shows once more afterwards, where answers would not tell
+	each      bool   // its key is that of each of its parts, and not used up by the whole
 }
 
 // onNote prepares a mutation of ada about a new note.
@@ -133,13 +134,14 @@ func TestEachMutationWithAKeyHappensOnce(t *testing.T) {
 	schema := s.as("nobody@example.com").must(`{ __schema { mutationType { fields { name args { type { ofType { inputFields { name } } } } } } } }`, nil)
 	mutations := maps.Clone(noteMutations)
 	maps.Copy(mutations, entityMutations)
+	maps.Copy(mutations, queueMutations)
 	var known []string
 	for _, field := range schema.list("__schema.mutationType.fields") {
 		f := &answer{t: t, body: schema.body, Data: field.(map[string]any)}
 		known = append(known, f.str("name"))
 		assert.Contains(t, fmt.Sprint(f.list("args")), "idempotencyKey", f.str("name"))
 	}
-	assert.ElementsMatch(t, known, slices.Collect(maps.Keys(mutations)), "each mutation of the schema has an entry in this test")
+	assert.ElementsMatch(t, known, slices.Concat(slices.Collect(maps.Keys(mutations)), repeatable), "each mutation of the schema has an entry in this test")
 
 	committed := func() int {
 		return s.faults.Recorder().Count(transactions, func(c *faultinject.Call) bool { return c.Status == 200 })
@@ -169,8 +171,11 @@ func TestEachMutationWithAKeyHappensOnce(t *testing.T) {
 
 			other := maps.Clone(input)
 			maps.Copy(other, m.other)
+			if m.each { // of the finishes, this one with other words
+				other["finishes"] = []vars{changed(input["finishes"].([]vars)[0], vars{"keywords": []string{"other"}})}
+			}
 			who.mutate(name, m.selection, other).fails("CONFLICT", "input.idempotencyKey")
-			if name != "createUser" { // its key belongs to the identity, which has no other mutations
+			if name != "createUser" && !m.each { // its key belongs to the identity, which has no other mutations
 				who.mutate("createNote", "note { id }", vars{"title": "t", "content": "c", "idempotencyKey": input["idempotencyKey"]}).fails("CONFLICT", "input.idempotencyKey")
 			}
 			assert.Equal(t, after, who.state())
@@ -202,6 +207,13 @@ func TestEachMutationWithAKeyHappensOnce(t *testing.T) {
 			}
 		})
 	}
+}
+
+// changed returns an input with what is different.
+func changed(input, change vars) vars {
+	merged := maps.Clone(input)
+	maps.Copy(merged, change)
+	return merged
 }
 
 func TestAKeyBelongsToItsUser(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -32,6 +33,14 @@ func TestLimitsOfCost(t *testing.T) {
 	ada.must(`query($first: Int) { viewer { sharedNotes(first: $first) { edges { permission sharedAt node {
 		title owner { name } latestVersion { number updatedAt } accessList { edges { permission node { name } } } } } } } }`, vars{"first": 500})
 	ada.must(`{ viewer { noteChanges(first: 500) { nodes { ... on Note { id version title content deadline tags { value } } } } } }`, nil)
+
+	l := ada.project("P")
+	ada.must(`query($p: ID!) { project(id: $p) { viewerClaims { metadata claim { user { name } } efforts { nodes { user { name } review { by { name } } } } }
+		online { user { name } } teams { statistics { users { user { name } finished incorrect } } } keywordCompletions(prefix: "", first: 100) } }`, vars{"p": l.id})
+	a = ada.do(`query($p: ID!) { project(id: $p) { teams { statistics { users { user { projects { nodes { teams { name } } } } } } } } }`, vars{"p": l.id})
+	a.fails("BAD_REQUEST", "")
+	assert.Zero(t, a.Extensions.Dynamo.Calls, "refused before anything is read")
+	ada.subscribe(`subscription($p: ID!) { projectEvents(projectId: $p) { ... on ProjectSnapshot { statistics { statistics { users { user { projects { nodes { teams { name } } } } } } } } } }`, vars{"p": l.id}).refused("BAD_REQUEST", "")
 }
 
 // TestLimitsDoNotWaitForRedis uses the client of the server on a Redis that refuses connections, and on one that accepts
@@ -44,8 +53,9 @@ func TestLimitsDoNotWaitForRedis(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			cfg, err := config.Load([]string{"TAGGIE_REDIS_URL=redis://" + addr})
 			require.NoError(t, err)
-			client, err := redisClient(cfg, nil)
+			options, err := redisOptions(cfg, nil, redisAnswer)
 			require.NoError(t, err)
+			client := redis.NewUniversalClient(&options)
 			t.Cleanup(func() { _ = client.Close() })
 			limiter := edge.NewLimiter(client, "email", 60, time.Second, time.Now)
 			start := time.Now()

@@ -1,7 +1,8 @@
 // Command taggie is the Taggie server and the tools to run it.
 //
 // main.go reads the command line, commands.go has the short commands, server.go
-// wires the rooms of the server, and stores.go opens what they keep their data in. No rule of the domain is here.
+// wires the rooms of the server, queues.go the labelling of projects and what runs for it, and stores.go opens what they keep their
+// data in. No rule of the domain is here.
 package main
 
 import (
@@ -27,8 +28,9 @@ type commands struct {
 	Serve   serveCommand   `cmd:"" default:"withargs" help:"Run the server (the default)."`
 	Tables  tablesCommand  `cmd:"" help:"Make or check DynamoDB tables and the S3 bucket."`
 	Token   tokenCommand   `cmd:"" help:"Print a token of the embedded issuer."`
-	Demo    demoCommand    `cmd:"" help:"Load the demo data into the running server."`
+	Demo    demoCommand    `cmd:"" help:"Load the demo data into the running server, and have a crew label some of it."`
 	Export  exportCommand  `cmd:"" help:"Write the results of a project."`
+	Rebuild rebuildCommand `cmd:"" help:"Make queue and statistics of projects anew."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 

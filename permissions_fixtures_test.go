@@ -7,8 +7,11 @@ import "strings"
 //   - people: $owner, $view, $stranger, $nobody (who does not exist), $ownerEmail, $takenEmail, $email (the role's own);
 //   - notes: $note, $deleted, $version, $tag;
 //   - a scope: $scope, $entity and $other, which are related to one another, $ghost (which does not exist);
-//   - a project: $project, $managers, $reviewers, $taggies, $category, $subcategory, $item (finished), $open (new), $effort,
-//     $import (awaits that it is started), $imported, $export (done);
+//   - a project: $project, $managers, $reviewers, $taggies, $category, $subcategory, $import (awaits that it is started), $imported,
+//     $export (done), items and efforts as renewItems says, $token of $held, $used of $reviewedItem, and positions among its events: $cursor,
+//     $forged;
+//   - other projects: $paused, and $full, of which the holder has as many items as one may have;
+//   - dead letters: $letter, $spare;
 //   - $fresh, another text each time, and $it, the object that the way looks for.
 
 // arguments are those of fields that need some, or need them to be of use here.
@@ -24,12 +27,19 @@ var arguments = map[string]string{
 	"Query.project":     `(id: $project)`,
 	"Note.versionAt":    `(number: 1)`,
 
-	"User.scopes":              `(first: 500)`, // the owner has many by and by
-	"User.projects":            `(first: 500)`,
-	"Scope.entities":           `(type: "thing")`,
-	"Scope.entity":             `(type: "thing", key: "walk")`,
-	"Scope.lookup":             `(index: "bySecret")`,
-	"Project.itemByExternalId": `(externalId: "secret-item")`,
+	"User.scopes":                `(first: 500)`, // the owner has many by and by
+	"User.projects":              `(first: 500)`,
+	"Scope.entities":             `(type: "thing")`,
+	"Scope.entity":               `(type: "thing", key: "walk")`,
+	"Scope.lookup":               `(index: "bySecret")`,
+	"Project.itemByExternalId":   `(externalId: "secret-0")`,
+	"Project.keywordCompletions": `(prefix: "secret")`,
+
+	"Subscription.projectEvents":  `(projectId: $project)`,
+	"Subscription.myQueue":        `(projectId: $project)`,
+	"Subscription.importProgress": `(importId: $imported)`,
+	"Subscription.exportProgress": `(exportId: $export)`,
+	"Subscription.indexProgress":  `(scopeId: $scope, name: "bySecret")`,
 
 	"Mutation.createUser":         `(input: {name: "Walker", email: $email})`,
 	"Mutation.updateUser":         `(input: {name: $fresh})`,
@@ -68,7 +78,22 @@ var arguments = map[string]string{
 	"Mutation.startProjectImport":   `(input: {importId: $import})`,
 	"Mutation.cancelProjectImport":  `(input: {importId: $import})`,
 	"Mutation.createProjectExport":  `(input: {projectId: $project, format: CSV})`,
-	"Mutation.finishProjectItem":    `(input: {itemId: $open, categoryId: $category, subcategoryId: $subcategory, keywords: ["walked"]})`,
+
+	"Mutation.claimProjectItems":   `(input: {projectId: $project})`,
+	"Mutation.extendClaim":         `(input: {itemId: $held, token: $token})`,
+	"Mutation.finishProjectItem":   `(input: {itemId: $held, token: $token, categoryId: $category, subcategoryId: $subcategory, keywords: ["walked"]})`,
+	"Mutation.finishProjectItems":  `(input: {finishes: [{itemId: $held, token: $token, categoryId: $category, subcategoryId: $subcategory, keywords: ["walked"]}]})`,
+	"Mutation.skipProjectItem":     `(input: {itemId: $held, token: $token, reason: FOR_NOBODY})`,
+	"Mutation.releaseProjectItem":  `(input: {itemId: $held, token: $token})`,
+	"Mutation.reviewEffort":        `(input: {effortId: $hers, verdict: CORRECT, comment: $fresh})`,
+	"Mutation.undoFinish":          `(input: {effortId: $mine})`,
+	"Mutation.pauseProject":        `(input: {projectId: $project})`,
+	"Mutation.resumeProject":       `(input: {projectId: $paused})`,
+	"Mutation.setProjectQueueSize": `(input: {projectId: $project, size: 3})`,
+	"Mutation.rebuildProjectQueue": `(input: {projectId: $project})`,
+	"Mutation.heartbeat":           `(input: {projectIds: [$project]})`,
+	"Mutation.retryDeadLetter":     `(input: {id: $letter})`,
+	"Mutation.dropDeadLetter":      `(input: {id: $spare})`,
 }
 
 // starts are the places from which ways go on, for types that are reached in more than one way or only in special ones.
@@ -86,8 +111,8 @@ var starts = map[string][]string{
 	"ProjectMember":     {`query project(id: $project) . members . nodes`},
 	"Category":          {`query project(id: $project) . categories`},
 	"Subcategory":       {`query project(id: $project) . subcategories`},
-	"ProjectItem":       {`query project(id: $project) . items . nodes`},
-	"ProjectItemEffort": {`query node(id: $effort)`},
+	"ProjectItem":       {`query project(id: $project) . items . nodes`, `query project(id: $project) . viewerClaims`, `query node(id: $item)`, `query nodes(ids: [$returned])`},
+	"ProjectItemEffort": {`query node(id: $effort)`, `query nodes(ids: [$reviewed])`},
 	"ProjectImport":     {`query project(id: $project) . imports . nodes`},
 	"ProjectExport":     {`query project(id: $project) . exports . nodes`},
 
@@ -134,7 +159,32 @@ var starts = map[string][]string{
 		`mutation putProjectMember(input: {teamId: $taggies, userId: $owner}) . problem`,
 		`mutation removeProjectMember(input: {projectId: $project, userId: $owner}) . problem`,
 	},
-	"ProjectItemConflict": {`mutation finishProjectItem(input: {itemId: $item, categoryId: $category}) . problem`},
+
+	"TeamStatistics": {`query project(id: $project) . viewerMember . team . statistics`},
+
+	"ProjectSnapshot": {`subscription projectEvents(projectId: $project)`},
+	"ProjectEvent":    {`subscription projectEvents(projectId: $project, after: $cursor)`},
+	"ProjectGap":      {`subscription projectEvents(projectId: $project, after: $forged)`},
+
+	"ProjectPaused": {`mutation claimProjectItems(input: {projectId: $paused}) . problem`},
+	"TooManyClaims": {`mutation claimProjectItems(input: {projectId: $full}) . problem`},
+	"LeaseLost": {
+		`mutation finishProjectItem(input: {itemId: $taken, token: "none", categoryId: $category, subcategoryId: $subcategory}) . problem`,
+		`mutation finishProjectItems(input: {finishes: [{itemId: $taken, token: "none", categoryId: $category}]}) . outcomes . problem`,
+		`mutation extendClaim(input: {itemId: $taken, token: "none"}) . problem`,
+		`mutation skipProjectItem(input: {itemId: $taken, token: "none", reason: TO_OTHERS}) . problem`,
+		`mutation releaseProjectItem(input: {itemId: $taken, token: $token}) . problem`,
+	},
+	"AlreadyFinished": {
+		`mutation finishProjectItem(input: {itemId: $reviewedItem, token: $used, categoryId: $category, subcategoryId: $subcategory}) . problem`,
+		`mutation finishProjectItems(input: {finishes: [{itemId: $reviewedItem, token: $used, categoryId: $category, subcategoryId: $subcategory}]}) . outcomes . problem`,
+	},
+	"OwnEffort":           {`mutation reviewEffort(input: {effortId: $mine, verdict: CORRECT}) . problem`},
+	"EffortUndone":        {`mutation undoFinish(input: {effortId: $undone}) . problem`},
+	"EffortReviewed":      {`mutation undoFinish(input: {effortId: $reviewed}) . problem`},
+	"UndoTooLate":         {`mutation undoFinish(input: {effortId: $late}) . problem`},
+	"ProjectItemConflict": {`mutation undoFinish(input: {effortId: $gone}) . problem`},
+	"RebuildUnderWay":     {`mutation rebuildProjectQueue(input: {projectId: $paused}) . problem`},
 }
 
 // shownTypes are those with ids, of which the matrix shows each way.
@@ -144,7 +194,13 @@ var shownTypes = []string{
 }
 
 // ofSome are fields that have a value for some of the subjects and none for others.
-var ofSome = []string{"ProjectItem.category", "ProjectItem.subcategory", "ProjectImport.endedAt"}
+var ofSome = []string{
+	"ProjectItem.category", "ProjectItem.subcategory", "ProjectItem.claim", "ProjectItem.returnedTo", "ProjectItemEffort.undoneAt", "ProjectItemEffort.review",
+	"ProjectImport.endedAt",
+}
+
+// unseen are mutations that change nothing which a snapshot shows.
+var unseen = []string{"heartbeat"}
 
 // manyTags are as many as one request may add, and more than the note has room for.
 var manyTags = func() string {
@@ -170,8 +226,8 @@ var subjectsOf = map[string][]string{
 	"Team":              {"reviewers", "managers", "taggies"},
 	"Category":          {"category"},
 	"Subcategory":       {"subcategory"},
-	"ProjectItem":       {"item", "open"},
-	"ProjectItemEffort": {"effort"},
+	"ProjectItem":       {"item", "open", "held", "taken", "returned", "mineItem", "undoneItem", "reviewedItem", "lateItem", "goneItem"},
+	"ProjectItemEffort": {"effort", "mine", "undone", "reviewed", "late", "gone", "hers"},
 	"ProjectImport":     {"import", "imported"},
 	"ProjectExport":     {"export"},
 }

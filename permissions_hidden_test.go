@@ -46,7 +46,17 @@ var unlikely = []string{
 	`mutation { updateEntity(input: {entityId: $other, attributes: {}, expectedVersion: 1}) { entity { id } problem { __typename } } }`,
 	`mutation { declareEntityIndex(input: {scopeId: $scope, name: "bySecret", type: "thing", path: ["name"], kind: STRING}) { scope { id } } }`,
 	`mutation { removeEntityIndex(input: {scopeId: $scope, name: "noSuchIndex"}) { scope { id } } }`,
-	`mutation { finishProjectItem(input: {itemId: $item, categoryId: $category, idempotencyKey: $fresh}) { item { id } problem { __typename } } }`,
+	`mutation { finishProjectItem(input: {itemId: $item, token: $used, categoryId: $category, idempotencyKey: $fresh}) { item { id } problem { __typename } } }`,
+	`mutation { finishProjectItem(input: {itemId: $taken, token: $takenToken, categoryId: $category}) { item { id } problem { __typename } } }`,
+	`mutation { finishProjectItems(input: {finishes: [{itemId: $taken, token: $takenToken, categoryId: $category}, {itemId: $open, token: "x", categoryId: $category}]}) { outcomes { item { id } problem { __typename } } } }`,
+	`mutation { extendClaim(input: {itemId: $taken, token: $takenToken, idempotencyKey: $fresh}) { item { id } problem { __typename } } }`,
+	`mutation { releaseProjectItem(input: {itemId: $taken, token: $takenToken}) { item { id } problem { __typename } } }`,
+	`mutation { skipProjectItem(input: {itemId: $taken, token: $takenToken, reason: TO_ME_LATER, minutes: 5}) { item { id } problem { __typename } } }`,
+	`mutation { claimProjectItems(input: {projectId: $project, count: 50, idempotencyKey: $fresh}) { items { id } problem { __typename } } }`,
+	`mutation { reviewEffort(input: {effortId: $hers, verdict: INCORRECT, idempotencyKey: $fresh}) { item { id } problem { __typename } } }`,
+	`mutation { undoFinish(input: {effortId: $mine, idempotencyKey: $fresh}) { item { id } problem { __typename } } }`,
+	`mutation { heartbeat(input: {projectIds: [$project, $paused, $full]}) { onlineCount } }`,
+	`subscription { projectEvents(projectId: $project, after: $cursor, types: [REVIEWED], mine: true) { ... on ProjectEvent { item { id } } } }`,
 	`mutation { startProjectImport(input: {importId: $imported}) { import { id } } }`,
 	`mutation { cancelProjectImport(input: {importId: $imported}) { import { id } } }`,
 }
@@ -54,7 +64,8 @@ var unlikely = []string{
 // ofRooms are objects of scopes and projects, by the names of their ids.
 var ofRooms = []string{
 	"scope", "entity", "other", "ghost", "project", "managers", "reviewers", "taggies", "category", "subcategory", "item", "open", "effort",
-	"import", "imported", "export",
+	"import", "imported", "export", "held", "taken", "returned", "mineItem", "undoneItem", "reviewedItem", "lateItem", "goneItem", "mine", "undone", "reviewed", "late",
+	"gone", "hers", "paused", "full", "cursor", "forged",
 }
 
 // TestWhatIsHiddenLooksLikeWhatDoesNotExist asks everything that the walk asks twice: about what the role may not see,

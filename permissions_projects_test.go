@@ -12,17 +12,21 @@ import (
 	"github.com/taggie/taggie/internal/task"
 )
 
-// itemsFile is what is imported: an item that the owner finishes, one that stays NEW, and a line with a mistake.
-const itemsFile = `{"externalId": "secret-item", "name": "Secret item", "type": "image/png", "url": "https://example.com/secret.png", "metadata": {"of": "secret"}}
-{"externalId": "secret-open", "name": "Secret, too", "type": "image/png", "url": "https://example.com/secret.png", "metadata": {"of": "secret"}}
-{"externalId": "secret-mistake"}
-`
+// itemsFile is what is imported: items that become what [world.renewProject] makes of them, and a line with a mistake.
+var itemsFile = func() string {
+	var b strings.Builder
+	for i := range 10 {
+		_, _ = fmt.Fprintf(&b, `{"externalId": "secret-%d", "name": "Secret item", "type": "image/png", "url": "https://example.com/secret.png", "metadata": {"of": "secret"}}`+"\n", i)
+	}
+	return b.String() + `{"externalId": "secret-mistake"}` + "\n"
+}()
 
 // renewProject makes a project of which the owner is a manager, edit is in a team of reviewers, view in one of taggies, and
-// revoked was with the reviewers. It has two items, of which the owner finished one, an import that is done, one whose file is
-// there, and an export that is done.
+// revoked was with the reviewers. It has an import that is done, one whose file is there, an export that is done, and items in all
+// states, as renewItems says; and another project, which is paused.
 func (w *world) renewProject() {
 	w.t.Helper()
+	w.leaveProjects()
 	made := w.owner.must(`mutation { createProject(input: {name: "Secret project", description: "secret description", suggestedKeywords: ["secret word"],
 		categories: ["Secret category"], subcategories: ["Secret subcategory"]}) { project { id categories { id } subcategories { id } teams { id } } } }`, nil)
 	w.ids["project"] = made.str("createProject.project.id")
@@ -48,18 +52,24 @@ func (w *world) renewProject() {
 		startProjectImport(input: {importId: $imported}) { import { state } }
 	}`, w.ids), nil)
 	w.run(project.RunImport, "imported")
-
-	id, err := gid.Parse(w.ids["project"])
-	require.NoError(w.t, err)
-	for name, external := range map[string]string{"item": "secret-item", "open": "secret-open"} {
-		w.ids[name] = gid.Of("ProjectItem", id.Key[0], project.ItemIDOf(project.ID(id.Key[0]), external).ID).String()
-	}
-	done := w.owner.must(fill(`mutation {
-		finishProjectItem(input: {itemId: $item, categoryId: $category, subcategoryId: $subcategory, keywords: ["secret"]}) { effort { id } }
-		createProjectExport(input: {projectId: $project, format: JSON_LINES, status: FINISHED}) { export { id } }
-	}`, w.ids), nil)
-	w.ids["effort"], w.ids["export"] = done.str("finishProjectItem.effort.id"), done.str("createProjectExport.export.id")
+	w.renewItems()
+	w.ids["export"] = w.owner.must(fill(`mutation { createProjectExport(input: {projectId: $project, format: JSON_LINES, status: FINISHED}) { export { id } } }`, w.ids), nil).
+		str("createProjectExport.export.id")
 	w.run(project.RunExport, "export")
+	w.renewPaused()
+}
+
+// leaveProjects has all but the owner leave what was made before: lists of projects stay short, so that an answer has room for the errors
+// of each.
+func (w *world) leaveProjects() {
+	w.t.Helper()
+	if w.ids["project"] == "" {
+		return
+	}
+	w.owner.do(fill(`mutation {
+		a: removeProjectMember(input: {projectId: $project, userId: $edit}) { user { id } } b: removeProjectMember(input: {projectId: $project, userId: $view}) { user { id } }
+		c: removeProjectMember(input: {projectId: $paused, userId: $edit}) { user { id } } d: removeProjectMember(input: {projectId: $paused, userId: $view}) { user { id } }
+	}`, w.ids), nil) // some may have left already
 }
 
 // upload sends the file of an import as an answer says at the path.
@@ -87,11 +97,14 @@ func (w *world) run(kind task.Kind, name string) {
 	require.NoError(w.t, err)
 }
 
-// projectShown is what the owner is shown of the project for a snapshot.
+// projectShown is what the owner is shown of the projects for a snapshot.
 const projectShown = `
 	project(id: $project) {
 		name description createdAt updatedAt version suggestedKeywords categories { name } subcategories { name }
-		teams { name type createdAt } members { nodes { user { id } team { id } addedAt } }
-		items { nodes { id name type url metadata status keywords updatedAt version category { id } subcategory { id } efforts { nodes { id user { id } } } } }
+		teams { name type createdAt statistics { finished incorrect } } members { nodes { user { id } team { id } addedAt } }
+		items { nodes { id name type url metadata status keywords updatedAt version category { id } subcategory { id } claim { since until user { id } } returnedTo { id }
+			efforts { nodes { id user { id } undoneAt review { verdict comment } } } } }
 		imports { nodes { id state endedAt bytesRead lines imported duplicates mistakes } } exports { nodes { id state endedAt items bytes } }
-	}`
+		paused queue { cursor queued size paused counts { total new claimed finished skipped } }
+	}
+	paused: project(id: $paused) { paused version }`

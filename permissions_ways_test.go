@@ -24,7 +24,7 @@ func (s step) name() string {
 
 // way leads from a root to an object of a type.
 type way struct {
-	root    string // query, mutation
+	root    string // query, mutation, subscription
 	steps   []step
 	to      string
 	special bool // declared in the fixtures with arguments of its own
@@ -177,14 +177,13 @@ func (m *mapMaker) startsOf(to string) []way {
 		all = []way{{root: "query"}}
 	case to == "Mutation":
 		all = []way{{root: "mutation"}}
+	case to == "Subscription":
+		all = []way{{root: "subscription"}}
 	case len(declared) > 0:
 		for _, text := range declared {
 			root, rest, _ := strings.Cut(text, " ")
 			y := way{root: root, to: to, special: true}
-			at := m.schema.Query
-			if root == "mutation" {
-				at = m.schema.Mutation
-			}
+			at := map[string]*ast.Definition{"query": m.schema.Query, "mutation": m.schema.Mutation, "subscription": m.schema.Subscription}[root]
 			for field := range strings.SplitSeq(rest, " . ") {
 				s := step{field: field}
 				at = m.schema.Types[at.Fields.ForName(s.name()).Type.Name()]

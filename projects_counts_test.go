@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,8 +26,8 @@ func (s *testServer) during(something func()) {
 	something()
 }
 
-// labelling is a project with two teams, six members, and items of which some are finished.
-type labelling struct {
+// crew is a project with two teams, six members, and items of which some are finished.
+type crew struct {
 	*client
 	id, team, imported string
 	labellers          []*client
@@ -36,9 +37,9 @@ type labelling struct {
 }
 
 // labelled makes a project of n items, of which the first are finished, by five labellers in turn.
-func (s *testServer) labelled(n, finished int) labelling {
+func (s *testServer) labelled(n, finished int) crew {
 	s.t.Helper()
-	l := labelling{client: s.user("manager@example.com")}
+	l := crew{client: s.user("manager@example.com")}
 	a := l.must(`mutation { createProject(input: {name: "Birds / of \"2027\"", categories: ["Duck", "Goose", "Swan"], subcategories: ["Wild", "Tame"]}) {
 		project { id categories { id } subcategories { id } } } }`, nil)
 	l.id = a.str("createProject.project.id")
@@ -58,10 +59,14 @@ func (s *testServer) labelled(n, finished int) labelling {
 		l.items = idsOf(l.must(`query($p: ID!) { project(id: $p) { items(first: 500) { nodes { id } } } }`, vars{"p": l.id}).list("project.items.nodes"))
 		return len(l.items) == n
 	}, 10*time.Second, 20*time.Millisecond)
-	for i, id := range l.items[:finished] {
-		l.labellers[i%5].must(`mutation($in: FinishProjectItemInput!) { finishProjectItem(input: $in) { effort { id } } }`,
-			vars{"in": vars{"itemId": id, "categoryId": l.categories[i%3], "subcategoryId": l.subcategories[i%2]}})
+	done := make([]string, 0, n)
+	for i := range finished {
+		who := l.labellers[i%5]
+		have := l.claimed(who, 1)[0]
+		l.finished(who, have, vars{"categoryId": l.categories[i%3], "subcategoryId": l.subcategories[i%2]})
+		done = append(done, have.id)
 	}
+	l.items = append(done, slices.DeleteFunc(l.items, func(id string) bool { return slices.Contains(done, id) })...)
 	return l
 }
 
@@ -74,7 +79,7 @@ func idsOf(nodes []any) []string {
 }
 
 // awaiting creates an import of a file of so many bytes, and returns what uploads the file and tells the status of the answer.
-func (l labelling) awaiting(format string, bytes int) (id string, upload func(text string) int) {
+func (l crew) awaiting(format string, bytes int) (id string, upload func(text string) int) {
 	l.t.Helper()
 	a := l.must(`mutation($p: ID!, $f: FileFormat!, $b: Int64!) { createProjectImport(input: {projectId: $p, format: $f, bytes: $b}) {
 		import { id state } upload { method url headers { name value } } } }`, vars{"p": l.id, "f": format, "b": bytes})
@@ -98,7 +103,7 @@ func (l labelling) awaiting(format string, bytes int) (id string, upload func(te
 const startImport = `mutation($i: ID!) { startProjectImport(input: {importId: $i}) { import { id state } } }`
 
 // imports uploads a file of items, and waits for them.
-func (l *labelling) imports(text string) {
+func (l *crew) imports(text string) {
 	l.t.Helper()
 	id, upload := l.awaiting("JSON_LINES", len(text))
 	l.do(startImport, vars{"i": id}).fails("CONFLICT", "") // nothing is there yet
@@ -109,7 +114,7 @@ func (l *labelling) imports(text string) {
 }
 
 // becomes waits for the state of an import or export.
-func (l *labelling) becomes(state, id string) {
+func (l *crew) becomes(state, id string) {
 	l.t.Helper()
 	require.Eventually(l.t, func() bool {
 		a := l.must(`query($i: ID!) { node(id: $i) { ... on ProjectImport { state } ... on ProjectExport { state } } }`, vars{"i": id})
@@ -210,8 +215,8 @@ func TestProjectsShowTheirExpectedOutcomes(t *testing.T) {
 		`putProjectMember(input: {teamId: $t, userId: $u}) { problem { __typename } }`:       {"__typename": "LastManager"},
 		`putProjectMember(input: {teamId: $t, email: "nobody@example.com"}) { problem { __typename ... on UnknownUser { field } } }`: {
 			"__typename": "UnknownUser", "field": "input.email"},
-		`finishProjectItem(input: {itemId: $i, categoryId: $c}) { problem { __typename ... on ProjectItemConflict { current { status category { name } efforts { nodes { user { name } } } } } } }`: {
-			"__typename": "ProjectItemConflict", "current": map[string]any{"status": "FINISHED", "category": map[string]any{"name": "Duck"},
+		`finishProjectItem(input: {itemId: $i, token: "none", categoryId: $c}) { problem { __typename ... on LeaseLost { current { status category { name } efforts { nodes { user { name } } } } } } }`: {
+			"__typename": "LeaseLost", "current": map[string]any{"status": "FINISHED", "category": map[string]any{"name": "Duck"},
 				"efforts": map[string]any{"nodes": []any{map[string]any{"user": map[string]any{"name": "Somebody"}}}}}},
 	} {
 		name, _, _ := strings.Cut(mutation, "(")

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -41,7 +42,9 @@ import (
 )
 
 type serveCommand struct {
-	Demo bool `default:"true" negatable:"" help:"Load a small demo set at the first start with the embedded DynamoDB and issuer."`
+	Demo   bool `default:"true" negatable:"" help:"Load a small demo set at the first start with the embedded DynamoDB and issuer."`
+	NoJobs bool `name:"no-jobs" xor:"part" help:"Serve the API only, and leave all background jobs to other processes: at least one has to run them. Needs stores that are not embedded."`
+	NoAPI  bool `name:"no-api" xor:"part" help:"Run the background jobs only, and serve only /healthz, /readyz and /metrics. Needs stores that are not embedded."`
 }
 
 // Help lists the settings below the flags.
@@ -71,6 +74,9 @@ func (c serveCommand) Run(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return err
 	}
+	if err := c.allowed(cfg); err != nil {
+		return err
+	}
 	log, err := telemetry.NewLogger(t.stderr, cfg.LogFormat, cfg.LogLevel.String())
 	if err != nil {
 		return err
@@ -98,11 +104,38 @@ func (c serveCommand) Run(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return err
 	}
+	if a.noJobs = c.NoJobs; c.NoAPI {
+		a.handler = onlyProbes(a.handler)
+	}
 	return a.serve(ctx, listener, func(ctx context.Context) {
 		if c.Demo {
 			a.firstDemo(ctx, "http://"+listener.Addr().String())
 		}
 	})
+}
+
+// allowed refuses to do half of the work on stores that no other process reaches: nobody could do the other half.
+func (c serveCommand) allowed(cfg config.Config) error {
+	var embedded []string
+	for name, is := range map[string]bool{"DynamoDB": cfg.EmbeddedDynamoDB(), "S3": cfg.EmbeddedS3(), "Redis": cfg.EmbeddedRedis()} {
+		if is {
+			embedded = append(embedded, name)
+		}
+	}
+	if !c.NoJobs && !c.NoAPI || len(embedded) == 0 {
+		return nil
+	}
+	slices.Sort(embedded)
+	return fmt.Errorf("--no-jobs and --no-api are for processes that share their stores, and this one would have its own: %s; see the settings in `taggie serve --help`", strings.Join(embedded, ", "))
+}
+
+// onlyProbes serves what operators ask, and nothing of the API.
+func onlyProbes(all http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
+		mux.Handle(path, all)
+	}
+	return mux
 }
 
 // prepare makes embedded tables and buckets, and checks that remote ones are there.
@@ -141,7 +174,9 @@ type application struct {
 	stores   *stores
 	cleaning *note.Cleaning
 	tasks    *jobs.Tasks
+	queues   *queues
 	sockets  *httpapi.Sockets
+	noJobs   bool // others run them
 	draining atomic.Bool
 }
 
@@ -159,9 +194,11 @@ func assemble(cfg config.Config, s *stores, metrics *telemetry.Metrics, log *slo
 	a.cleaning = note.NewCleaning(notesStore, time.Now)
 	entities := entity.NewService(dynamo.Entities{DB: s.db}, users, time.Now, newID)
 	projectsStore := dynamo.Projects{DB: s.db}
-	projects := project.NewService(projectsStore, users, time.Now, newID).Receiving(s.bucket)
+	a.queues = newQueues(s, metrics, log)
+	metrics.Sockets(a.sockets.Open)
+	projects := project.NewService(projectsStore, users, time.Now, newID).Receiving(s.bucket).Telling(a.queues.service)
 	handlers := entities.Handlers()
-	handlers[project.RunImport] = project.Importer{Store: projectsStore, Files: s.bucket, Now: time.Now}.Run
+	handlers[project.RunImport] = project.Importer{Store: projectsStore, Files: s.bucket, Now: time.Now, Count: a.queues.importing}.Run
 	handlers[dynamo.SweepLabels] = projectsStore.SweepLabels
 	handlers[project.RunExport] = exporter(projectsStore, s.bucket).Run
 	a.tasks = jobs.NewTasks(jobs.TasksOptions{
@@ -177,9 +214,12 @@ func assemble(cfg config.Config, s *stores, metrics *telemetry.Metrics, log *slo
 	}
 	options := httpapi.Options{
 		Schema: graph.NewExecutableSchema(graph.Config{Resolvers: &resolvers.Resolver{
-			Users: users, Notes: notes, Entities: entities, Projects: projects, Files: s.bucket, Cursors: page.NewCodec(secrets...),
+			Users: users, Notes: notes, Entities: entities, Projects: projects, Queues: a.queues.service, Hub: a.queues.hub,
+			Files: s.bucket, Cursors: page.NewCodec(secrets...),
 		}}),
-		Loaders:          loaders.Sources{Users: users, Notes: notes, Entities: entities, Projects: projects, Light: light, Observe: metrics.Batch},
+		Loaders: loaders.Sources{
+			Users: users, Notes: notes, Entities: entities, Projects: projects, Queues: a.queues.service, Light: light, Observe: metrics.Batch,
+		},
 		SignIn:           users.SignIn,
 		Sockets:          a.sockets,
 		Metrics:          metrics,
@@ -202,66 +242,12 @@ func assemble(cfg config.Config, s *stores, metrics *telemetry.Metrics, log *slo
 	return a, err
 }
 
-// identify chooses who vouches for identities.
-func (a *application) identify(o *httpapi.Options) error {
-	switch cfg := a.cfg; {
-	case cfg.LocalIssuer():
-		local, err := localIssuer(cfg)
-		if err != nil {
-			return err
-		}
-		a.local, o.Auth, o.Session = local, local, a.session
-	case cfg.JWTKey.Algorithm != "":
-		static, err := auth.NewStatic(auth.StaticKey{Algorithm: cfg.JWTKey.Algorithm, Key: cfg.JWTKey.Key, Issuer: cfg.OIDCIssuer, Audiences: cfg.OIDCAudience}, time.Now)
-		if err != nil {
-			return err
-		}
-		o.Auth = static
-	default:
-		oidc := auth.NewOIDC(auth.Issuer{URL: cfg.OIDCIssuer, Audiences: cfg.OIDCAudience, Log: a.log}, time.Now)
-		o.Auth = oidc
-		o.Ready = append(o.Ready, httpapi.Check{Name: "issuer", Check: oidc.Ready})
-	}
-	return nil
-}
-
 // accepting fails while the server is on its way out, so that a load balancer sends nothing more.
 func (a *application) accepting(context.Context) error {
 	if a.draining.Load() {
 		return errors.New("the server is shutting down")
 	}
 	return nil
-}
-
-// session is what pages of the embedded server are signed in with.
-func (a *application) session(context.Context) (httpapi.Session, error) {
-	const ttl = 12 * time.Hour
-	token, err := a.local.Mint(person(demo.Email, demo.Name, "", false), ttl)
-	return httpapi.Session{Token: token, User: httpapi.SessionUser{Email: demo.Email, Name: demo.Name}, ExpiresAt: time.Now().Add(ttl)}, err
-}
-
-func person(email, name, subject string, admin bool) auth.Person {
-	return auth.Person{Email: email, Name: name, Subject: subject, Admin: admin}
-}
-
-func localIssuer(cfg config.Config) (*auth.Local, error) {
-	secret, err := localSecret(cfg.Data)
-	if err != nil {
-		return nil, err
-	}
-	return auth.NewLocal(secret, time.Now)
-}
-
-func cursorSecrets(cfg config.Config) ([][]byte, error) {
-	var secrets [][]byte
-	for _, secret := range cfg.Secrets {
-		secrets = append(secrets, []byte(secret))
-	}
-	if len(secrets) > 0 {
-		return secrets, nil
-	}
-	secret, err := localSecret(cfg.Data)
-	return [][]byte{secret}, err
 }
 
 // serve answers requests until the context ends or an engine is given up. Then it first says at /readyz that it will end,
@@ -277,15 +263,18 @@ func (a *application) serve(ctx context.Context, listener net.Listener, started 
 	}
 
 	background, stop := context.WithCancel(ctx)
+	// Jobs go on while requests are still accepted, and end before the stores do.
+	working, rest := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
-	running.Go(func() {
-		jobs.Run(background, a.log, jobs.Job{Name: "clean up deleted notes", Every: time.Hour, Do: a.cleaning.Run})
-	})
-	running.Go(func() { a.tasks.Run(background) })
+	if !a.noJobs {
+		running.Go(func() { a.work(working) })
+	}
 	running.Go(func() { started(background) })
 	running.Go(func() { profiles(background, a.cfg.Pprof, a.log) })
 	defer running.Wait()
+	defer rest()
 	defer stop()
+	defer a.queues.hub.Close()
 
 	var engineFailed <-chan error
 	if a.stores.engines != nil {
@@ -312,11 +301,28 @@ func (a *application) serve(ctx context.Context, listener net.Listener, started 
 	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
 	ended := make(chan error, 1)
-	go func() { ended <- a.sockets.Shutdown(draining) }() // which the HTTP server knows nothing of
+	go func() {
+		err := a.sockets.Shutdown(draining) // which the HTTP server knows nothing of
+		// Only now: on a socket, a stream that ends by itself would tell the client that there is nothing more to come.
+		a.queues.hub.Close()
+		a.queues.rebuild.Close()
+		ended <- err
+	}()
 	if err := errors.Join(server.Shutdown(draining), <-ended); err != nil {
 		failed = errors.Join(failed, fmt.Errorf("some requests did not end in time: %w", err))
 	}
 	return failed
+}
+
+// work does what is done in the background, until the context ends and all of it has returned.
+func (a *application) work(ctx context.Context) {
+	var running sync.WaitGroup
+	running.Go(func() {
+		jobs.Run(ctx, a.log, jobs.Job{Name: "clean up deleted notes", Every: time.Hour, Do: a.cleaning.Run})
+	})
+	running.Go(func() { a.tasks.Run(ctx) })
+	running.Go(func() { a.queues.run(ctx, a.log) })
+	running.Wait()
 }
 
 // profiles serves pprof on an address of its own until the context ends; none when addr is empty.

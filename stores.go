@@ -31,11 +31,13 @@ type stores struct {
 	db      *dynamo.DB
 	bucket  *blob.Bucket
 	redis   redis.UniversalClient // nil for commands that need none
+	waiting redis.UniversalClient // of the same Redis, for commands that wait there; nil where redis is, and for commands
 }
 
 // storesFor says who opens the stores.
 type storesFor struct {
-	beside  bool // a command, which may run beside the server, and needs no Redis
+	beside  bool // a command, which may run beside the server
+	queues  bool // a command that needs Redis: it looks at queues
 	log     *slog.Logger
 	metrics *telemetry.Metrics // nil for commands
 	stderr  io.Writer
@@ -50,19 +52,9 @@ func openStores(ctx context.Context, cfg config.Config, use storesFor) (*stores,
 		use.log = slog.New(slog.NewTextHandler(use.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
 	s := &stores{}
-	engines := embedded.Options{
-		Dir: cfg.Data, DynamoDB: cfg.EmbeddedDynamoDB(), S3: cfg.EmbeddedS3(), Redis: cfg.EmbeddedRedis() && !use.beside,
-		Binaries: embedded.Binaries{DynamoDB: cfg.EngineDynamoDB, S3: cfg.EngineS3, Redis: cfg.EngineRedis},
-		Log:      use.log,
-	}
 	var err error
-	if engines.DynamoDB || engines.S3 || engines.Redis {
-		if s.engines, err = embedded.Start(ctx, engines); errors.Is(err, embedded.ErrInUse) && use.beside {
-			s.engines, err = embedded.Attach(cfg.Data)
-		}
-		if err != nil {
-			return nil, err
-		}
+	if s.engines, err = startEngines(ctx, cfg, use); err != nil {
+		return nil, err
 	}
 	if err := s.connect(ctx, cfg, use); err != nil {
 		s.close()
@@ -70,6 +62,36 @@ func openStores(ctx context.Context, cfg config.Config, use storesFor) (*stores,
 	}
 	return s, nil
 }
+
+// startEngines starts the engines that are embedded, or finds those of the server beside which a command runs; nil when there are none.
+func startEngines(ctx context.Context, cfg config.Config, use storesFor) (*embedded.Engines, error) {
+	o := embedded.Options{
+		Dir: cfg.Data, DynamoDB: cfg.EmbeddedDynamoDB(), S3: cfg.EmbeddedS3(), Redis: cfg.EmbeddedRedis() && !use.beside,
+		Binaries: embedded.Binaries{DynamoDB: cfg.EngineDynamoDB, S3: cfg.EngineS3, Redis: cfg.EngineRedis},
+		Log:      use.log,
+	}
+	found := use.beside && use.queues && cfg.EmbeddedRedis() // the embedded Redis is empty without its server
+	switch {
+	case found:
+		o.DynamoDB, o.S3 = false, false // this only finds out whether there is a server
+	case !o.DynamoDB && !o.S3 && !o.Redis:
+		return nil, nil
+	}
+	engines, err := embedded.Start(ctx, o)
+	if errors.Is(err, embedded.ErrInUse) && use.beside {
+		if engines, err = embedded.Attach(cfg.Data); err == nil && found && engines.Redis.URL == "" {
+			return nil, errOtherRedis
+		}
+		return engines, err
+	}
+	if err == nil && found {
+		return nil, errors.Join(fmt.Errorf("no server is running on %s (TAGGIE_DATA), and its Redis is empty without one: there is nothing to rebuild, and the server does that when it starts", cfg.Data), engines.Stop(ctx))
+	}
+	return engines, err
+}
+
+// errOtherRedis is said to a command that looks for queues where there are none.
+var errOtherRedis = errors.New("the server that is running uses another Redis than the embedded one: set TAGGIE_REDIS_URL as it is set there")
 
 func (s *stores) connect(ctx context.Context, cfg config.Config, use storesFor) error {
 	dynamoOptions := awsclient.Options{Endpoint: cfg.AWSEndpointDynamoDB, Region: cfg.AWSRegion}
@@ -96,13 +118,25 @@ func (s *stores) connect(ctx context.Context, cfg config.Config, use storesFor) 
 	}
 	s.db = dynamo.New(dynamo.Options{Client: dynamoClient, TablePrefix: cfg.TablePrefix, Concurrency: cfg.DynamoConcurrency})
 	s.bucket = blob.NewBucket(s3Client, bucket, s3Options.Region, cfg.AllowedOrigins)
+	if use.beside && !use.queues {
+		return nil
+	}
+	answer := redisAnswer
+	if use.beside {
+		answer = rebuildAnswer
+	}
+	o, err := redisOptions(cfg, s.engines, answer)
+	if err != nil {
+		return err
+	}
+	s.redis = redis.NewUniversalClient(&o)
 	if use.beside {
 		return nil
 	}
-	if s.redis, err = redisClient(cfg, s.engines); err != nil {
-		return err
-	}
-	if err := s.redis.Ping(ctx).Err(); err != nil {
+	s.waiting = redisWaiting(o)
+	bounded, cancel := context.WithTimeout(ctx, redisDial+redisAnswer) // there may be several addresses to try
+	defer cancel()
+	if err := s.redis.Ping(bounded).Err(); err != nil {
 		use.log.WarnContext(ctx, "Redis does not answer; the server does without it. Is TAGGIE_REDIS_URL right?", "error", err)
 	}
 	return nil
@@ -112,22 +146,14 @@ func embeddedClient(e embedded.Endpoint) awsclient.Options {
 	return awsclient.Options{Endpoint: e.URL, Region: e.Region, Credentials: awsclient.Credentials{AccessKeyID: e.AccessKey, SecretAccessKey: e.SecretKey}}
 }
 
-// What Redis keeps for us is disposable: rather than wait for it we do without.
-const redisDial, redisAnswer = time.Second, 500 * time.Millisecond
+// What Redis keeps for us is disposable: rather than wait for it we do without. An answer may take a while, though, where the embedded
+// Redis fills the queues of several projects at once.
+const redisDial, redisAnswer = time.Second, time.Second
 
-func redisClient(cfg config.Config, engines *embedded.Engines) (redis.UniversalClient, error) {
-	if cfg.EmbeddedRedis() {
-		options, err := redis.ParseURL(engines.Redis.URL)
-		if err != nil {
-			return nil, fmt.Errorf("address of the embedded Redis: %w", err)
-		}
-		options.ContextTimeoutEnabled = true
-		options.MaxRetries, options.DialerRetries = -1, 1
-		options.DialTimeout, options.ReadTimeout, options.WriteTimeout = redisDial, redisAnswer, redisAnswer
-		return redis.NewClient(options), nil
-	}
+// redisOptions say where Redis is, what to sign in with, and that nothing is waited for longer than answer.
+func redisOptions(cfg config.Config, engines *embedded.Engines, answer time.Duration) (redis.UniversalOptions, error) {
 	r := cfg.Redis
-	options := &redis.UniversalOptions{
+	o := redis.UniversalOptions{
 		Addrs: r.Addrs, MasterName: r.Master, DB: r.Database, Username: r.Username, Password: string(r.Password),
 		SentinelUsername: r.SentinelUsername, SentinelPassword: string(r.SentinelPassword),
 		IsClusterMode:         r.Mode == config.RedisCluster, // also with one seed address
@@ -135,19 +161,45 @@ func redisClient(cfg config.Config, engines *embedded.Engines) (redis.UniversalC
 		MaxRetries:            -1,                            // none
 		DialerRetries:         1,                             // tries, the first one included
 		DialTimeout:           redisDial,
-		ReadTimeout:           redisAnswer,
-		WriteTimeout:          redisAnswer,
+		ReadTimeout:           answer,
+		WriteTimeout:          answer,
+		PoolTimeout:           answer,
 	}
 	if r.TLS {
-		options.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+		o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
-	return redis.NewUniversalClient(options), nil
+	if cfg.EmbeddedRedis() {
+		address, err := redis.ParseURL(engines.Redis.URL)
+		if err != nil {
+			return o, fmt.Errorf("address of the embedded Redis: %w", err)
+		}
+		o.Addrs, o.DB, o.Username, o.Password = []string{address.Addr}, address.DB, address.Username, address.Password
+	}
+	return o, nil
+}
+
+const (
+	// maxListened bounds how many connections wait, to each node of Redis: one for each project that somebody listens to, and a few for
+	// messages. A Redis takes 10,000 connections, of all servers together, unless it was told otherwise.
+	maxListened = 3_000
+	// waitingBuffer is in bytes, two for each connection: what is waited for is one small event, or a few messages.
+	waitingBuffer = 4 << 10
+)
+
+// redisWaiting returns the client for commands that wait, which hold a connection each. Connections are made when they are needed, and
+// closed when they have not been for a while. The library waits for an answer ten seconds longer than the command does.
+func redisWaiting(o redis.UniversalOptions) redis.UniversalClient {
+	o.PoolSize, o.ConnMaxIdleTime = maxListened, time.Minute
+	o.ReadBufferSize, o.WriteBufferSize = waitingBuffer, waitingBuffer
+	return redis.NewUniversalClient(&o)
 }
 
 // close ends what openStores began.
 func (s *stores) close() {
-	if s.redis != nil {
-		_ = s.redis.Close() // nothing is left to be written
+	for _, client := range []redis.UniversalClient{s.waiting, s.redis} {
+		if client != nil {
+			_ = client.Close() // nothing is left to be written
+		}
 	}
 	if s.engines != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

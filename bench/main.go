@@ -8,6 +8,8 @@
 // It also compares an import of items with a bare loop that writes the same rows (imports*.go), both in this process and
 // into an embedded engine: start reading at [compareImports].
 //
+// And it measures how events of a project reach thousands of subscribers (subscribers*.go): start reading at [measureSubscribers].
+//
 // A benchmark is never a test: it fails when the two answers differ, not when one is slow.
 package main
 
@@ -36,6 +38,7 @@ type options struct {
 	profiles    string // directory for CPU and allocation profiles; "" for none
 	items       int    // of an import; 0 for no imports
 	inMemory    bool   // the engine of imports
+	subscribers int    // of one project; 0 for none
 }
 
 func main() {
@@ -57,6 +60,7 @@ func run(ctx context.Context, args []string) error {
 	flags.DurationVar(&o.measure, "measure", 8*time.Second, "how long each query is measured at each server; 0 leaves queries out")
 	flags.IntVar(&o.items, "items", 5_000, "items of each import; 0 leaves imports out")
 	flags.BoolVar(&o.inMemory, "in-memory", false, "imports go into an engine that keeps its tables in memory, not on disk")
+	flags.IntVar(&o.subscribers, "subscribers", 5_000, "how many listen to one project; 0 leaves subscribers out")
 	flags.DurationVar(&o.warmUp, "warm-up", 300*time.Millisecond, "how long the load runs before each of the five turns in which that is measured")
 	flags.IntVar(&o.connections, "connections", 32, "connections of the load, each with one request at a time")
 	flags.DurationVar(&o.delay, "delay", 2*time.Millisecond, "what DynamoDB takes for each call")
@@ -74,7 +78,12 @@ func run(ctx context.Context, args []string) error {
 		}
 	}
 	if o.items > 0 {
-		return compareImports(ctx, o)
+		if err := compareImports(ctx, o); err != nil {
+			return err
+		}
+	}
+	if o.subscribers > 0 {
+		return measureSubscribers(ctx, o)
 	}
 	return nil
 }

@@ -21,17 +21,16 @@ import (
 // and leaves alone what others keep in the same rows. Called again with the same transition it returns nil as long as nobody
 // else has changed the item.
 //
+// Each row of the transaction is of this item alone, those of conditions included: DynamoDB refuses a transaction one of whose rows
+// is part of another that is under way, so that with the row of a label all who find the same would wait for one another.
+//
 // Index: primary. Key: <item>/<project>:ProjectItem~<shard> on condition of its version; where the status changes,
 // <project>:ProjectItem:<item>/status~<shard>:<status>:<shard>:<seq> before and after; <effort>/<project>:ProjectItemEffort~<shard>
 // on condition that there is none, or one to change; with a new one <project>:ProjectItem:<item>/effort:… and
-// <project>:User:<user>/effort:…; <project>:ProjectItem:<item>/category:… and /subcategory:…, before and after, on condition that
-// <label>/<project>:Category and <label>/<project>:Subcategory exist; taggie:Outbox:<shard>/outbox:<at>:Transition:<id>.
-// Cost: 1 TransactWriteItems of up to 13 rows: 1 to extend a claim, 3 to make one.
+// <project>:User:<user>/effort:…; where a label changes, <project>:ProjectItem:<item>/category:… and /subcategory:…, before and
+// after; taggie:Outbox:<shard>/outbox:<at>:Transition:<id>.
+// Cost: 1 TransactWriteItems of up to 11 rows: 1 to extend a claim, 3 to make one.
 func (db Labelling) MoveItem(ctx context.Context, m labelling.Move, once idempotency.Key) error {
-	return db.move(ctx, m, once)
-}
-
-func (db Projects) move(ctx context.Context, m labelling.Move, once idempotency.Key) error {
 	attempt := uuid.NewString()
 	if m.Transition != nil {
 		attempt = m.Transition.ID
@@ -52,7 +51,7 @@ func (db Projects) move(ctx context.Context, m labelling.Move, once idempotency.
 			action{table: relationshipEntries, item: relationRow(effortOf(itemID(m.After.ItemID), *e), e.FinishedAt, nil)},
 			action{table: relationshipEntries, item: relationRow(effortOf(userIn(m.After.Project, e.User), *e), e.FinishedAt, nil)})
 	}
-	actions = append(actions, relink(m.Before, m.After, found)...)
+	actions = append(actions, relink(m.Before, m.After)...)
 	if m.Transition != nil {
 		row, err := outboxRow(*m.Transition)
 		if err != nil {
@@ -150,24 +149,22 @@ func putEffort(of project.Effort, exists bool) action {
 	return a
 }
 
-// relink removes the links to the labels that the item was found to be, and puts those to what it is found to be now. Labels
-// are looked at whenever somebody has found the item to be one of them.
-func relink(before, after project.Item, found bool) []action {
+// relink removes the links to the labels that the item was found to be, and puts those to what it is found to be now. Whether the
+// labels exist is not asked: who moves the item has read them, and labels are never deleted.
+func relink(before, after project.Item) []action {
 	var actions []action
 	for _, kind := range labelKinds {
 		was, before := labelled(before, kind)
 		is, now := labelled(after, kind)
-		same := before == now && relationKey(was) == relationKey(is)
-		if before && !same {
-			actions = append(actions, action{table: relationshipEntries, key: relationKey(was), remove: true})
-		}
-		if !now || same && !found {
+		if before && now && relationKey(was) == relationKey(is) {
 			continue
 		}
-		actions = append(actions,
-			action{table: relationshipEntries, item: relationRow(is, after.UpdatedAt, nil)},
-			action{table: entitiesMaster, key: entityKey(is.Object), condition: "attribute_exists(#id)", names: map[string]string{"#id": "_id"},
-				failed: func(attrs) error { return fault.New(fault.NotFound, "there is no such category") }})
+		if before {
+			actions = append(actions, action{table: relationshipEntries, key: relationKey(was), remove: true})
+		}
+		if now {
+			actions = append(actions, action{table: relationshipEntries, item: relationRow(is, after.UpdatedAt, nil)})
+		}
 	}
 	return actions
 }

@@ -10,9 +10,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/internal/faultinject"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/project"
@@ -150,4 +152,60 @@ func TestMovesLeaveAloneWhatIsNotTheirs(t *testing.T) {
 // only returns the rows that hold the text: the world has other projects, of which one may be in the same shard.
 func only(rows []string, text string) []string {
 	return slices.DeleteFunc(rows, func(row string) bool { return !strings.Contains(row, text) })
+}
+
+// touched returns the keys of the rows that a transaction includes, with their tables, and checks that it writes each of them.
+func touched(t *testing.T, db Labelling, call faultinject.Call) []faultinject.Key {
+	t.Helper()
+	var sent struct {
+		TransactItems []map[string]struct {
+			TableName string
+			Key, Item map[string]json.RawMessage
+		}
+	}
+	require.NoError(t, json.Unmarshal(call.Body, &sent))
+	parts := map[string]table{}
+	for _, of := range []table{notesTable, entitiesMaster, relationshipEntries, indexEntries} {
+		parts[*db.table(of)] = of
+	}
+	var rows []faultinject.Key
+	for _, actions := range sent.TransactItems {
+		for verb, a := range actions {
+			of, key := parts[a.TableName], a.Key
+			if assert.Contains(t, []string{"Put", "Update", "Delete"}, verb); verb == "Put" {
+				key = a.Item
+			}
+			rows = append(rows, faultinject.Key{Table: of.name, Attributes: string(key[of.pk]) + string(key[of.sk])})
+		}
+	}
+	return rows
+}
+
+// Two who find different items to be the same, at the same moment, have nothing to wait for one another for: each row of a move is
+// told by its item, effort, transition or request.
+func TestMovesIncludeNoRowsOfOthers(t *testing.T) {
+	t.Parallel()
+	w, db, inj := openWorldOfLabelling(t)
+	seen := map[faultinject.Key]string{}
+	for range 2 {
+		for n, m := range moves(w) {
+			once := idempotency.Key{Viewer: string(w.Ada), Key: uuid.NewString(), Hash: []byte("hash"), ExpiresAt: w.Clock.Now().Add(time.Hour)}
+			own := []string{m.Before.ID, once.Key}
+			if m.Effort != nil {
+				own = append(own, m.Effort.ID, m.Transition.ID)
+			}
+			inj.Recorder().Reset()
+			require.NoError(t, db.MoveItem(t.Context(), m, once))
+			calls := inj.Recorder().Calls(faultinject.Operation("TransactWriteItems"))
+			require.Len(t, calls, 1)
+			rows := touched(t, db, calls[0])
+			assert.Len(t, rows, []int{4, 10, 6, 11, 7}[n], "rows of move %d", n)
+			for _, row := range rows {
+				assert.True(t, slices.ContainsFunc(own, func(id string) bool { return strings.Contains(row.Attributes, id) }), "move %d includes %v", n, row)
+				other, met := seen[row]
+				assert.True(t, !met || other == m.Before.ID, "two items meet at %v", row)
+				seen[row] = m.Before.ID
+			}
+		}
+	}
 }

@@ -108,8 +108,6 @@ func TestCallsOfProjects(t *testing.T) {
 	}
 	ctx, once := t.Context(), idempotency.Key{}
 	grace := w.SignUp("grace")
-	item := w.Fill(1)[0]
-	after, e := w.Found(item, w.Ada, w.Label("owl").ID, w.Label("asleep").ID)
 	p, labels, team := w.Draft(w.Ada, make([]string, 40), make([]string, 40))
 	big, many, managers := w.Draft(w.Ada, make([]string, 200), make([]string, 200))
 	for _, of := range [][]project.Label{labels, many} {
@@ -139,7 +137,6 @@ func TestCallsOfProjects(t *testing.T) {
 		{"PutTeam", func() error { return db.PutTeam(ctx, renamed, false, once) }, ops{"BatchGetItem": 1, "TransactWriteItems": 1}},
 		{"PutMember", func() error { return db.PutMember(ctx, member, once) }, ops{"BatchGetItem": 1, "TransactWriteItems": 1}},
 		{"DeleteMember", func() error { return db.DeleteMember(ctx, w.Project.ID, grace, once) }, ops{"BatchGetItem": 1, "TransactWriteItems": 1}},
-		{"FinishItem", func() error { return db.FinishItem(ctx, item, after, e, once) }, ops{"TransactWriteItems": 1}},
 		{"CreateProject of 400 labels", func() error { return db.CreateProject(ctx, big, many, managers, big.Member, once) }, ops{"BatchWriteItem": 16, "TransactWriteItems": 2}},
 		{"ImportItems", func() error {
 			_, _, err := db.ImportItems(ctx, more)

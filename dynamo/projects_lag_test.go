@@ -126,9 +126,9 @@ func TestFinishingShownRowByRow(t *testing.T) {
 		assert.Len(t, efforts[0].Items, 1)
 	})
 	for i, subcategory := range map[int]string{2: "", 3: asleep.ID} {
-		after, e := w.Found(items[i], w.Ada, owl.ID, subcategory)
+		m := w.Finishing(items[i], w.Ada, owl.ID, subcategory)
 		// The looks are part of the call.
-		require.NoError(t, db.FinishItem(soon(t, 2*time.Minute), items[i], after, e, idempotency.Key{}))
+		require.NoError(t, w.Mover.MoveItem(soon(t, 2*time.Minute), m, idempotency.Key{}))
 	}
 	assert.GreaterOrEqual(t, looks, 10)
 	assert.Len(t, w.OfLabel(owl), 2)

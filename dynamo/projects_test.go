@@ -13,7 +13,7 @@ import (
 )
 
 func projectStores(db *DB) storetest.ProjectStores {
-	return storetest.ProjectStores{Users: Users{db}, Projects: Projects{db}, Tasks: Tasks{db}}
+	return storetest.ProjectStores{Users: Users{db}, Projects: Projects{db}, Tasks: Tasks{db}, Mover: Labelling{Projects{db}}}
 }
 
 func openProjects(t *testing.T, now func() time.Time) storetest.ProjectStores {

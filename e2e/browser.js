@@ -67,6 +67,11 @@ export async function openConsole(browser, origin, options = {}) {
   });
 
   const page = await context.newPage();
+  page.on('websocket', (socket) => {
+    const expected = `${origin.replace(/^http/, 'ws')}/graphql`;
+    if (socket.url() !== expected) complaints.push(`socket to ${socket.url()}`);
+    socket.on('socketerror', (text) => complaints.push(`socket: ${text}`));
+  });
   page.on('worker', (worker) =>
     worker.on('console', (message) => {
       if (message.type() === 'error') complaints.push(`worker: ${message.text()}`);
@@ -85,6 +90,14 @@ export async function focusEditor(page) {
 /** Waits until GraphiQL has taken the editor's text over; until then it would run with the name of the operation before. */
 export async function settled(page, text) {
   await page.waitForFunction((part) => localStorage.getItem('graphiql:query')?.includes(part), text);
+}
+
+/** Opens the tab of an example, and waits until the page has filled ids into its variables. */
+export async function openTab(page, title) {
+  await page.locator('[id^="graphiql-session-tab-"]').getByText(title, { exact: true }).click();
+  await settled(page, ` ${title}`);
+  await page.waitForFunction(() => !/"([A-Z]+_ID|TOKEN)"/.test(localStorage['graphiql:variables'] ?? ''));
+  await focusEditor(page);
 }
 
 /** Runs the active tab with Ctrl+Enter; returns the request and its answer. */

@@ -14,15 +14,17 @@ const STOP_MS = 20_000;
 
 /** Starts `taggie serve`; resolves when it is ready, rejects with its log when it is not. */
 export async function startServer() {
-  const binary = path.resolve(here, process.env.TAGGIE_BIN ?? '../bin/taggie');
   const data = await mkdtemp(path.join(tmpdir(), 'taggie-e2e-'));
   const address = `127.0.0.1:${await freePort()}`;
   const origin = `http://${address}`;
 
+  // The server refuses to start with variables that it does not know.
+  const { TAGGIE_BIN, TAGGIE_README, ...environment } = process.env;
+  const binary = path.resolve(here, TAGGIE_BIN ?? '../bin/taggie');
   let log = '';
   const child = spawn(binary, ['serve'], {
     cwd: path.resolve(here, '..'),
-    env: { ...process.env, TAGGIE_DATA: data, TAGGIE_ADDR: address },
+    env: { ...environment, TAGGIE_DATA: data, TAGGIE_ADDR: address },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   for (const stream of [child.stdout, child.stderr]) {
@@ -63,12 +65,12 @@ export async function startServer() {
 }
 
 /** Sends one operation as the demo user. */
-export async function query(origin, text) {
+export async function query(origin, text, variables) {
   const session = await (await fetch(`${origin}/session`)).json();
   const response = await fetch(`${origin}/graphql`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${session.token}` },
-    body: JSON.stringify({ query: text }),
+    body: JSON.stringify({ query: text, variables }),
   });
   return response.json();
 }

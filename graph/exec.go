@@ -17,6 +17,7 @@ import (
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/gid"
+	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/lean"
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/page"
@@ -40,29 +41,38 @@ type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 
 type ResolverRoot interface {
 	Category() CategoryResolver
+	EffortReview() EffortReviewResolver
 	Entity() EntityResolver
 	EntityRelationConnection() EntityRelationConnectionResolver
 	EntityRelationEdge() EntityRelationEdgeResolver
 	Mutation() MutationResolver
+	MyQueue() MyQueueResolver
 	Note() NoteResolver
 	NoteAccessConnection() NoteAccessConnectionResolver
 	NoteAccessEdge() NoteAccessEdgeResolver
+	OnlineMember() OnlineMemberResolver
 	Project() ProjectResolver
+	ProjectEvent() ProjectEventResolver
 	ProjectExport() ProjectExportResolver
 	ProjectImport() ProjectImportResolver
 	ProjectItem() ProjectItemResolver
+	ProjectItemClaim() ProjectItemClaimResolver
 	ProjectItemEffort() ProjectItemEffortResolver
 	ProjectMember() ProjectMemberResolver
+	ProjectSnapshot() ProjectSnapshotResolver
+	ProjectTeamStatistics() ProjectTeamStatisticsResolver
 	Query() QueryResolver
 	Scope() ScopeResolver
 	ScopeMemberConnection() ScopeMemberConnectionResolver
 	ScopeMemberEdge() ScopeMemberEdgeResolver
 	SharedNoteConnection() SharedNoteConnectionResolver
 	Subcategory() SubcategoryResolver
+	Subscription() SubscriptionResolver
 	Tag() TagResolver
 	TaggedNoteConnection() TaggedNoteConnectionResolver
 	Team() TeamResolver
 	User() UserResolver
+	UserStatistics() UserStatisticsResolver
 	Version() VersionResolver
 }
 
@@ -85,6 +95,13 @@ type ComplexityRoot struct {
 		Project func(childComplexity int) int
 	}
 
+	AlreadyFinished struct {
+		Current func(childComplexity int) int
+		Effort  func(childComplexity int) int
+		Message func(childComplexity int) int
+		Typed   func(childComplexity int) int
+	}
+
 	AlreadySignedUp struct {
 		Message func(childComplexity int) int
 		User    func(childComplexity int) int
@@ -104,6 +121,12 @@ type ComplexityRoot struct {
 	ChangeNoteDeadlinePayload struct {
 		Note    func(childComplexity int) int
 		Problem func(childComplexity int) int
+	}
+
+	ClaimProjectItemsPayload struct {
+		Items   func(childComplexity int) int
+		Problem func(childComplexity int) int
+		Project func(childComplexity int) int
 	}
 
 	CreateNotePayload struct {
@@ -137,6 +160,15 @@ type ComplexityRoot struct {
 		User    func(childComplexity int) int
 	}
 
+	DeadLetter struct {
+		At      func(childComplexity int) int
+		ID      func(childComplexity int) int
+		Item    func(childComplexity int) int
+		Project func(childComplexity int) int
+		Reason  func(childComplexity int) int
+		Tries   func(childComplexity int) int
+	}
+
 	DeclareEntityIndexPayload struct {
 		Scope func(childComplexity int) int
 	}
@@ -155,6 +187,25 @@ type ComplexityRoot struct {
 		DeletedAt func(childComplexity int) int
 		ID        func(childComplexity int) int
 		UndoUntil func(childComplexity int) int
+	}
+
+	DropDeadLetterPayload struct {
+		ID func(childComplexity int) int
+	}
+
+	EffortReview struct {
+		At      func(childComplexity int) int
+		By      func(childComplexity int) int
+		Comment func(childComplexity int) int
+		Verdict func(childComplexity int) int
+	}
+
+	EffortReviewed struct {
+		Message func(childComplexity int) int
+	}
+
+	EffortUndone struct {
+		Message func(childComplexity int) int
 	}
 
 	EmailTaken struct {
@@ -221,10 +272,29 @@ type ComplexityRoot struct {
 		Predicate  func(childComplexity int) int
 	}
 
+	ExtendClaimPayload struct {
+		Item    func(childComplexity int) int
+		Problem func(childComplexity int) int
+	}
+
+	FinishOutcome struct {
+		Effort  func(childComplexity int) int
+		Item    func(childComplexity int) int
+		Problem func(childComplexity int) int
+	}
+
 	FinishProjectItemPayload struct {
 		Effort  func(childComplexity int) int
 		Item    func(childComplexity int) int
 		Problem func(childComplexity int) int
+	}
+
+	FinishProjectItemsPayload struct {
+		Outcomes func(childComplexity int) int
+	}
+
+	HeartbeatPayload struct {
+		OnlineCount func(childComplexity int) int
 	}
 
 	IndexedEntityConnection struct {
@@ -247,6 +317,12 @@ type ComplexityRoot struct {
 		Message func(childComplexity int) int
 	}
 
+	LeaseLost struct {
+		Current func(childComplexity int) int
+		Message func(childComplexity int) int
+		Typed   func(childComplexity int) int
+	}
+
 	LineFault struct {
 		Line    func(childComplexity int) int
 		Message func(childComplexity int) int
@@ -258,6 +334,7 @@ type ComplexityRoot struct {
 		AddProjectCategories   func(childComplexity int, input model.AddProjectCategoriesInput) int
 		CancelProjectImport    func(childComplexity int, input model.CancelProjectImportInput) int
 		ChangeNoteDeadline     func(childComplexity int, input model.ChangeNoteDeadlineInput) int
+		ClaimProjectItems      func(childComplexity int, input model.ClaimProjectItemsInput) int
 		CreateNote             func(childComplexity int, input model.CreateNoteInput) int
 		CreateProject          func(childComplexity int, input model.CreateProjectInput) int
 		CreateProjectExport    func(childComplexity int, input model.CreateProjectExportInput) int
@@ -268,9 +345,16 @@ type ComplexityRoot struct {
 		DeclareEntityIndex     func(childComplexity int, input model.DeclareEntityIndexInput) int
 		DeleteEntity           func(childComplexity int, input model.DeleteEntityInput) int
 		DeleteNote             func(childComplexity int, input model.DeleteNoteInput) int
+		DropDeadLetter         func(childComplexity int, input model.DropDeadLetterInput) int
+		ExtendClaim            func(childComplexity int, input model.ExtendClaimInput) int
 		FinishProjectItem      func(childComplexity int, input model.FinishProjectItemInput) int
+		FinishProjectItems     func(childComplexity int, input model.FinishProjectItemsInput) int
+		Heartbeat              func(childComplexity int, input model.HeartbeatInput) int
+		PauseProject           func(childComplexity int, input model.PauseProjectInput) int
 		PutProjectMember       func(childComplexity int, input model.PutProjectMemberInput) int
 		PutScopeMember         func(childComplexity int, input model.PutScopeMemberInput) int
+		RebuildProjectQueue    func(childComplexity int, input model.RebuildProjectQueueInput) int
+		ReleaseProjectItem     func(childComplexity int, input model.ReleaseProjectItemInput) int
 		RemoveEntityIndex      func(childComplexity int, input model.RemoveEntityIndexInput) int
 		RemoveEntityRelations  func(childComplexity int, input model.RemoveEntityRelationsInput) int
 		RemoveNoteTags         func(childComplexity int, input model.RemoveNoteTagsInput) int
@@ -280,15 +364,26 @@ type ComplexityRoot struct {
 		RenameTeam             func(childComplexity int, input model.RenameTeamInput) int
 		ReplaceEntityRelations func(childComplexity int, input model.ReplaceEntityRelationsInput) int
 		RestoreVersion         func(childComplexity int, input model.RestoreVersionInput) int
+		ResumeProject          func(childComplexity int, input model.ResumeProjectInput) int
+		RetryDeadLetter        func(childComplexity int, input model.RetryDeadLetterInput) int
+		ReviewEffort           func(childComplexity int, input model.ReviewEffortInput) int
 		SetEntity              func(childComplexity int, input model.SetEntityInput) int
+		SetProjectQueueSize    func(childComplexity int, input model.SetProjectQueueSizeInput) int
 		ShareNote              func(childComplexity int, input model.ShareNoteInput) int
+		SkipProjectItem        func(childComplexity int, input model.SkipProjectItemInput) int
 		StartProjectImport     func(childComplexity int, input model.StartProjectImportInput) int
 		UndeleteNote           func(childComplexity int, input model.UndeleteNoteInput) int
+		UndoFinish             func(childComplexity int, input model.UndoFinishInput) int
 		UnshareNote            func(childComplexity int, input model.UnshareNoteInput) int
 		UpdateEntity           func(childComplexity int, input model.UpdateEntityInput) int
 		UpdateNote             func(childComplexity int, input model.UpdateNoteInput) int
 		UpdateProject          func(childComplexity int, input model.UpdateProjectInput) int
 		UpdateUser             func(childComplexity int, input model.UpdateUserInput) int
+	}
+
+	MyQueue struct {
+		Claims  func(childComplexity int) int
+		Project func(childComplexity int) int
 	}
 
 	NameTaken struct {
@@ -355,6 +450,15 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	OnlineMember struct {
+		Seen func(childComplexity int) int
+		User func(childComplexity int) int
+	}
+
+	OwnEffort struct {
+		Message func(childComplexity int) int
+	}
+
 	PageInfo struct {
 		EndCursor       func(childComplexity int) int
 		HasNextPage     func(childComplexity int) int
@@ -362,23 +466,35 @@ type ComplexityRoot struct {
 		StartCursor     func(childComplexity int) int
 	}
 
+	PauseProjectPayload struct {
+		Project func(childComplexity int) int
+	}
+
 	Project struct {
-		Categories       func(childComplexity int) int
-		CreatedAt        func(childComplexity int) int
-		Description      func(childComplexity int) int
-		Exports          func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
-		ID               func(childComplexity int) int
-		Imports          func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
-		ItemByExternalID func(childComplexity int, externalID string) int
-		Items            func(childComplexity int, status *project.Status, first *int, after *page.Cursor, last *int, before *page.Cursor) int
-		Keywords         func(childComplexity int) int
-		Member           func(childComplexity int) int
-		Members          func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
-		Name             func(childComplexity int) int
-		Subcategories    func(childComplexity int) int
-		Teams            func(childComplexity int) int
-		UpdatedAt        func(childComplexity int) int
-		Version          func(childComplexity int) int
+		Categories         func(childComplexity int) int
+		CreatedAt          func(childComplexity int) int
+		Description        func(childComplexity int) int
+		Exports            func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		ID                 func(childComplexity int) int
+		Imports            func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		ItemByExternalID   func(childComplexity int, externalID string) int
+		Items              func(childComplexity int, status *project.Status, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		KeywordCompletions func(childComplexity int, prefix string, first int) int
+		Keywords           func(childComplexity int) int
+		Member             func(childComplexity int) int
+		Members            func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		Name               func(childComplexity int) int
+		Online             func(childComplexity int) int
+		Paused             func(childComplexity int) int
+		Queue              func(childComplexity int) int
+		Subcategories      func(childComplexity int) int
+		Teams              func(childComplexity int) int
+		TopCategories      func(childComplexity int) int
+		TopKeywords        func(childComplexity int) int
+		TopSubcategories   func(childComplexity int) int
+		UpdatedAt          func(childComplexity int) int
+		Version            func(childComplexity int) int
+		ViewerClaims       func(childComplexity int) int
 	}
 
 	ProjectConflict struct {
@@ -395,6 +511,19 @@ type ComplexityRoot struct {
 	ProjectEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	ProjectEvent struct {
+		At       func(childComplexity int) int
+		Author   func(childComplexity int) int
+		Cause    func(childComplexity int) int
+		Counts   func(childComplexity int) int
+		Item     func(childComplexity int) int
+		Position func(childComplexity int) int
+		Queued   func(childComplexity int) int
+		Status   func(childComplexity int) int
+		Team     func(childComplexity int) int
+		User     func(childComplexity int) int
 	}
 
 	ProjectExport struct {
@@ -421,6 +550,10 @@ type ComplexityRoot struct {
 	ProjectExportEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	ProjectGap struct {
+		Message func(childComplexity int) int
 	}
 
 	ProjectImport struct {
@@ -454,6 +587,7 @@ type ComplexityRoot struct {
 
 	ProjectItem struct {
 		Category    func(childComplexity int) int
+		Claim       func(childComplexity int) int
 		CreatedAt   func(childComplexity int) int
 		Efforts     func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		ExternalID  func(childComplexity int) int
@@ -462,12 +596,20 @@ type ComplexityRoot struct {
 		Metadata    func(childComplexity int) int
 		Name        func(childComplexity int) int
 		Project     func(childComplexity int) int
+		ReturnedTo  func(childComplexity int) int
 		Status      func(childComplexity int) int
 		Subcategory func(childComplexity int) int
 		Type        func(childComplexity int) int
 		URL         func(childComplexity int) int
 		UpdatedAt   func(childComplexity int) int
 		Version     func(childComplexity int) int
+	}
+
+	ProjectItemClaim struct {
+		Since func(childComplexity int) int
+		Token func(childComplexity int) int
+		Until func(childComplexity int) int
+		User  func(childComplexity int) int
 	}
 
 	ProjectItemConflict struct {
@@ -479,6 +621,15 @@ type ComplexityRoot struct {
 		Edges    func(childComplexity int) int
 		Nodes    func(childComplexity int) int
 		PageInfo func(childComplexity int) int
+	}
+
+	ProjectItemCounts struct {
+		Claimed   func(childComplexity int) int
+		Finished  func(childComplexity int) int
+		New       func(childComplexity int) int
+		Remaining func(childComplexity int) int
+		Skipped   func(childComplexity int) int
+		Total     func(childComplexity int) int
 	}
 
 	ProjectItemEdge struct {
@@ -493,8 +644,10 @@ type ComplexityRoot struct {
 		Item        func(childComplexity int) int
 		Keywords    func(childComplexity int) int
 		Project     func(childComplexity int) int
+		Review      func(childComplexity int) int
 		Subcategory func(childComplexity int) int
 		Team        func(childComplexity int) int
+		UndoneAt    func(childComplexity int) int
 		User        func(childComplexity int) int
 	}
 
@@ -528,6 +681,31 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	ProjectPaused struct {
+		Message func(childComplexity int) int
+	}
+
+	ProjectQueue struct {
+		Counts   func(childComplexity int) int
+		Paused   func(childComplexity int) int
+		Position func(childComplexity int) int
+		Queued   func(childComplexity int) int
+		Size     func(childComplexity int) int
+	}
+
+	ProjectSnapshot struct {
+		Claims     func(childComplexity int) int
+		Position   func(childComplexity int) int
+		Project    func(childComplexity int) int
+		Queue      func(childComplexity int) int
+		Statistics func(childComplexity int) int
+	}
+
+	ProjectTeamStatistics struct {
+		Statistics func(childComplexity int) int
+		Team       func(childComplexity int) int
+	}
+
 	PutProjectMemberPayload struct {
 		Member  func(childComplexity int) int
 		Problem func(childComplexity int) int
@@ -541,15 +719,31 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
+		DeadLetters func(childComplexity int, first int) int
 		Entity      func(childComplexity int, id gid.ID) int
 		Node        func(childComplexity int, id gid.ID) int
 		Nodes       func(childComplexity int, ids []gid.ID) int
 		Note        func(childComplexity int, id gid.ID) int
+		OnlineCount func(childComplexity int) int
 		Project     func(childComplexity int, id gid.ID) int
 		Scope       func(childComplexity int, id gid.ID) int
 		User        func(childComplexity int, id gid.ID) int
 		UserByEmail func(childComplexity int, email string) int
 		Viewer      func(childComplexity int) int
+	}
+
+	RebuildProjectQueuePayload struct {
+		Problem func(childComplexity int) int
+		Project func(childComplexity int) int
+	}
+
+	RebuildUnderWay struct {
+		Message func(childComplexity int) int
+	}
+
+	ReleaseProjectItemPayload struct {
+		Item    func(childComplexity int) int
+		Problem func(childComplexity int) int
 	}
 
 	RemoveEntityIndexPayload struct {
@@ -593,6 +787,20 @@ type ComplexityRoot struct {
 
 	RestoreVersionPayload struct {
 		Note    func(childComplexity int) int
+		Problem func(childComplexity int) int
+	}
+
+	ResumeProjectPayload struct {
+		Project func(childComplexity int) int
+	}
+
+	RetryDeadLetterPayload struct {
+		ID func(childComplexity int) int
+	}
+
+	ReviewEffortPayload struct {
+		Effort  func(childComplexity int) int
+		Item    func(childComplexity int) int
 		Problem func(childComplexity int) int
 	}
 
@@ -644,6 +852,10 @@ type ComplexityRoot struct {
 		Problem func(childComplexity int) int
 	}
 
+	SetProjectQueueSizePayload struct {
+		Project func(childComplexity int) int
+	}
+
 	ShareNotePayload struct {
 		AccessEdge func(childComplexity int) int
 		Note       func(childComplexity int) int
@@ -663,6 +875,11 @@ type ComplexityRoot struct {
 		SharedAt   func(childComplexity int) int
 	}
 
+	SkipProjectItemPayload struct {
+		Item    func(childComplexity int) int
+		Problem func(childComplexity int) int
+	}
+
 	StartProjectImportPayload struct {
 		Import func(childComplexity int) int
 	}
@@ -672,6 +889,15 @@ type ComplexityRoot struct {
 		LabelID func(childComplexity int) int
 		Name    func(childComplexity int) int
 		Project func(childComplexity int) int
+	}
+
+	Subscription struct {
+		ExportProgress func(childComplexity int, exportID gid.ID) int
+		ImportProgress func(childComplexity int, importID gid.ID) int
+		IndexProgress  func(childComplexity int, scopeID gid.ID, name string) int
+		MyQueue        func(childComplexity int, projectID gid.ID) int
+		OnlineCount    func(childComplexity int) int
+		ProjectEvents  func(childComplexity int, projectID gid.ID, after *model.EventCursor, types []labelling.Cause, mine bool) int
 	}
 
 	Tag struct {
@@ -704,12 +930,24 @@ type ComplexityRoot struct {
 	}
 
 	Team struct {
-		CreatedAt func(childComplexity int) int
-		Members   func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
-		Name      func(childComplexity int) int
-		Project   func(childComplexity int) int
-		TeamID    func(childComplexity int) int
-		Type      func(childComplexity int) int
+		CreatedAt  func(childComplexity int) int
+		Members    func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		Name       func(childComplexity int) int
+		Project    func(childComplexity int) int
+		Statistics func(childComplexity int) int
+		TeamID     func(childComplexity int) int
+		Type       func(childComplexity int) int
+	}
+
+	TeamStatistics struct {
+		Finished  func(childComplexity int) int
+		Incorrect func(childComplexity int) int
+		Users     func(childComplexity int) int
+	}
+
+	TooManyClaims struct {
+		Limit   func(childComplexity int) int
+		Message func(childComplexity int) int
 	}
 
 	TooManyTags struct {
@@ -717,8 +955,24 @@ type ComplexityRoot struct {
 		Message func(childComplexity int) int
 	}
 
+	TypedFinish struct {
+		CategoryID    func(childComplexity int) int
+		Keywords      func(childComplexity int) int
+		SubcategoryID func(childComplexity int) int
+	}
+
 	UndeleteNotePayload struct {
 		Note func(childComplexity int) int
+	}
+
+	UndoFinishPayload struct {
+		Effort  func(childComplexity int) int
+		Item    func(childComplexity int) int
+		Problem func(childComplexity int) int
+	}
+
+	UndoTooLate struct {
+		Message func(childComplexity int) int
 	}
 
 	UnknownObject struct {
@@ -769,6 +1023,11 @@ type ComplexityRoot struct {
 		Value func(childComplexity int) int
 	}
 
+	UsedWord struct {
+		Count func(childComplexity int) int
+		Value func(childComplexity int) int
+	}
+
 	User struct {
 		CreatedAt   func(childComplexity int) int
 		Email       func(childComplexity int) int
@@ -788,6 +1047,12 @@ type ComplexityRoot struct {
 	UserConflict struct {
 		Current func(childComplexity int) int
 		Message func(childComplexity int) int
+	}
+
+	UserStatistics struct {
+		Finished  func(childComplexity int) int
+		Incorrect func(childComplexity int) int
+		User      func(childComplexity int) int
 	}
 
 	Version struct {
@@ -820,6 +1085,9 @@ type ComplexityRoot struct {
 type CategoryResolver interface {
 	Project(ctx context.Context, obj *model.Category) (*project.Project, error)
 	Items(ctx context.Context, obj *model.Category, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Item], error)
+}
+type EffortReviewResolver interface {
+	By(ctx context.Context, obj *project.Review) (*user.User, error)
 }
 type EntityResolver interface {
 	Scope(ctx context.Context, obj *entity.Entity) (*entity.Scope, error)
@@ -869,7 +1137,25 @@ type MutationResolver interface {
 	StartProjectImport(ctx context.Context, input model.StartProjectImportInput) (*model.StartProjectImportPayload, error)
 	CancelProjectImport(ctx context.Context, input model.CancelProjectImportInput) (*model.CancelProjectImportPayload, error)
 	CreateProjectExport(ctx context.Context, input model.CreateProjectExportInput) (*model.CreateProjectExportPayload, error)
+	ClaimProjectItems(ctx context.Context, input model.ClaimProjectItemsInput) (*model.ClaimProjectItemsPayload, error)
+	ExtendClaim(ctx context.Context, input model.ExtendClaimInput) (*model.ExtendClaimPayload, error)
 	FinishProjectItem(ctx context.Context, input model.FinishProjectItemInput) (*model.FinishProjectItemPayload, error)
+	FinishProjectItems(ctx context.Context, input model.FinishProjectItemsInput) (*model.FinishProjectItemsPayload, error)
+	SkipProjectItem(ctx context.Context, input model.SkipProjectItemInput) (*model.SkipProjectItemPayload, error)
+	ReleaseProjectItem(ctx context.Context, input model.ReleaseProjectItemInput) (*model.ReleaseProjectItemPayload, error)
+	ReviewEffort(ctx context.Context, input model.ReviewEffortInput) (*model.ReviewEffortPayload, error)
+	UndoFinish(ctx context.Context, input model.UndoFinishInput) (*model.UndoFinishPayload, error)
+	PauseProject(ctx context.Context, input model.PauseProjectInput) (*model.PauseProjectPayload, error)
+	ResumeProject(ctx context.Context, input model.ResumeProjectInput) (*model.ResumeProjectPayload, error)
+	SetProjectQueueSize(ctx context.Context, input model.SetProjectQueueSizeInput) (*model.SetProjectQueueSizePayload, error)
+	RebuildProjectQueue(ctx context.Context, input model.RebuildProjectQueueInput) (*model.RebuildProjectQueuePayload, error)
+	Heartbeat(ctx context.Context, input model.HeartbeatInput) (*model.HeartbeatPayload, error)
+	RetryDeadLetter(ctx context.Context, input model.RetryDeadLetterInput) (*model.RetryDeadLetterPayload, error)
+	DropDeadLetter(ctx context.Context, input model.DropDeadLetterInput) (*model.DropDeadLetterPayload, error)
+}
+type MyQueueResolver interface {
+	Project(ctx context.Context, obj *model.MyQueue) (*project.Project, error)
+	Claims(ctx context.Context, obj *model.MyQueue) ([]project.Item, error)
 }
 type NoteResolver interface {
 	Owner(ctx context.Context, obj *note.Note) (*user.User, error)
@@ -884,6 +1170,9 @@ type NoteAccessConnectionResolver interface {
 type NoteAccessEdgeResolver interface {
 	Node(ctx context.Context, obj *model.NoteAccessEdge) (*user.User, error)
 }
+type OnlineMemberResolver interface {
+	User(ctx context.Context, obj *labelling.Online) (*user.User, error)
+}
 type ProjectResolver interface {
 	Categories(ctx context.Context, obj *project.Project) ([]model.Category, error)
 	Subcategories(ctx context.Context, obj *project.Project) ([]model.Subcategory, error)
@@ -893,6 +1182,21 @@ type ProjectResolver interface {
 	ItemByExternalID(ctx context.Context, obj *project.Project, externalID string) (*project.Item, error)
 	Imports(ctx context.Context, obj *project.Project, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Import], error)
 	Exports(ctx context.Context, obj *project.Project, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Export], error)
+
+	Queue(ctx context.Context, obj *project.Project) (*model.ProjectQueue, error)
+	ViewerClaims(ctx context.Context, obj *project.Project) ([]project.Item, error)
+	TopKeywords(ctx context.Context, obj *project.Project) ([]labelling.Used, error)
+	TopCategories(ctx context.Context, obj *project.Project) ([]labelling.Used, error)
+	TopSubcategories(ctx context.Context, obj *project.Project) ([]labelling.Used, error)
+	KeywordCompletions(ctx context.Context, obj *project.Project, prefix string, first int) ([]string, error)
+	Online(ctx context.Context, obj *project.Project) ([]labelling.Online, error)
+}
+type ProjectEventResolver interface {
+	Item(ctx context.Context, obj *model.ProjectEvent) (*project.Item, error)
+	Status(ctx context.Context, obj *model.ProjectEvent) (*project.Status, error)
+	User(ctx context.Context, obj *model.ProjectEvent) (*user.User, error)
+	Author(ctx context.Context, obj *model.ProjectEvent) (*user.User, error)
+	Team(ctx context.Context, obj *model.ProjectEvent) (*project.Team, error)
 }
 type ProjectExportResolver interface {
 	Project(ctx context.Context, obj *project.Export) (*project.Project, error)
@@ -919,7 +1223,14 @@ type ProjectItemResolver interface {
 	Category(ctx context.Context, obj *project.Item) (*model.Category, error)
 	Subcategory(ctx context.Context, obj *project.Item) (*model.Subcategory, error)
 
+	Claim(ctx context.Context, obj *project.Item) (*project.Claim, error)
+	ReturnedTo(ctx context.Context, obj *project.Item) (*user.User, error)
 	Efforts(ctx context.Context, obj *project.Item, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Effort], error)
+}
+type ProjectItemClaimResolver interface {
+	User(ctx context.Context, obj *project.Claim) (*user.User, error)
+
+	Token(ctx context.Context, obj *project.Claim) (*string, error)
 }
 type ProjectItemEffortResolver interface {
 	Project(ctx context.Context, obj *project.Effort) (*project.Project, error)
@@ -928,12 +1239,21 @@ type ProjectItemEffortResolver interface {
 	Team(ctx context.Context, obj *project.Effort) (*project.Team, error)
 	Category(ctx context.Context, obj *project.Effort) (*model.Category, error)
 	Subcategory(ctx context.Context, obj *project.Effort) (*model.Subcategory, error)
+
+	Review(ctx context.Context, obj *project.Effort) (*project.Review, error)
 }
 type ProjectMemberResolver interface {
 	User(ctx context.Context, obj *project.Member) (*user.User, error)
 	Team(ctx context.Context, obj *project.Member) (*project.Team, error)
 
 	Efforts(ctx context.Context, obj *project.Member, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Effort], error)
+}
+type ProjectSnapshotResolver interface {
+	Claims(ctx context.Context, obj *model.ProjectSnapshot) ([]project.Item, error)
+	Statistics(ctx context.Context, obj *model.ProjectSnapshot) ([]model.ProjectTeamStatistics, error)
+}
+type ProjectTeamStatisticsResolver interface {
+	Team(ctx context.Context, obj *model.ProjectTeamStatistics) (*project.Team, error)
 }
 type QueryResolver interface {
 	Viewer(ctx context.Context) (*user.User, error)
@@ -945,6 +1265,8 @@ type QueryResolver interface {
 	Scope(ctx context.Context, id gid.ID) (*entity.Scope, error)
 	Entity(ctx context.Context, id gid.ID) (*entity.Entity, error)
 	Project(ctx context.Context, id gid.ID) (*project.Project, error)
+	OnlineCount(ctx context.Context) (*int, error)
+	DeadLetters(ctx context.Context, first int) ([]model.DeadLetter, error)
 }
 type ScopeResolver interface {
 	Members(ctx context.Context, obj *entity.Scope, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.ScopeMemberConnection, error)
@@ -966,6 +1288,14 @@ type SubcategoryResolver interface {
 	Project(ctx context.Context, obj *model.Subcategory) (*project.Project, error)
 	Items(ctx context.Context, obj *model.Subcategory, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Item], error)
 }
+type SubscriptionResolver interface {
+	ProjectEvents(ctx context.Context, projectID gid.ID, after *model.EventCursor, types []labelling.Cause, mine bool) (<-chan model.ProjectMessage, error)
+	MyQueue(ctx context.Context, projectID gid.ID) (<-chan *model.MyQueue, error)
+	OnlineCount(ctx context.Context) (<-chan *int, error)
+	ImportProgress(ctx context.Context, importID gid.ID) (<-chan *project.Import, error)
+	ExportProgress(ctx context.Context, exportID gid.ID) (<-chan *project.Export, error)
+	IndexProgress(ctx context.Context, scopeID gid.ID, name string) (<-chan *entity.Index, error)
+}
 type TagResolver interface {
 	Author(ctx context.Context, obj *tag.Tag) (*user.User, error)
 	Notes(ctx context.Context, obj *tag.Tag, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.TaggedNoteConnection, error)
@@ -977,6 +1307,7 @@ type TeamResolver interface {
 	Project(ctx context.Context, obj *project.Team) (*project.Project, error)
 
 	Members(ctx context.Context, obj *project.Team, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Member], error)
+	Statistics(ctx context.Context, obj *project.Team) (*labelling.Statistics, error)
 }
 type UserResolver interface {
 	Email(ctx context.Context, obj *user.User) (*string, error)
@@ -988,6 +1319,9 @@ type UserResolver interface {
 	NoteChanges(ctx context.Context, obj *user.User, changedSince *time.Time, first *int, after *page.Cursor) (*model.NoteChangeConnection, error)
 	Scopes(ctx context.Context, obj *user.User, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[entity.Scope], error)
 	Projects(ctx context.Context, obj *user.User, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Project], error)
+}
+type UserStatisticsResolver interface {
+	User(ctx context.Context, obj *labelling.UserStatistics) (*user.User, error)
 }
 type VersionResolver interface {
 	Note(ctx context.Context, obj *note.Version) (*note.Note, error)
@@ -1049,6 +1383,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AddProjectCategoriesPayload.Project(childComplexity), true
+
+	case "AlreadyFinished.current":
+		if e.ComplexityRoot.AlreadyFinished.Current == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AlreadyFinished.Current(childComplexity), true
+	case "AlreadyFinished.effort":
+		if e.ComplexityRoot.AlreadyFinished.Effort == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AlreadyFinished.Effort(childComplexity), true
+	case "AlreadyFinished.message":
+		if e.ComplexityRoot.AlreadyFinished.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AlreadyFinished.Message(childComplexity), true
+	case "AlreadyFinished.typed":
+		if e.ComplexityRoot.AlreadyFinished.Typed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AlreadyFinished.Typed(childComplexity), true
 
 	case "AlreadySignedUp.message":
 		if e.ComplexityRoot.AlreadySignedUp.Message == nil {
@@ -1112,6 +1471,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ChangeNoteDeadlinePayload.Problem(childComplexity), true
+
+	case "ClaimProjectItemsPayload.items":
+		if e.ComplexityRoot.ClaimProjectItemsPayload.Items == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClaimProjectItemsPayload.Items(childComplexity), true
+	case "ClaimProjectItemsPayload.problem":
+		if e.ComplexityRoot.ClaimProjectItemsPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClaimProjectItemsPayload.Problem(childComplexity), true
+	case "ClaimProjectItemsPayload.project":
+		if e.ComplexityRoot.ClaimProjectItemsPayload.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClaimProjectItemsPayload.Project(childComplexity), true
 
 	case "CreateNotePayload.note":
 		if e.ComplexityRoot.CreateNotePayload.Note == nil {
@@ -1180,6 +1558,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.CreateUserPayload.User(childComplexity), true
 
+	case "DeadLetter.at":
+		if e.ComplexityRoot.DeadLetter.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeadLetter.At(childComplexity), true
+	case "DeadLetter.id":
+		if e.ComplexityRoot.DeadLetter.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeadLetter.ID(childComplexity), true
+	case "DeadLetter.itemId":
+		if e.ComplexityRoot.DeadLetter.Item == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeadLetter.Item(childComplexity), true
+	case "DeadLetter.projectId":
+		if e.ComplexityRoot.DeadLetter.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeadLetter.Project(childComplexity), true
+	case "DeadLetter.reason":
+		if e.ComplexityRoot.DeadLetter.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeadLetter.Reason(childComplexity), true
+	case "DeadLetter.tries":
+		if e.ComplexityRoot.DeadLetter.Tries == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeadLetter.Tries(childComplexity), true
+
 	case "DeclareEntityIndexPayload.scope":
 		if e.ComplexityRoot.DeclareEntityIndexPayload.Scope == nil {
 			break
@@ -1231,6 +1646,52 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DeletedNote.UndoUntil(childComplexity), true
+
+	case "DropDeadLetterPayload.id":
+		if e.ComplexityRoot.DropDeadLetterPayload.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DropDeadLetterPayload.ID(childComplexity), true
+
+	case "EffortReview.at":
+		if e.ComplexityRoot.EffortReview.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EffortReview.At(childComplexity), true
+	case "EffortReview.by":
+		if e.ComplexityRoot.EffortReview.By == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EffortReview.By(childComplexity), true
+	case "EffortReview.comment":
+		if e.ComplexityRoot.EffortReview.Comment == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EffortReview.Comment(childComplexity), true
+	case "EffortReview.verdict":
+		if e.ComplexityRoot.EffortReview.Verdict == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EffortReview.Verdict(childComplexity), true
+
+	case "EffortReviewed.message":
+		if e.ComplexityRoot.EffortReviewed.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EffortReviewed.Message(childComplexity), true
+
+	case "EffortUndone.message":
+		if e.ComplexityRoot.EffortUndone.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EffortUndone.Message(childComplexity), true
 
 	case "EmailTaken.field":
 		if e.ComplexityRoot.EmailTaken.Field == nil {
@@ -1473,6 +1934,38 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.EntityRelationEdge.Predicate(childComplexity), true
 
+	case "ExtendClaimPayload.item":
+		if e.ComplexityRoot.ExtendClaimPayload.Item == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExtendClaimPayload.Item(childComplexity), true
+	case "ExtendClaimPayload.problem":
+		if e.ComplexityRoot.ExtendClaimPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExtendClaimPayload.Problem(childComplexity), true
+
+	case "FinishOutcome.effort":
+		if e.ComplexityRoot.FinishOutcome.Effort == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FinishOutcome.Effort(childComplexity), true
+	case "FinishOutcome.item":
+		if e.ComplexityRoot.FinishOutcome.Item == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FinishOutcome.Item(childComplexity), true
+	case "FinishOutcome.problem":
+		if e.ComplexityRoot.FinishOutcome.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FinishOutcome.Problem(childComplexity), true
+
 	case "FinishProjectItemPayload.effort":
 		if e.ComplexityRoot.FinishProjectItemPayload.Effort == nil {
 			break
@@ -1491,6 +1984,20 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.FinishProjectItemPayload.Problem(childComplexity), true
+
+	case "FinishProjectItemsPayload.outcomes":
+		if e.ComplexityRoot.FinishProjectItemsPayload.Outcomes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FinishProjectItemsPayload.Outcomes(childComplexity), true
+
+	case "HeartbeatPayload.onlineCount":
+		if e.ComplexityRoot.HeartbeatPayload.OnlineCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HeartbeatPayload.OnlineCount(childComplexity), true
 
 	case "IndexedEntityConnection.edges":
 		if e.ComplexityRoot.IndexedEntityConnection.Edges == nil {
@@ -1543,6 +2050,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.LastOwner.Message(childComplexity), true
+
+	case "LeaseLost.current":
+		if e.ComplexityRoot.LeaseLost.Current == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeaseLost.Current(childComplexity), true
+	case "LeaseLost.message":
+		if e.ComplexityRoot.LeaseLost.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeaseLost.Message(childComplexity), true
+	case "LeaseLost.typed":
+		if e.ComplexityRoot.LeaseLost.Typed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeaseLost.Typed(childComplexity), true
 
 	case "LineFault.line":
 		if e.ComplexityRoot.LineFault.Line == nil {
@@ -1612,6 +2138,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ChangeNoteDeadline(childComplexity, args["input"].(model.ChangeNoteDeadlineInput)), true
+	case "Mutation.claimProjectItems":
+		if e.ComplexityRoot.Mutation.ClaimProjectItems == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_claimProjectItems_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ClaimProjectItems(childComplexity, args["input"].(model.ClaimProjectItemsInput)), true
 	case "Mutation.createNote":
 		if e.ComplexityRoot.Mutation.CreateNote == nil {
 			break
@@ -1722,6 +2259,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteNote(childComplexity, args["input"].(model.DeleteNoteInput)), true
+	case "Mutation.dropDeadLetter":
+		if e.ComplexityRoot.Mutation.DropDeadLetter == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_dropDeadLetter_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DropDeadLetter(childComplexity, args["input"].(model.DropDeadLetterInput)), true
+	case "Mutation.extendClaim":
+		if e.ComplexityRoot.Mutation.ExtendClaim == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_extendClaim_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ExtendClaim(childComplexity, args["input"].(model.ExtendClaimInput)), true
 	case "Mutation.finishProjectItem":
 		if e.ComplexityRoot.Mutation.FinishProjectItem == nil {
 			break
@@ -1733,6 +2292,39 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.FinishProjectItem(childComplexity, args["input"].(model.FinishProjectItemInput)), true
+	case "Mutation.finishProjectItems":
+		if e.ComplexityRoot.Mutation.FinishProjectItems == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_finishProjectItems_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.FinishProjectItems(childComplexity, args["input"].(model.FinishProjectItemsInput)), true
+	case "Mutation.heartbeat":
+		if e.ComplexityRoot.Mutation.Heartbeat == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_heartbeat_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.Heartbeat(childComplexity, args["input"].(model.HeartbeatInput)), true
+	case "Mutation.pauseProject":
+		if e.ComplexityRoot.Mutation.PauseProject == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_pauseProject_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.PauseProject(childComplexity, args["input"].(model.PauseProjectInput)), true
 	case "Mutation.putProjectMember":
 		if e.ComplexityRoot.Mutation.PutProjectMember == nil {
 			break
@@ -1755,6 +2347,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.PutScopeMember(childComplexity, args["input"].(model.PutScopeMemberInput)), true
+	case "Mutation.rebuildProjectQueue":
+		if e.ComplexityRoot.Mutation.RebuildProjectQueue == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_rebuildProjectQueue_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RebuildProjectQueue(childComplexity, args["input"].(model.RebuildProjectQueueInput)), true
+	case "Mutation.releaseProjectItem":
+		if e.ComplexityRoot.Mutation.ReleaseProjectItem == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_releaseProjectItem_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ReleaseProjectItem(childComplexity, args["input"].(model.ReleaseProjectItemInput)), true
 	case "Mutation.removeEntityIndex":
 		if e.ComplexityRoot.Mutation.RemoveEntityIndex == nil {
 			break
@@ -1854,6 +2468,39 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RestoreVersion(childComplexity, args["input"].(model.RestoreVersionInput)), true
+	case "Mutation.resumeProject":
+		if e.ComplexityRoot.Mutation.ResumeProject == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_resumeProject_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ResumeProject(childComplexity, args["input"].(model.ResumeProjectInput)), true
+	case "Mutation.retryDeadLetter":
+		if e.ComplexityRoot.Mutation.RetryDeadLetter == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_retryDeadLetter_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RetryDeadLetter(childComplexity, args["input"].(model.RetryDeadLetterInput)), true
+	case "Mutation.reviewEffort":
+		if e.ComplexityRoot.Mutation.ReviewEffort == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_reviewEffort_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ReviewEffort(childComplexity, args["input"].(model.ReviewEffortInput)), true
 	case "Mutation.setEntity":
 		if e.ComplexityRoot.Mutation.SetEntity == nil {
 			break
@@ -1865,6 +2512,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.SetEntity(childComplexity, args["input"].(model.SetEntityInput)), true
+	case "Mutation.setProjectQueueSize":
+		if e.ComplexityRoot.Mutation.SetProjectQueueSize == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_setProjectQueueSize_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SetProjectQueueSize(childComplexity, args["input"].(model.SetProjectQueueSizeInput)), true
 	case "Mutation.shareNote":
 		if e.ComplexityRoot.Mutation.ShareNote == nil {
 			break
@@ -1876,6 +2534,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ShareNote(childComplexity, args["input"].(model.ShareNoteInput)), true
+	case "Mutation.skipProjectItem":
+		if e.ComplexityRoot.Mutation.SkipProjectItem == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_skipProjectItem_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SkipProjectItem(childComplexity, args["input"].(model.SkipProjectItemInput)), true
 	case "Mutation.startProjectImport":
 		if e.ComplexityRoot.Mutation.StartProjectImport == nil {
 			break
@@ -1898,6 +2567,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UndeleteNote(childComplexity, args["input"].(model.UndeleteNoteInput)), true
+	case "Mutation.undoFinish":
+		if e.ComplexityRoot.Mutation.UndoFinish == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_undoFinish_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UndoFinish(childComplexity, args["input"].(model.UndoFinishInput)), true
 	case "Mutation.unshareNote":
 		if e.ComplexityRoot.Mutation.UnshareNote == nil {
 			break
@@ -1953,6 +2633,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateUser(childComplexity, args["input"].(model.UpdateUserInput)), true
+
+	case "MyQueue.claims":
+		if e.ComplexityRoot.MyQueue.Claims == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MyQueue.Claims(childComplexity), true
+	case "MyQueue.project":
+		if e.ComplexityRoot.MyQueue.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MyQueue.Project(childComplexity), true
 
 	case "NameTaken.field":
 		if e.ComplexityRoot.NameTaken.Field == nil {
@@ -2200,6 +2893,26 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.NoteEdge.Node(childComplexity), true
 
+	case "OnlineMember.seenAt":
+		if e.ComplexityRoot.OnlineMember.Seen == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OnlineMember.Seen(childComplexity), true
+	case "OnlineMember.user":
+		if e.ComplexityRoot.OnlineMember.User == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OnlineMember.User(childComplexity), true
+
+	case "OwnEffort.message":
+		if e.ComplexityRoot.OwnEffort.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OwnEffort.Message(childComplexity), true
+
 	case "PageInfo.endCursor":
 		if e.ComplexityRoot.PageInfo.EndCursor == nil {
 			break
@@ -2224,6 +2937,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PageInfo.StartCursor(childComplexity), true
+
+	case "PauseProjectPayload.project":
+		if e.ComplexityRoot.PauseProjectPayload.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PauseProjectPayload.Project(childComplexity), true
 
 	case "Project.categories":
 		if e.ComplexityRoot.Project.Categories == nil {
@@ -2293,6 +3013,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Project.Items(childComplexity, args["status"].(*project.Status), args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
+	case "Project.keywordCompletions":
+		if e.ComplexityRoot.Project.KeywordCompletions == nil {
+			break
+		}
+
+		args, err := ec.field_Project_keywordCompletions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Project.KeywordCompletions(childComplexity, args["prefix"].(string), args["first"].(int)), true
 	case "Project.suggestedKeywords":
 		if e.ComplexityRoot.Project.Keywords == nil {
 			break
@@ -2322,6 +3053,24 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Project.Name(childComplexity), true
+	case "Project.online":
+		if e.ComplexityRoot.Project.Online == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Project.Online(childComplexity), true
+	case "Project.paused":
+		if e.ComplexityRoot.Project.Paused == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Project.Paused(childComplexity), true
+	case "Project.queue":
+		if e.ComplexityRoot.Project.Queue == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Project.Queue(childComplexity), true
 	case "Project.subcategories":
 		if e.ComplexityRoot.Project.Subcategories == nil {
 			break
@@ -2334,6 +3083,24 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Project.Teams(childComplexity), true
+	case "Project.topCategories":
+		if e.ComplexityRoot.Project.TopCategories == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Project.TopCategories(childComplexity), true
+	case "Project.topKeywords":
+		if e.ComplexityRoot.Project.TopKeywords == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Project.TopKeywords(childComplexity), true
+	case "Project.topSubcategories":
+		if e.ComplexityRoot.Project.TopSubcategories == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Project.TopSubcategories(childComplexity), true
 	case "Project.updatedAt":
 		if e.ComplexityRoot.Project.UpdatedAt == nil {
 			break
@@ -2346,6 +3113,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Project.Version(childComplexity), true
+	case "Project.viewerClaims":
+		if e.ComplexityRoot.Project.ViewerClaims == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Project.ViewerClaims(childComplexity), true
 
 	case "ProjectConflict.current":
 		if e.ComplexityRoot.ProjectConflict.Current == nil {
@@ -2391,6 +3164,67 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ProjectEdge.Node(childComplexity), true
+
+	case "ProjectEvent.at":
+		if e.ComplexityRoot.ProjectEvent.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectEvent.At(childComplexity), true
+	case "ProjectEvent.author":
+		if e.ComplexityRoot.ProjectEvent.Author == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectEvent.Author(childComplexity), true
+	case "ProjectEvent.type":
+		if e.ComplexityRoot.ProjectEvent.Cause == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectEvent.Cause(childComplexity), true
+	case "ProjectEvent.counts":
+		if e.ComplexityRoot.ProjectEvent.Counts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectEvent.Counts(childComplexity), true
+	case "ProjectEvent.item":
+		if e.ComplexityRoot.ProjectEvent.Item == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectEvent.Item(childComplexity), true
+	case "ProjectEvent.cursor":
+		if e.ComplexityRoot.ProjectEvent.Position == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectEvent.Position(childComplexity), true
+	case "ProjectEvent.queued":
+		if e.ComplexityRoot.ProjectEvent.Queued == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectEvent.Queued(childComplexity), true
+	case "ProjectEvent.status":
+		if e.ComplexityRoot.ProjectEvent.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectEvent.Status(childComplexity), true
+	case "ProjectEvent.team":
+		if e.ComplexityRoot.ProjectEvent.Team == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectEvent.Team(childComplexity), true
+	case "ProjectEvent.user":
+		if e.ComplexityRoot.ProjectEvent.User == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectEvent.User(childComplexity), true
 
 	case "ProjectExport.bytes":
 		if e.ComplexityRoot.ProjectExport.Bytes == nil {
@@ -2496,6 +3330,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ProjectExportEdge.Node(childComplexity), true
+
+	case "ProjectGap.message":
+		if e.ComplexityRoot.ProjectGap.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectGap.Message(childComplexity), true
 
 	case "ProjectImport.bytes":
 		if e.ComplexityRoot.ProjectImport.Bytes == nil {
@@ -2626,6 +3467,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ProjectItem.Category(childComplexity), true
+	case "ProjectItem.claim":
+		if e.ComplexityRoot.ProjectItem.Claim == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItem.Claim(childComplexity), true
 	case "ProjectItem.createdAt":
 		if e.ComplexityRoot.ProjectItem.CreatedAt == nil {
 			break
@@ -2679,6 +3526,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ProjectItem.Project(childComplexity), true
+	case "ProjectItem.returnedTo":
+		if e.ComplexityRoot.ProjectItem.ReturnedTo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItem.ReturnedTo(childComplexity), true
 	case "ProjectItem.status":
 		if e.ComplexityRoot.ProjectItem.Status == nil {
 			break
@@ -2716,6 +3569,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ProjectItem.Version(childComplexity), true
 
+	case "ProjectItemClaim.since":
+		if e.ComplexityRoot.ProjectItemClaim.Since == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemClaim.Since(childComplexity), true
+	case "ProjectItemClaim.token":
+		if e.ComplexityRoot.ProjectItemClaim.Token == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemClaim.Token(childComplexity), true
+	case "ProjectItemClaim.until":
+		if e.ComplexityRoot.ProjectItemClaim.Until == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemClaim.Until(childComplexity), true
+	case "ProjectItemClaim.user":
+		if e.ComplexityRoot.ProjectItemClaim.User == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemClaim.User(childComplexity), true
+
 	case "ProjectItemConflict.current":
 		if e.ComplexityRoot.ProjectItemConflict.Current == nil {
 			break
@@ -2747,6 +3625,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ProjectItemConnection.PageInfo(childComplexity), true
+
+	case "ProjectItemCounts.claimed":
+		if e.ComplexityRoot.ProjectItemCounts.Claimed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemCounts.Claimed(childComplexity), true
+	case "ProjectItemCounts.finished":
+		if e.ComplexityRoot.ProjectItemCounts.Finished == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemCounts.Finished(childComplexity), true
+	case "ProjectItemCounts.new":
+		if e.ComplexityRoot.ProjectItemCounts.New == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemCounts.New(childComplexity), true
+	case "ProjectItemCounts.remaining":
+		if e.ComplexityRoot.ProjectItemCounts.Remaining == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemCounts.Remaining(childComplexity), true
+	case "ProjectItemCounts.skipped":
+		if e.ComplexityRoot.ProjectItemCounts.Skipped == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemCounts.Skipped(childComplexity), true
+	case "ProjectItemCounts.total":
+		if e.ComplexityRoot.ProjectItemCounts.Total == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemCounts.Total(childComplexity), true
 
 	case "ProjectItemEdge.cursor":
 		if e.ComplexityRoot.ProjectItemEdge.Cursor == nil {
@@ -2797,6 +3712,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ProjectItemEffort.Project(childComplexity), true
+	case "ProjectItemEffort.review":
+		if e.ComplexityRoot.ProjectItemEffort.Review == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemEffort.Review(childComplexity), true
 	case "ProjectItemEffort.subcategory":
 		if e.ComplexityRoot.ProjectItemEffort.Subcategory == nil {
 			break
@@ -2809,6 +3730,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ProjectItemEffort.Team(childComplexity), true
+	case "ProjectItemEffort.undoneAt":
+		if e.ComplexityRoot.ProjectItemEffort.UndoneAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemEffort.UndoneAt(childComplexity), true
 	case "ProjectItemEffort.user":
 		if e.ComplexityRoot.ProjectItemEffort.User == nil {
 			break
@@ -2916,6 +3843,88 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ProjectMemberEdge.Node(childComplexity), true
 
+	case "ProjectPaused.message":
+		if e.ComplexityRoot.ProjectPaused.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectPaused.Message(childComplexity), true
+
+	case "ProjectQueue.counts":
+		if e.ComplexityRoot.ProjectQueue.Counts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectQueue.Counts(childComplexity), true
+	case "ProjectQueue.paused":
+		if e.ComplexityRoot.ProjectQueue.Paused == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectQueue.Paused(childComplexity), true
+	case "ProjectQueue.cursor":
+		if e.ComplexityRoot.ProjectQueue.Position == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectQueue.Position(childComplexity), true
+	case "ProjectQueue.queued":
+		if e.ComplexityRoot.ProjectQueue.Queued == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectQueue.Queued(childComplexity), true
+	case "ProjectQueue.size":
+		if e.ComplexityRoot.ProjectQueue.Size == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectQueue.Size(childComplexity), true
+
+	case "ProjectSnapshot.claims":
+		if e.ComplexityRoot.ProjectSnapshot.Claims == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectSnapshot.Claims(childComplexity), true
+	case "ProjectSnapshot.cursor":
+		if e.ComplexityRoot.ProjectSnapshot.Position == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectSnapshot.Position(childComplexity), true
+	case "ProjectSnapshot.project":
+		if e.ComplexityRoot.ProjectSnapshot.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectSnapshot.Project(childComplexity), true
+	case "ProjectSnapshot.queue":
+		if e.ComplexityRoot.ProjectSnapshot.Queue == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectSnapshot.Queue(childComplexity), true
+	case "ProjectSnapshot.statistics":
+		if e.ComplexityRoot.ProjectSnapshot.Statistics == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectSnapshot.Statistics(childComplexity), true
+
+	case "ProjectTeamStatistics.statistics":
+		if e.ComplexityRoot.ProjectTeamStatistics.Statistics == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectTeamStatistics.Statistics(childComplexity), true
+	case "ProjectTeamStatistics.team":
+		if e.ComplexityRoot.ProjectTeamStatistics.Team == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectTeamStatistics.Team(childComplexity), true
+
 	case "PutProjectMemberPayload.member":
 		if e.ComplexityRoot.PutProjectMemberPayload.Member == nil {
 			break
@@ -2954,6 +3963,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PutScopeMemberPayload.Scope(childComplexity), true
 
+	case "Query.deadLetters":
+		if e.ComplexityRoot.Query.DeadLetters == nil {
+			break
+		}
+
+		args, err := ec.field_Query_deadLetters_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.DeadLetters(childComplexity, args["first"].(int)), true
 	case "Query.entity":
 		if e.ComplexityRoot.Query.Entity == nil {
 			break
@@ -2999,6 +4019,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Note(childComplexity, args["id"].(gid.ID)), true
+	case "Query.onlineCount":
+		if e.ComplexityRoot.Query.OnlineCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.OnlineCount(childComplexity), true
 	case "Query.project":
 		if e.ComplexityRoot.Query.Project == nil {
 			break
@@ -3049,6 +4075,39 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Viewer(childComplexity), true
+
+	case "RebuildProjectQueuePayload.problem":
+		if e.ComplexityRoot.RebuildProjectQueuePayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RebuildProjectQueuePayload.Problem(childComplexity), true
+	case "RebuildProjectQueuePayload.project":
+		if e.ComplexityRoot.RebuildProjectQueuePayload.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RebuildProjectQueuePayload.Project(childComplexity), true
+
+	case "RebuildUnderWay.message":
+		if e.ComplexityRoot.RebuildUnderWay.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RebuildUnderWay.Message(childComplexity), true
+
+	case "ReleaseProjectItemPayload.item":
+		if e.ComplexityRoot.ReleaseProjectItemPayload.Item == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseProjectItemPayload.Item(childComplexity), true
+	case "ReleaseProjectItemPayload.problem":
+		if e.ComplexityRoot.ReleaseProjectItemPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseProjectItemPayload.Problem(childComplexity), true
 
 	case "RemoveEntityIndexPayload.scope":
 		if e.ComplexityRoot.RemoveEntityIndexPayload.Scope == nil {
@@ -3160,6 +4219,39 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RestoreVersionPayload.Problem(childComplexity), true
+
+	case "ResumeProjectPayload.project":
+		if e.ComplexityRoot.ResumeProjectPayload.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResumeProjectPayload.Project(childComplexity), true
+
+	case "RetryDeadLetterPayload.id":
+		if e.ComplexityRoot.RetryDeadLetterPayload.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RetryDeadLetterPayload.ID(childComplexity), true
+
+	case "ReviewEffortPayload.effort":
+		if e.ComplexityRoot.ReviewEffortPayload.Effort == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReviewEffortPayload.Effort(childComplexity), true
+	case "ReviewEffortPayload.item":
+		if e.ComplexityRoot.ReviewEffortPayload.Item == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReviewEffortPayload.Item(childComplexity), true
+	case "ReviewEffortPayload.problem":
+		if e.ComplexityRoot.ReviewEffortPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReviewEffortPayload.Problem(childComplexity), true
 
 	case "Scope.createdAt":
 		if e.ComplexityRoot.Scope.CreatedAt == nil {
@@ -3350,6 +4442,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SetEntityPayload.Problem(childComplexity), true
 
+	case "SetProjectQueueSizePayload.project":
+		if e.ComplexityRoot.SetProjectQueueSizePayload.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SetProjectQueueSizePayload.Project(childComplexity), true
+
 	case "ShareNotePayload.accessEdge":
 		if e.ComplexityRoot.ShareNotePayload.AccessEdge == nil {
 			break
@@ -3413,6 +4512,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SharedNoteEdge.SharedAt(childComplexity), true
 
+	case "SkipProjectItemPayload.item":
+		if e.ComplexityRoot.SkipProjectItemPayload.Item == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkipProjectItemPayload.Item(childComplexity), true
+	case "SkipProjectItemPayload.problem":
+		if e.ComplexityRoot.SkipProjectItemPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkipProjectItemPayload.Problem(childComplexity), true
+
 	case "StartProjectImportPayload.import":
 		if e.ComplexityRoot.StartProjectImportPayload.Import == nil {
 			break
@@ -3449,6 +4561,68 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Subcategory.Project(childComplexity), true
+
+	case "Subscription.exportProgress":
+		if e.ComplexityRoot.Subscription.ExportProgress == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_exportProgress_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.ExportProgress(childComplexity, args["exportId"].(gid.ID)), true
+	case "Subscription.importProgress":
+		if e.ComplexityRoot.Subscription.ImportProgress == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_importProgress_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.ImportProgress(childComplexity, args["importId"].(gid.ID)), true
+	case "Subscription.indexProgress":
+		if e.ComplexityRoot.Subscription.IndexProgress == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_indexProgress_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.IndexProgress(childComplexity, args["scopeId"].(gid.ID), args["name"].(string)), true
+	case "Subscription.myQueue":
+		if e.ComplexityRoot.Subscription.MyQueue == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_myQueue_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.MyQueue(childComplexity, args["projectId"].(gid.ID)), true
+	case "Subscription.onlineCount":
+		if e.ComplexityRoot.Subscription.OnlineCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Subscription.OnlineCount(childComplexity), true
+	case "Subscription.projectEvents":
+		if e.ComplexityRoot.Subscription.ProjectEvents == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_projectEvents_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.ProjectEvents(childComplexity, args["projectId"].(gid.ID), args["after"].(*model.EventCursor), args["types"].([]labelling.Cause), args["mine"].(bool)), true
 
 	case "Tag.author":
 		if e.ComplexityRoot.Tag.Author == nil {
@@ -3573,6 +4747,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Team.Project(childComplexity), true
+	case "Team.statistics":
+		if e.ComplexityRoot.Team.Statistics == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Team.Statistics(childComplexity), true
 	case "Team.id":
 		if e.ComplexityRoot.Team.TeamID == nil {
 			break
@@ -3585,6 +4765,38 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Team.Type(childComplexity), true
+
+	case "TeamStatistics.finished":
+		if e.ComplexityRoot.TeamStatistics.Finished == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TeamStatistics.Finished(childComplexity), true
+	case "TeamStatistics.incorrect":
+		if e.ComplexityRoot.TeamStatistics.Incorrect == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TeamStatistics.Incorrect(childComplexity), true
+	case "TeamStatistics.users":
+		if e.ComplexityRoot.TeamStatistics.Users == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TeamStatistics.Users(childComplexity), true
+
+	case "TooManyClaims.limit":
+		if e.ComplexityRoot.TooManyClaims.Limit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TooManyClaims.Limit(childComplexity), true
+	case "TooManyClaims.message":
+		if e.ComplexityRoot.TooManyClaims.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TooManyClaims.Message(childComplexity), true
 
 	case "TooManyTags.limit":
 		if e.ComplexityRoot.TooManyTags.Limit == nil {
@@ -3599,12 +4811,57 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.TooManyTags.Message(childComplexity), true
 
+	case "TypedFinish.categoryId":
+		if e.ComplexityRoot.TypedFinish.CategoryID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TypedFinish.CategoryID(childComplexity), true
+	case "TypedFinish.keywords":
+		if e.ComplexityRoot.TypedFinish.Keywords == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TypedFinish.Keywords(childComplexity), true
+	case "TypedFinish.subcategoryId":
+		if e.ComplexityRoot.TypedFinish.SubcategoryID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TypedFinish.SubcategoryID(childComplexity), true
+
 	case "UndeleteNotePayload.note":
 		if e.ComplexityRoot.UndeleteNotePayload.Note == nil {
 			break
 		}
 
 		return e.ComplexityRoot.UndeleteNotePayload.Note(childComplexity), true
+
+	case "UndoFinishPayload.effort":
+		if e.ComplexityRoot.UndoFinishPayload.Effort == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UndoFinishPayload.Effort(childComplexity), true
+	case "UndoFinishPayload.item":
+		if e.ComplexityRoot.UndoFinishPayload.Item == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UndoFinishPayload.Item(childComplexity), true
+	case "UndoFinishPayload.problem":
+		if e.ComplexityRoot.UndoFinishPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UndoFinishPayload.Problem(childComplexity), true
+
+	case "UndoTooLate.message":
+		if e.ComplexityRoot.UndoTooLate.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UndoTooLate.Message(childComplexity), true
 
 	case "UnknownObject.key":
 		if e.ComplexityRoot.UnknownObject.Key == nil {
@@ -3741,6 +4998,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UploadHeader.Value(childComplexity), true
 
+	case "UsedWord.count":
+		if e.ComplexityRoot.UsedWord.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UsedWord.Count(childComplexity), true
+	case "UsedWord.value":
+		if e.ComplexityRoot.UsedWord.Value == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UsedWord.Value(childComplexity), true
+
 	case "User.createdAt":
 		if e.ComplexityRoot.User.CreatedAt == nil {
 			break
@@ -3868,6 +5138,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UserConflict.Message(childComplexity), true
 
+	case "UserStatistics.finished":
+		if e.ComplexityRoot.UserStatistics.Finished == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UserStatistics.Finished(childComplexity), true
+	case "UserStatistics.incorrect":
+		if e.ComplexityRoot.UserStatistics.Incorrect == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UserStatistics.Incorrect(childComplexity), true
+	case "UserStatistics.user":
+		if e.ComplexityRoot.UserStatistics.User == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UserStatistics.User(childComplexity), true
+
 	case "Version.content":
 		if e.ComplexityRoot.Version.Content == nil {
 			break
@@ -3962,6 +5251,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputAddProjectCategoriesInput,
 		ec.unmarshalInputCancelProjectImportInput,
 		ec.unmarshalInputChangeNoteDeadlineInput,
+		ec.unmarshalInputClaimProjectItemsInput,
 		ec.unmarshalInputCreateNoteInput,
 		ec.unmarshalInputCreateProjectExportInput,
 		ec.unmarshalInputCreateProjectImportInput,
@@ -3972,13 +5262,21 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputDeclareEntityIndexInput,
 		ec.unmarshalInputDeleteEntityInput,
 		ec.unmarshalInputDeleteNoteInput,
+		ec.unmarshalInputDropDeadLetterInput,
 		ec.unmarshalInputDueRange,
+		ec.unmarshalInputExtendClaimInput,
 		ec.unmarshalInputFinishProjectItemInput,
+		ec.unmarshalInputFinishProjectItemsInput,
+		ec.unmarshalInputHeartbeatInput,
 		ec.unmarshalInputKeyCondition,
+		ec.unmarshalInputPauseProjectInput,
 		ec.unmarshalInputPredicateInput,
+		ec.unmarshalInputProjectItemFinish,
 		ec.unmarshalInputPutProjectMemberInput,
 		ec.unmarshalInputPutScopeMemberInput,
+		ec.unmarshalInputRebuildProjectQueueInput,
 		ec.unmarshalInputRelationObjectInput,
+		ec.unmarshalInputReleaseProjectItemInput,
 		ec.unmarshalInputRemoveEntityIndexInput,
 		ec.unmarshalInputRemoveEntityRelationsInput,
 		ec.unmarshalInputRemoveNoteTagsInput,
@@ -3988,10 +5286,16 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputRenameTeamInput,
 		ec.unmarshalInputReplaceEntityRelationsInput,
 		ec.unmarshalInputRestoreVersionInput,
+		ec.unmarshalInputResumeProjectInput,
+		ec.unmarshalInputRetryDeadLetterInput,
+		ec.unmarshalInputReviewEffortInput,
 		ec.unmarshalInputSetEntityInput,
+		ec.unmarshalInputSetProjectQueueSizeInput,
 		ec.unmarshalInputShareNoteInput,
+		ec.unmarshalInputSkipProjectItemInput,
 		ec.unmarshalInputStartProjectImportInput,
 		ec.unmarshalInputUndeleteNoteInput,
+		ec.unmarshalInputUndoFinishInput,
 		ec.unmarshalInputUnshareNoteInput,
 		ec.unmarshalInputUpdateEntityInput,
 		ec.unmarshalInputUpdateNoteInput,
@@ -4046,6 +5350,23 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 				Data: buf.Bytes(),
 			}
 		}
+	case ast.Subscription:
+		next := ec._Subscription(ctx, opCtx.Operation.SelectionSet)
+
+		var buf bytes.Buffer
+		return func(ctx context.Context) *graphql.Response {
+			buf.Reset()
+			data := next(ctx)
+
+			if data == nil {
+				return nil
+			}
+			data.MarshalGQL(&buf)
+
+			return &graphql.Response{
+				Data: buf.Bytes(),
+			}
+		}
 
 	default:
 		return graphql.OneShot(graphql.ErrorResponse(ctx, "unsupported GraphQL operation"))
@@ -4087,12 +5408,13 @@ Conventions:
   errors with an ` + "`" + `ErrorCode` + "`" + ` in ` + "`" + `extensions.code` + "`" + `, ` + "`" + `extensions.retryable` + "`" + `, and ` + "`" + `extensions.field` + "`" + ` where one is to blame.
 - What the caller may not see does not exist for the caller.
 - Every mutation takes an ` + "`" + `idempotencyKey` + "`" + `: sent again within 24 hours by the same user with the same input, it has no
-  second effect and returns the result of the first; with another input it is refused.
+  second effect and returns the result of the first; with another input it is refused. Where a key has no effect, it says so.
 - Reads see every write that was acknowledged before them, but for what is documented as eventually consistent.
 """
 schema {
   query: Query
   mutation: Mutation
+  subscription: Subscription
 }
 
 # ------------------------------------------------------------------------------------------------ scalars, conventions
@@ -4117,6 +5439,12 @@ scalar JSON @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc8259")
 
 "A whole number between -(2^63) and 2^63 - 1, written as a JSON number; read as a number or as text."
 scalar Int64
+
+"""
+A position in the events of one project. Opaque; the same for all members. It outlives connections and servers: a subscription that
+is opened with the last one that was seen goes on where it was cut off.
+"""
+scalar EventCursor
 
 "An object that can be fetched again by its id."
 interface Node {
@@ -4196,6 +5524,13 @@ type Query {
   entity("The id of an ` + "`" + `Entity` + "`" + `." id: ID!): Entity
   "The project with this id, for its members."
   project("The id of a ` + "`" + `Project` + "`" + `." id: ID!): Project
+  "How many users are online: those with a heartbeat within the last minute. For signed-up callers."
+  onlineCount: Int
+  """
+  Changes that the queues could not follow after many tries, the newest first. What they tell is in the projects already; only
+  counts, statistics and events lack it. For administrators.
+  """
+  deadLetters("1 to 500." first: Int! = 50): [DeadLetter!]
 }
 
 type Mutation {
@@ -4278,8 +5613,83 @@ type Mutation {
   cancelProjectImport(input: CancelProjectImportInput!): CancelProjectImportPayload
   "Has the results of a project written into a file; at most 20 at a time in a project: EXHAUSTED. For managers."
   createProjectExport(input: CreateProjectExportInput!): CreateProjectExportPayload
-  "Says what an item is. For members."
+
+  """
+  Hands items of the queue to the caller, each for 15 minutes; fewer than asked for when there are no more, or when the caller would
+  have more than 50 of the project. An item is in the hands of one user at a time. For members.
+  """
+  claimProjectItems(input: ClaimProjectItemsInput!): ClaimProjectItemsPayload
+  "Gives the caller a claimed item for another 15 minutes from now on."
+  extendClaim(input: ExtendClaimInput!): ExtendClaimPayload
+  """
+  Says what a claimed item is. Once it answered with the item, no crash of a server and no loss of the queues undoes that. A late
+  finish has the problem ` + "`" + `LeaseLost` + "`" + `, which gives back what was typed.
+  """
   finishProjectItem(input: FinishProjectItemInput!): FinishProjectItemPayload
+  """
+  The same for up to 50 items, after working offline: an outcome for each, whatever became of the others. Only an id that is no id at all
+  refuses the whole list.
+  """
+  finishProjectItems(input: FinishProjectItemsInput!): FinishProjectItemsPayload
+  "Gives up a claimed item, with a reason."
+  skipProjectItem(input: SkipProjectItemInput!): SkipProjectItemPayload
+  "Gives a claimed item back, for whoever asks next."
+  releaseProjectItem(input: ReleaseProjectItemInput!): ReleaseProjectItemPayload
+  """
+  Says whether somebody else's effort is correct. When it is not, its item is ` + "`" + `NEW` + "`" + ` again and kept for its author for a day, unless
+  somebody finished it again meanwhile. A later review takes the place of the earlier one. For reviewers.
+  """
+  reviewEffort(input: ReviewEffortInput!): ReviewEffortPayload
+  "Takes the caller's own finish back within five minutes: the item is the caller's again, with a new claim."
+  undoFinish(input: UndoFinishInput!): UndoFinishPayload
+  "Stops the handing out of items; those who have some can go on. For managers."
+  pauseProject(input: PauseProjectInput!): PauseProjectPayload
+  "Undoes ` + "`" + `pauseProject` + "`" + `. For managers."
+  resumeProject(input: ResumeProjectInput!): ResumeProjectPayload
+  "Says how many items wait in the queue at most. For managers."
+  setProjectQueueSize(input: SetProjectQueueSizeInput!): SetProjectQueueSizePayload
+  """
+  Makes the queue and the statistics of a project anew from what is stored, which takes some seconds; meanwhile nothing is handed
+  out, and subscribers get a gap and then a new snapshot. That of a large project goes on after the answer. It is never needed: a queue
+  that was lost is noticed. For managers.
+  """
+  rebuildProjectQueue(input: RebuildProjectQueueInput!): RebuildProjectQueuePayload
+  "Says that the caller is online for another minute, and in which projects. Send it every 20 to 30 seconds."
+  heartbeat(input: HeartbeatInput!): HeartbeatPayload
+  "Has a dead letter handled again. For administrators."
+  retryDeadLetter(input: RetryDeadLetterInput!): RetryDeadLetterPayload
+  "Forgets a dead letter; what it tells is sent again as a new message while the queues have not followed it. For administrators."
+  dropDeadLetter(input: DropDeadLetterInput!): DropDeadLetterPayload
+}
+
+"What is told while it happens, over a WebSocket (graphql-transport-ws)."
+type Subscription {
+  """
+  What happens in a project. Without ` + "`" + `after` + "`" + ` a ` + "`" + `ProjectSnapshot` + "`" + ` comes first, with ` + "`" + `after` + "`" + ` the events behind it; then each event
+  as it happens. What is selected of a message may cost at most 25,000. Whoever missed events, because they are no longer kept (some 10,000 are), the queue was rebuilt or the client
+  was too slow, gets a ` + "`" + `ProjectGap` + "`" + ` and then a new snapshot. An event may come again after a reconnection: its cursor tells.
+  The stream ends when the caller's membership changed, after the event that says so. For members.
+  """
+  projectEvents(
+    "The id of a ` + "`" + `Project` + "`" + `."
+    projectId: ID!
+    "The cursor of the last event or snapshot that was seen."
+    after: EventCursor
+    "Only events of these types."
+    types: [ProjectEventType!]
+    "Only what the caller did, and what concerns the caller's claims and efforts."
+    mine: Boolean! = false
+  ): ProjectMessage
+  "The items that the caller has in a project: now, and after each change. For members."
+  myQueue("The id of a ` + "`" + `Project` + "`" + `." projectId: ID!): MyQueue
+  "How many users are online: now, and after each change. For signed-up callers."
+  onlineCount: Int
+  "How an import goes: now, and after each change, looked at every second, until it has ended. For managers."
+  importProgress("The id of a ` + "`" + `ProjectImport` + "`" + `." importId: ID!): ProjectImport
+  "The same for an export."
+  exportProgress("The id of a ` + "`" + `ProjectExport` + "`" + `." exportId: ID!): ProjectExport
+  "How the building of a declared index goes: now, and after each change, looked at every second, until it is ready. For the members of the scope."
+  indexProgress("The id of a ` + "`" + `Scope` + "`" + `." scopeId: ID!, "The name of the index." name: String!): EntityIndex
 }
 
 # ---------------------------------------------------------------------------------------------------------------- users
@@ -5431,6 +6841,22 @@ type Project implements Node {
   imports(first: Int, after: Cursor, last: Int, before: Cursor): ProjectImportConnection
   "The newest first. For managers."
   exports(first: Int, after: Cursor, last: Int, before: Cursor): ProjectExportConnection
+  "Whether nothing is handed out; see ` + "`" + `pauseProject` + "`" + `."
+  paused: Boolean!
+  "The queue and how many items have which status, of one moment."
+  queue: ProjectQueue
+  "The items that the caller has claimed, the oldest claim first. Up to 50."
+  viewerClaims: [ProjectItem!]
+  "The keywords that were used most, up to 5."
+  topKeywords: [UsedWord!]
+  "The categories that were used most, up to 5."
+  topCategories: [UsedWord!]
+  "The subcategories that were used most, up to 5."
+  topSubcategories: [UsedWord!]
+  "Keywords that begin with the prefix, whatever its case, in their order: those that the project suggests and those that were used."
+  keywordCompletions("Up to 64 characters; the empty one finds all." prefix: String!, "1 to 100." first: Int! = 10): [String!]
+  "Who is at work in the project: the members with a heartbeat for it within the last minute. Up to 2,000."
+  online: [OnlineMember!]
 }
 
 "A list of projects."
@@ -5466,6 +6892,8 @@ type Team implements Node {
   createdAt: DateTime!
   "The members, ordered by user id."
   members(first: Int, after: Cursor, last: Int, before: Cursor): ProjectMemberConnection
+  "What the members did."
+  statistics: TeamStatistics
 }
 
 "A user in a team of a project. A user is in one team of a project."
@@ -5528,12 +6956,16 @@ type ProjectItem implements Node {
   "What else the import told, an object of up to 100,000 bytes; null when nothing."
   metadata: JSON
   status: ProjectItemStatus!
-  "What it was found to be; null before it was finished."
+  "What it was found to be last, also when that turned out to be incorrect; null before."
   category: Category
   "What else it was found to be, if anything."
   subcategory: Subcategory
   "Up to 20."
   keywords: [String!]!
+  "Who works on it; null unless it is ` + "`" + `CLAIMED` + "`" + `."
+  claim: ProjectItemClaim
+  "The author for whom it is kept, when it came back as incorrect."
+  returnedTo: User
   "Who finished it, the newest first."
   efforts(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemEffortConnection
   createdAt: DateTime!
@@ -5580,6 +7012,10 @@ type ProjectItemEffort implements Node {
   "Up to 20."
   keywords: [String!]!
   finishedAt: DateTime!
+  "When its author took it back; it counts for nothing then."
+  undoneAt: DateTime
+  "What a reviewer said about it; null before."
+  review: EffortReview
 }
 
 "A list of efforts."
@@ -5967,10 +7403,283 @@ type CreateProjectExportPayload {
   export: ProjectExport
 }
 
+# --------------------------------------------------------------------------------------------------------------- queues
+
+"""
+A project's queue at a moment. It holds the ids of items that are handed out next; jobs keep it at its size for as long as there
+are ` + "`" + `NEW` + "`" + ` items.
+"""
+type ProjectQueue {
+  "The position among the events that this is at: subscribe ` + "`" + `after` + "`" + ` it to miss nothing."
+  cursor: EventCursor!
+  counts: ProjectItemCounts!
+  "How many items wait in it. Items that are ` + "`" + `NEW` + "`" + ` and kept for their author, or put off, do not."
+  queued: Int!
+  "How many items may wait in it; 1,000 unless it was set."
+  size: Int!
+  paused: Boolean!
+}
+
+"How many items of a project have which status. Their sum is ` + "`" + `total` + "`" + `, always."
+type ProjectItemCounts {
+  total: Int!
+  new: Int!
+  claimed: Int!
+  finished: Int!
+  skipped: Int!
+  "` + "`" + `new` + "`" + ` and ` + "`" + `claimed` + "`" + `."
+  remaining: Int!
+}
+
+"That a user has an item."
+type ProjectItemClaim {
+  user: User
+  since: DateTime!
+  "When the item is handed to others unless the claim is extended."
+  until: DateTime!
+  "Names the claim when the item is finished, skipped, released or extended. Null for everybody but the user."
+  token: String
+}
+
+"What a reviewer said about an effort."
+type EffortReview {
+  verdict: Verdict!
+  "Up to 2,000 characters; may be empty."
+  comment: String!
+  by: User
+  at: DateTime!
+}
+
+"What a reviewer found out about an effort."
+enum Verdict {
+  CORRECT
+  INCORRECT
+}
+
+"How often a word was used."
+type UsedWord {
+  value: String!
+  count: Int!
+}
+
+"What the members of a team did."
+type TeamStatistics {
+  "Efforts that were not undone."
+  finished: Int!
+  "Efforts of these that were found incorrect."
+  incorrect: Int!
+  "The same for each user who did something in this team, ordered by user id. Up to 2,000."
+  users: [UserStatistics!]!
+}
+
+"What a user did in a team."
+type UserStatistics {
+  user: User
+  finished: Int!
+  incorrect: Int!
+}
+
+"A member who is at work."
+type OnlineMember {
+  user: User
+  "When the user was heard of last."
+  seenAt: DateTime!
+}
+
+"What a subscription to the events of a project brings."
+union ProjectMessage = ProjectSnapshot | ProjectEvent | ProjectGap
+
+"A project's queue, the caller's claims and the statistics, all of one moment."
+type ProjectSnapshot {
+  "The position among the events; what follows comes behind it."
+  cursor: EventCursor!
+  project: Project!
+  queue: ProjectQueue!
+  "The items that the caller has, the oldest claim first."
+  claims: [ProjectItem!]
+  "What the members of each team did, in the order of the project's teams."
+  statistics: [ProjectTeamStatistics!]
+}
+
+"What the members of a team did, in a snapshot."
+type ProjectTeamStatistics {
+  team: Team
+  statistics: TeamStatistics!
+}
+
+"Something that happened in a project."
+type ProjectEvent {
+  "The position among the events of the project."
+  cursor: EventCursor!
+  type: ProjectEventType!
+  at: DateTime!
+  "The item that it concerns, at the state it had a moment after; null when it concerns the project as a whole."
+  item: ProjectItem
+  "The status of the item right after it."
+  status: ProjectItemStatus
+  "Who did it, or whose claim ended. Null for what happened by itself."
+  user: User
+  "For ` + "`" + `REVIEWED` + "`" + `: whose effort it was about."
+  author: User
+  "The team of the user."
+  team: Team
+  "How many items had which status right after it."
+  counts: ProjectItemCounts!
+  "How many items waited in the queue right after it."
+  queued: Int!
+}
+
+"What can happen in a project."
+enum ProjectEventType {
+  "A user was handed an item."
+  CLAIMED
+  "A user has an item for longer."
+  EXTENDED
+  FINISHED
+  "An item was skipped for nobody."
+  SKIPPED
+  "An item was skipped to others, or to the same user later."
+  DEFERRED
+  RELEASED
+  "The time of a claim was over."
+  EXPIRED
+  REVIEWED
+  UNDONE
+  "Items were imported."
+  IMPORTED
+  PAUSED
+  RESUMED
+  "The queue holds another number of items."
+  RESIZED
+  "Somebody joined, came into another team, or left."
+  MEMBERS
+  "The queue was rebuilt. Those who listen are told by a ` + "`" + `ProjectGap` + "`" + ` and a snapshot instead."
+  RESTARTED
+}
+
+"Events were missed. A snapshot follows."
+type ProjectGap {
+  "A sentence for people."
+  message: String!
+}
+
+"The items that the caller has."
+type MyQueue {
+  project: Project
+  "The oldest claim first."
+  claims: [ProjectItem!]
+}
+
+"A change that the queues could not follow."
+type DeadLetter {
+  "Names the dead letter in the mutations; it is no id of a ` + "`" + `Node` + "`" + `."
+  id: String!
+  "The id of a ` + "`" + `Project` + "`" + `."
+  projectId: ID!
+  "The id of a ` + "`" + `ProjectItem` + "`" + `."
+  itemId: ID!
+  "Why the last try failed."
+  reason: String!
+  "How often it was tried."
+  tries: Int!
+  at: DateTime!
+}
+
+"Input of ` + "`" + `claimProjectItems` + "`" + `."
+input ClaimProjectItemsInput {
+  "The id of a ` + "`" + `Project` + "`" + `."
+  projectId: ID!
+  "1 to 50."
+  count: Int! = 1
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `claimProjectItems` + "`" + ` did."
+type ClaimProjectItemsPayload {
+  "The project; null when there was a problem."
+  project: Project
+  "What the caller has got, none when there is nothing to do; null when there was a problem."
+  items: [ProjectItem!]
+  "Why nothing was claimed."
+  problem: ClaimProjectItemsProblem
+}
+
+"Expected outcomes of ` + "`" + `claimProjectItems` + "`" + `."
+union ClaimProjectItemsProblem = ProjectPaused | TooManyClaims
+
+"Nothing is handed out in the project."
+type ProjectPaused implements Problem {
+  message: String!
+}
+
+"The caller has as many items of the project as one may have."
+type TooManyClaims implements Problem {
+  message: String!
+  limit: Int!
+}
+
+"The item is not the caller's any more by this token: the claim ended, or somebody else has it. Nothing was changed."
+type LeaseLost implements Problem {
+  message: String!
+  "The item as it is now."
+  current: ProjectItem!
+  "What the caller wanted to store; null when it was no finish."
+  typed: TypedFinish
+}
+
+"The caller has finished the item by this very claim before. Nothing was changed."
+type AlreadyFinished implements Problem {
+  message: String!
+  "The item as it is now."
+  current: ProjectItem!
+  "The effort that counts."
+  effort: ProjectItemEffort!
+  "What the caller wanted to store now."
+  typed: TypedFinish
+}
+
+"What a caller wanted to store with a finish."
+type TypedFinish {
+  categoryId: ID!
+  subcategoryId: ID
+  keywords: [String!]!
+}
+
+"The item has gone on since."
+type ProjectItemConflict implements Problem {
+  message: String!
+  "The item as it is now."
+  current: ProjectItem!
+}
+
+"Input of ` + "`" + `extendClaim` + "`" + `."
+input ExtendClaimInput {
+  "The id of a ` + "`" + `ProjectItem` + "`" + `."
+  itemId: ID!
+  "The token of the claim."
+  token: String!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `extendClaim` + "`" + ` did."
+type ExtendClaimPayload {
+  "The item with its claim; null when there was a problem."
+  item: ProjectItem
+  "Why nothing was changed."
+  problem: ClaimProblem
+}
+
+"Expected outcomes of what is done with a claimed item."
+union ClaimProblem = LeaseLost
+
 "Input of ` + "`" + `finishProjectItem` + "`" + `."
 input FinishProjectItemInput {
   "The id of a ` + "`" + `ProjectItem` + "`" + `."
   itemId: ID!
+  "The token of the claim."
+  token: String!
   "The id of a ` + "`" + `Category` + "`" + ` of the project."
   categoryId: ID!
   "The id of a ` + "`" + `Subcategory` + "`" + ` of the project."
@@ -5992,13 +7701,268 @@ type FinishProjectItemPayload {
 }
 
 "Expected outcomes of ` + "`" + `finishProjectItem` + "`" + `."
-union FinishProjectItemProblem = ProjectItemConflict
+union FinishProjectItemProblem = LeaseLost | AlreadyFinished
 
-"The item is not ` + "`" + `NEW` + "`" + ` any more."
-type ProjectItemConflict implements Problem {
+"Input of ` + "`" + `finishProjectItems` + "`" + `."
+input FinishProjectItemsInput {
+  "1 to 50."
+  finishes: [ProjectItemFinish!]!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"One of several finishes."
+input ProjectItemFinish {
+  "The id of a ` + "`" + `ProjectItem` + "`" + `."
+  itemId: ID!
+  "The token of the claim."
+  token: String!
+  "The id of a ` + "`" + `Category` + "`" + ` of the project."
+  categoryId: ID!
+  "The id of a ` + "`" + `Subcategory` + "`" + ` of the project."
+  subcategoryId: ID
+  "Up to 20 of 1 to 64 characters; the same one in other letters counts once."
+  keywords: [String!]
+}
+
+"What ` + "`" + `finishProjectItems` + "`" + ` did."
+type FinishProjectItemsPayload {
+  "An outcome for each, in the order of the input; null, with an error at its place, where one failed: that one can be sent again."
+  outcomes: [FinishOutcome]!
+}
+
+"What became of one of several finishes."
+type FinishOutcome {
+  "The item after the change; null when there was a problem."
+  item: ProjectItem
+  "What the caller did; null when there was a problem."
+  effort: ProjectItemEffort
+  "Why nothing was changed."
+  problem: FinishProjectItemProblem
+}
+
+"Why an item is skipped."
+enum SkipReason {
+  "The caller gets it again later, unless somebody else took it."
+  TO_ME_LATER
+  "The caller does not get it again."
+  TO_OTHERS
+  "It cannot be labelled: its status is ` + "`" + `SKIPPED` + "`" + `."
+  FOR_NOBODY
+}
+
+"Input of ` + "`" + `skipProjectItem` + "`" + `."
+input SkipProjectItemInput {
+  "The id of a ` + "`" + `ProjectItem` + "`" + `."
+  itemId: ID!
+  "The token of the claim."
+  token: String!
+  reason: SkipReason!
+  "For ` + "`" + `TO_ME_LATER` + "`" + ` only: after how many minutes, 1 to 10,080; 30 when left out."
+  minutes: Int
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `skipProjectItem` + "`" + ` did."
+type SkipProjectItemPayload {
+  "The item after the change; null when there was a problem."
+  item: ProjectItem
+  "Why nothing was changed."
+  problem: ClaimProblem
+}
+
+"Input of ` + "`" + `releaseProjectItem` + "`" + `."
+input ReleaseProjectItemInput {
+  "The id of a ` + "`" + `ProjectItem` + "`" + `."
+  itemId: ID!
+  "The token of the claim."
+  token: String!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `releaseProjectItem` + "`" + ` did."
+type ReleaseProjectItemPayload {
+  "The item after the change; null when there was a problem."
+  item: ProjectItem
+  "Why nothing was changed."
+  problem: ClaimProblem
+}
+
+"Input of ` + "`" + `reviewEffort` + "`" + `."
+input ReviewEffortInput {
+  "The id of a ` + "`" + `ProjectItemEffort` + "`" + ` of somebody else."
+  effortId: ID!
+  verdict: Verdict!
+  "For the author: up to 2,000 characters."
+  comment: String! = ""
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `reviewEffort` + "`" + ` did."
+type ReviewEffortPayload {
+  "The effort with the review; null when there was a problem."
+  effort: ProjectItemEffort
+  "The item after the change; null when there was a problem."
+  item: ProjectItem
+  "Why nothing was changed."
+  problem: ReviewEffortProblem
+}
+
+"Expected outcomes of ` + "`" + `reviewEffort` + "`" + `."
+union ReviewEffortProblem = OwnEffort | EffortUndone
+
+"Nobody reviews what they did themselves."
+type OwnEffort implements Problem {
   message: String!
-  "The item as it is now."
-  current: ProjectItem!
+}
+
+"Its author took the effort back."
+type EffortUndone implements Problem {
+  message: String!
+}
+
+"Input of ` + "`" + `undoFinish` + "`" + `."
+input UndoFinishInput {
+  "The id of a ` + "`" + `ProjectItemEffort` + "`" + ` of the caller."
+  effortId: ID!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `undoFinish` + "`" + ` did."
+type UndoFinishPayload {
+  "The item, with a new claim of the caller; null when there was a problem."
+  item: ProjectItem
+  "The effort, which counts for nothing any more; null when there was a problem."
+  effort: ProjectItemEffort
+  "Why nothing was changed."
+  problem: UndoFinishProblem
+}
+
+"Expected outcomes of ` + "`" + `undoFinish` + "`" + `."
+union UndoFinishProblem = UndoTooLate | EffortReviewed | EffortUndone | ProjectItemConflict
+
+"The five minutes are over."
+type UndoTooLate implements Problem {
+  message: String!
+}
+
+"Somebody has reviewed the effort."
+type EffortReviewed implements Problem {
+  message: String!
+}
+
+"Input of ` + "`" + `pauseProject` + "`" + `."
+input PauseProjectInput {
+  "The id of a ` + "`" + `Project` + "`" + `."
+  projectId: ID!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `pauseProject` + "`" + ` did."
+type PauseProjectPayload {
+  "The project after the change."
+  project: Project
+}
+
+"Input of ` + "`" + `resumeProject` + "`" + `."
+input ResumeProjectInput {
+  "The id of a ` + "`" + `Project` + "`" + `."
+  projectId: ID!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `resumeProject` + "`" + ` did."
+type ResumeProjectPayload {
+  "The project after the change."
+  project: Project
+}
+
+"Input of ` + "`" + `setProjectQueueSize` + "`" + `."
+input SetProjectQueueSizeInput {
+  "The id of a ` + "`" + `Project` + "`" + `."
+  projectId: ID!
+  "1 to 10,000; null for the usual number."
+  size: Int
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `setProjectQueueSize` + "`" + ` did."
+type SetProjectQueueSizePayload {
+  "The project after the change."
+  project: Project
+}
+
+"Input of ` + "`" + `rebuildProjectQueue` + "`" + `."
+input RebuildProjectQueueInput {
+  "The id of a ` + "`" + `Project` + "`" + `."
+  projectId: ID!
+  "It has no effect: one rebuild more changes nothing, and none begins while one is under way."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `rebuildProjectQueue` + "`" + ` did."
+type RebuildProjectQueuePayload {
+  "The project; null when there was a problem."
+  project: Project
+  "Why nothing was begun."
+  problem: RebuildProjectQueueProblem
+}
+
+"Expected outcomes of ` + "`" + `rebuildProjectQueue` + "`" + `."
+union RebuildProjectQueueProblem = RebuildUnderWay
+
+"Somebody else is rebuilding the queue."
+type RebuildUnderWay implements Problem {
+  message: String!
+}
+
+"Input of ` + "`" + `heartbeat` + "`" + `."
+input HeartbeatInput {
+  "The ids of up to 20 ` + "`" + `Project` + "`" + `s in which the caller is at work; those of which the caller is no member are left out."
+  projectIds: [ID!]! = []
+  "It has no effect: a heartbeat can be repeated."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `heartbeat` + "`" + ` did."
+type HeartbeatPayload {
+  "How many users are online."
+  onlineCount: Int
+}
+
+"Input of ` + "`" + `retryDeadLetter` + "`" + `."
+input RetryDeadLetterInput {
+  "The id of a ` + "`" + `DeadLetter` + "`" + `."
+  id: String!
+  "It has no effect: what was retried is no dead letter any more."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `retryDeadLetter` + "`" + ` did."
+type RetryDeadLetterPayload {
+  "The id of the message that is handled again."
+  id: String
+}
+
+"Input of ` + "`" + `dropDeadLetter` + "`" + `."
+input DropDeadLetterInput {
+  "The id of a ` + "`" + `DeadLetter` + "`" + `."
+  id: String!
+  "It has no effect: what was dropped is no dead letter any more."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `dropDeadLetter` + "`" + ` did."
+type DropDeadLetterPayload {
+  "The id of the message that was forgotten."
+  id: String
 }
 `, BuiltIn: false},
 }
@@ -6070,6 +8034,18 @@ func (ec *executionContext) childFields_ChangeNoteDeadlinePayload(ctx context.Co
 	return nil, fmt.Errorf("no field named %q was found under type ChangeNoteDeadlinePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_ClaimProjectItemsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "project":
+		return ec.fieldContext_ClaimProjectItemsPayload_project(ctx, field)
+	case "items":
+		return ec.fieldContext_ClaimProjectItemsPayload_items(ctx, field)
+	case "problem":
+		return ec.fieldContext_ClaimProjectItemsPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ClaimProjectItemsPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_CreateNotePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "note":
@@ -6132,6 +8108,24 @@ func (ec *executionContext) childFields_CreateUserPayload(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type CreateUserPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_DeadLetter(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_DeadLetter_id(ctx, field)
+	case "projectId":
+		return ec.fieldContext_DeadLetter_projectId(ctx, field)
+	case "itemId":
+		return ec.fieldContext_DeadLetter_itemId(ctx, field)
+	case "reason":
+		return ec.fieldContext_DeadLetter_reason(ctx, field)
+	case "tries":
+		return ec.fieldContext_DeadLetter_tries(ctx, field)
+	case "at":
+		return ec.fieldContext_DeadLetter_at(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeadLetter", field.Name)
+}
+
 func (ec *executionContext) childFields_DeclareEntityIndexPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "scope":
@@ -6170,6 +8164,28 @@ func (ec *executionContext) childFields_DeletedNote(ctx context.Context, field g
 		return ec.fieldContext_DeletedNote_undoUntil(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DeletedNote", field.Name)
+}
+
+func (ec *executionContext) childFields_DropDeadLetterPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_DropDeadLetterPayload_id(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DropDeadLetterPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_EffortReview(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "verdict":
+		return ec.fieldContext_EffortReview_verdict(ctx, field)
+	case "comment":
+		return ec.fieldContext_EffortReview_comment(ctx, field)
+	case "by":
+		return ec.fieldContext_EffortReview_by(ctx, field)
+	case "at":
+		return ec.fieldContext_EffortReview_at(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EffortReview", field.Name)
 }
 
 func (ec *executionContext) childFields_Entity(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6280,6 +8296,28 @@ func (ec *executionContext) childFields_EntityRelationEdge(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type EntityRelationEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_ExtendClaimPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "item":
+		return ec.fieldContext_ExtendClaimPayload_item(ctx, field)
+	case "problem":
+		return ec.fieldContext_ExtendClaimPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ExtendClaimPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_FinishOutcome(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "item":
+		return ec.fieldContext_FinishOutcome_item(ctx, field)
+	case "effort":
+		return ec.fieldContext_FinishOutcome_effort(ctx, field)
+	case "problem":
+		return ec.fieldContext_FinishOutcome_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FinishOutcome", field.Name)
+}
+
 func (ec *executionContext) childFields_FinishProjectItemPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "item":
@@ -6290,6 +8328,22 @@ func (ec *executionContext) childFields_FinishProjectItemPayload(ctx context.Con
 		return ec.fieldContext_FinishProjectItemPayload_problem(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type FinishProjectItemPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_FinishProjectItemsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "outcomes":
+		return ec.fieldContext_FinishProjectItemsPayload_outcomes(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FinishProjectItemsPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_HeartbeatPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "onlineCount":
+		return ec.fieldContext_HeartbeatPayload_onlineCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type HeartbeatPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_IndexedEntityConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6324,6 +8378,16 @@ func (ec *executionContext) childFields_LineFault(ctx context.Context, field gra
 		return ec.fieldContext_LineFault_message(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type LineFault", field.Name)
+}
+
+func (ec *executionContext) childFields_MyQueue(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "project":
+		return ec.fieldContext_MyQueue_project(ctx, field)
+	case "claims":
+		return ec.fieldContext_MyQueue_claims(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MyQueue", field.Name)
 }
 
 func (ec *executionContext) childFields_Note(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6434,6 +8498,16 @@ func (ec *executionContext) childFields_NoteEdge(ctx context.Context, field grap
 	return nil, fmt.Errorf("no field named %q was found under type NoteEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_OnlineMember(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "user":
+		return ec.fieldContext_OnlineMember_user(ctx, field)
+	case "seenAt":
+		return ec.fieldContext_OnlineMember_seenAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OnlineMember", field.Name)
+}
+
 func (ec *executionContext) childFields_PageInfo(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "hasNextPage":
@@ -6446,6 +8520,14 @@ func (ec *executionContext) childFields_PageInfo(ctx context.Context, field grap
 		return ec.fieldContext_PageInfo_endCursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PageInfo", field.Name)
+}
+
+func (ec *executionContext) childFields_PauseProjectPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "project":
+		return ec.fieldContext_PauseProjectPayload_project(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PauseProjectPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_Project(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6482,6 +8564,22 @@ func (ec *executionContext) childFields_Project(ctx context.Context, field graph
 		return ec.fieldContext_Project_imports(ctx, field)
 	case "exports":
 		return ec.fieldContext_Project_exports(ctx, field)
+	case "paused":
+		return ec.fieldContext_Project_paused(ctx, field)
+	case "queue":
+		return ec.fieldContext_Project_queue(ctx, field)
+	case "viewerClaims":
+		return ec.fieldContext_Project_viewerClaims(ctx, field)
+	case "topKeywords":
+		return ec.fieldContext_Project_topKeywords(ctx, field)
+	case "topCategories":
+		return ec.fieldContext_Project_topCategories(ctx, field)
+	case "topSubcategories":
+		return ec.fieldContext_Project_topSubcategories(ctx, field)
+	case "keywordCompletions":
+		return ec.fieldContext_Project_keywordCompletions(ctx, field)
+	case "online":
+		return ec.fieldContext_Project_online(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Project", field.Name)
 }
@@ -6642,6 +8740,10 @@ func (ec *executionContext) childFields_ProjectItem(ctx context.Context, field g
 		return ec.fieldContext_ProjectItem_subcategory(ctx, field)
 	case "keywords":
 		return ec.fieldContext_ProjectItem_keywords(ctx, field)
+	case "claim":
+		return ec.fieldContext_ProjectItem_claim(ctx, field)
+	case "returnedTo":
+		return ec.fieldContext_ProjectItem_returnedTo(ctx, field)
 	case "efforts":
 		return ec.fieldContext_ProjectItem_efforts(ctx, field)
 	case "createdAt":
@@ -6654,6 +8756,20 @@ func (ec *executionContext) childFields_ProjectItem(ctx context.Context, field g
 	return nil, fmt.Errorf("no field named %q was found under type ProjectItem", field.Name)
 }
 
+func (ec *executionContext) childFields_ProjectItemClaim(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "user":
+		return ec.fieldContext_ProjectItemClaim_user(ctx, field)
+	case "since":
+		return ec.fieldContext_ProjectItemClaim_since(ctx, field)
+	case "until":
+		return ec.fieldContext_ProjectItemClaim_until(ctx, field)
+	case "token":
+		return ec.fieldContext_ProjectItemClaim_token(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectItemClaim", field.Name)
+}
+
 func (ec *executionContext) childFields_ProjectItemConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "edges":
@@ -6664,6 +8780,24 @@ func (ec *executionContext) childFields_ProjectItemConnection(ctx context.Contex
 		return ec.fieldContext_ProjectItemConnection_pageInfo(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ProjectItemConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ProjectItemCounts(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "total":
+		return ec.fieldContext_ProjectItemCounts_total(ctx, field)
+	case "new":
+		return ec.fieldContext_ProjectItemCounts_new(ctx, field)
+	case "claimed":
+		return ec.fieldContext_ProjectItemCounts_claimed(ctx, field)
+	case "finished":
+		return ec.fieldContext_ProjectItemCounts_finished(ctx, field)
+	case "skipped":
+		return ec.fieldContext_ProjectItemCounts_skipped(ctx, field)
+	case "remaining":
+		return ec.fieldContext_ProjectItemCounts_remaining(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectItemCounts", field.Name)
 }
 
 func (ec *executionContext) childFields_ProjectItemEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6696,6 +8830,10 @@ func (ec *executionContext) childFields_ProjectItemEffort(ctx context.Context, f
 		return ec.fieldContext_ProjectItemEffort_keywords(ctx, field)
 	case "finishedAt":
 		return ec.fieldContext_ProjectItemEffort_finishedAt(ctx, field)
+	case "undoneAt":
+		return ec.fieldContext_ProjectItemEffort_undoneAt(ctx, field)
+	case "review":
+		return ec.fieldContext_ProjectItemEffort_review(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ProjectItemEffort", field.Name)
 }
@@ -6760,6 +8898,32 @@ func (ec *executionContext) childFields_ProjectMemberEdge(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type ProjectMemberEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_ProjectQueue(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ProjectQueue_cursor(ctx, field)
+	case "counts":
+		return ec.fieldContext_ProjectQueue_counts(ctx, field)
+	case "queued":
+		return ec.fieldContext_ProjectQueue_queued(ctx, field)
+	case "size":
+		return ec.fieldContext_ProjectQueue_size(ctx, field)
+	case "paused":
+		return ec.fieldContext_ProjectQueue_paused(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectQueue", field.Name)
+}
+
+func (ec *executionContext) childFields_ProjectTeamStatistics(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "team":
+		return ec.fieldContext_ProjectTeamStatistics_team(ctx, field)
+	case "statistics":
+		return ec.fieldContext_ProjectTeamStatistics_statistics(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectTeamStatistics", field.Name)
+}
+
 func (ec *executionContext) childFields_PutProjectMemberPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "project":
@@ -6782,6 +8946,26 @@ func (ec *executionContext) childFields_PutScopeMemberPayload(ctx context.Contex
 		return ec.fieldContext_PutScopeMemberPayload_problem(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PutScopeMemberPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RebuildProjectQueuePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "project":
+		return ec.fieldContext_RebuildProjectQueuePayload_project(ctx, field)
+	case "problem":
+		return ec.fieldContext_RebuildProjectQueuePayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RebuildProjectQueuePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_ReleaseProjectItemPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "item":
+		return ec.fieldContext_ReleaseProjectItemPayload_item(ctx, field)
+	case "problem":
+		return ec.fieldContext_ReleaseProjectItemPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ReleaseProjectItemPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_RemoveEntityIndexPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6872,6 +9056,34 @@ func (ec *executionContext) childFields_RestoreVersionPayload(ctx context.Contex
 	return nil, fmt.Errorf("no field named %q was found under type RestoreVersionPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_ResumeProjectPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "project":
+		return ec.fieldContext_ResumeProjectPayload_project(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ResumeProjectPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RetryDeadLetterPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_RetryDeadLetterPayload_id(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RetryDeadLetterPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_ReviewEffortPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "effort":
+		return ec.fieldContext_ReviewEffortPayload_effort(ctx, field)
+	case "item":
+		return ec.fieldContext_ReviewEffortPayload_item(ctx, field)
+	case "problem":
+		return ec.fieldContext_ReviewEffortPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ReviewEffortPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_Scope(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -6958,6 +9170,14 @@ func (ec *executionContext) childFields_SetEntityPayload(ctx context.Context, fi
 	return nil, fmt.Errorf("no field named %q was found under type SetEntityPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_SetProjectQueueSizePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "project":
+		return ec.fieldContext_SetProjectQueueSizePayload_project(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SetProjectQueueSizePayload", field.Name)
+}
+
 func (ec *executionContext) childFields_ShareNotePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "note":
@@ -6994,6 +9214,16 @@ func (ec *executionContext) childFields_SharedNoteEdge(ctx context.Context, fiel
 		return ec.fieldContext_SharedNoteEdge_sharedAt(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SharedNoteEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_SkipProjectItemPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "item":
+		return ec.fieldContext_SkipProjectItemPayload_item(ctx, field)
+	case "problem":
+		return ec.fieldContext_SkipProjectItemPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SkipProjectItemPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_StartProjectImportPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7090,8 +9320,34 @@ func (ec *executionContext) childFields_Team(ctx context.Context, field graphql.
 		return ec.fieldContext_Team_createdAt(ctx, field)
 	case "members":
 		return ec.fieldContext_Team_members(ctx, field)
+	case "statistics":
+		return ec.fieldContext_Team_statistics(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Team", field.Name)
+}
+
+func (ec *executionContext) childFields_TeamStatistics(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "finished":
+		return ec.fieldContext_TeamStatistics_finished(ctx, field)
+	case "incorrect":
+		return ec.fieldContext_TeamStatistics_incorrect(ctx, field)
+	case "users":
+		return ec.fieldContext_TeamStatistics_users(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TeamStatistics", field.Name)
+}
+
+func (ec *executionContext) childFields_TypedFinish(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "categoryId":
+		return ec.fieldContext_TypedFinish_categoryId(ctx, field)
+	case "subcategoryId":
+		return ec.fieldContext_TypedFinish_subcategoryId(ctx, field)
+	case "keywords":
+		return ec.fieldContext_TypedFinish_keywords(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TypedFinish", field.Name)
 }
 
 func (ec *executionContext) childFields_UndeleteNotePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7100,6 +9356,18 @@ func (ec *executionContext) childFields_UndeleteNotePayload(ctx context.Context,
 		return ec.fieldContext_UndeleteNotePayload_note(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UndeleteNotePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UndoFinishPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "item":
+		return ec.fieldContext_UndoFinishPayload_item(ctx, field)
+	case "effort":
+		return ec.fieldContext_UndoFinishPayload_effort(ctx, field)
+	case "problem":
+		return ec.fieldContext_UndoFinishPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UndoFinishPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_UnshareNotePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7176,6 +9444,16 @@ func (ec *executionContext) childFields_UploadHeader(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type UploadHeader", field.Name)
 }
 
+func (ec *executionContext) childFields_UsedWord(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "value":
+		return ec.fieldContext_UsedWord_value(ctx, field)
+	case "count":
+		return ec.fieldContext_UsedWord_count(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UsedWord", field.Name)
+}
+
 func (ec *executionContext) childFields_User(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -7206,6 +9484,18 @@ func (ec *executionContext) childFields_User(ctx context.Context, field graphql.
 		return ec.fieldContext_User_projects(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type User", field.Name)
+}
+
+func (ec *executionContext) childFields_UserStatistics(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "user":
+		return ec.fieldContext_UserStatistics_user(ctx, field)
+	case "finished":
+		return ec.fieldContext_UserStatistics_finished(ctx, field)
+	case "incorrect":
+		return ec.fieldContext_UserStatistics_incorrect(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UserStatistics", field.Name)
 }
 
 func (ec *executionContext) childFields_Version(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7568,6 +9858,20 @@ func (ec *executionContext) field_Mutation_changeNoteDeadline_args(ctx context.C
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_claimProjectItems_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.ClaimProjectItemsInput, error) {
+			return ec.unmarshalNClaimProjectItemsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐClaimProjectItemsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_createNote_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -7708,12 +10012,82 @@ func (ec *executionContext) field_Mutation_deleteNote_args(ctx context.Context, 
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_dropDeadLetter_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.DropDeadLetterInput, error) {
+			return ec.unmarshalNDropDeadLetterInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDropDeadLetterInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_extendClaim_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.ExtendClaimInput, error) {
+			return ec.unmarshalNExtendClaimInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐExtendClaimInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_finishProjectItem_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.FinishProjectItemInput, error) {
 			return ec.unmarshalNFinishProjectItemInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐFinishProjectItemInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_finishProjectItems_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.FinishProjectItemsInput, error) {
+			return ec.unmarshalNFinishProjectItemsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐFinishProjectItemsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_heartbeat_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.HeartbeatInput, error) {
+			return ec.unmarshalNHeartbeatInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐHeartbeatInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_pauseProject_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.PauseProjectInput, error) {
+			return ec.unmarshalNPauseProjectInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPauseProjectInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -7742,6 +10116,34 @@ func (ec *executionContext) field_Mutation_putScopeMember_args(ctx context.Conte
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.PutScopeMemberInput, error) {
 			return ec.unmarshalNPutScopeMemberInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPutScopeMemberInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_rebuildProjectQueue_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.RebuildProjectQueueInput, error) {
+			return ec.unmarshalNRebuildProjectQueueInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRebuildProjectQueueInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_releaseProjectItem_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.ReleaseProjectItemInput, error) {
+			return ec.unmarshalNReleaseProjectItemInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐReleaseProjectItemInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -7876,6 +10278,48 @@ func (ec *executionContext) field_Mutation_restoreVersion_args(ctx context.Conte
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_resumeProject_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.ResumeProjectInput, error) {
+			return ec.unmarshalNResumeProjectInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐResumeProjectInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_retryDeadLetter_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.RetryDeadLetterInput, error) {
+			return ec.unmarshalNRetryDeadLetterInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRetryDeadLetterInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_reviewEffort_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.ReviewEffortInput, error) {
+			return ec.unmarshalNReviewEffortInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐReviewEffortInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_setEntity_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -7890,12 +10334,40 @@ func (ec *executionContext) field_Mutation_setEntity_args(ctx context.Context, r
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_setProjectQueueSize_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.SetProjectQueueSizeInput, error) {
+			return ec.unmarshalNSetProjectQueueSizeInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetProjectQueueSizeInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_shareNote_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.ShareNoteInput, error) {
 			return ec.unmarshalNShareNoteInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐShareNoteInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_skipProjectItem_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.SkipProjectItemInput, error) {
+			return ec.unmarshalNSkipProjectItemInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSkipProjectItemInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -7924,6 +10396,20 @@ func (ec *executionContext) field_Mutation_undeleteNote_args(ctx context.Context
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.UndeleteNoteInput, error) {
 			return ec.unmarshalNUndeleteNoteInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndeleteNoteInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_undoFinish_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.UndoFinishInput, error) {
+			return ec.unmarshalNUndoFinishInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoFinishInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -8304,6 +10790,28 @@ func (ec *executionContext) field_Project_items_args(ctx context.Context, rawArg
 	return args, nil
 }
 
+func (ec *executionContext) field_Project_keywordCompletions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "prefix",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["prefix"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int, error) {
+			return ec.unmarshalNInt2int(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Project_members_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -8353,6 +10861,20 @@ func (ec *executionContext) field_Query___type_args(ctx context.Context, rawArgs
 		return nil, err
 	}
 	args["name"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_deadLetters_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int, error) {
+			return ec.unmarshalNInt2int(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
 	return args, nil
 }
 
@@ -8663,6 +11185,108 @@ func (ec *executionContext) field_Subcategory_items_args(ctx context.Context, ra
 		return nil, err
 	}
 	args["before"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_exportProgress_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "exportId",
+		func(ctx context.Context, v any) (gid.ID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["exportId"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_importProgress_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "importId",
+		func(ctx context.Context, v any) (gid.ID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["importId"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_indexProgress_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "scopeId",
+		func(ctx context.Context, v any) (gid.ID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["scopeId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "name",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["name"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_myQueue_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "projectId",
+		func(ctx context.Context, v any) (gid.ID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["projectId"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_projectEvents_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "projectId",
+		func(ctx context.Context, v any) (gid.ID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["projectId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*model.EventCursor, error) {
+			return ec.unmarshalOEventCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEventCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "types",
+		func(ctx context.Context, v any) ([]labelling.Cause, error) {
+			return ec.unmarshalOProjectEventType2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐCauseᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["types"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "mine",
+		func(ctx context.Context, v any) (bool, error) {
+			return ec.unmarshalNBoolean2bool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["mine"] = arg3
 	return args, nil
 }
 
@@ -9169,6 +11793,109 @@ func (ec *executionContext) fieldContext_AddProjectCategoriesPayload_problem(_ c
 	return graphql.NewScalarFieldContext("AddProjectCategoriesPayload", field, false, false, errors.New("field of type AddProjectCategoriesProblem does not have child fields"))
 }
 
+func (ec *executionContext) _AlreadyFinished_message(ctx context.Context, field graphql.CollectedField, obj *model.AlreadyFinished) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_AlreadyFinished_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AlreadyFinished", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AlreadyFinished_current(ctx context.Context, field graphql.CollectedField, obj *model.AlreadyFinished) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AlreadyFinished_current(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Current, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v project.Item) graphql.Marshaler {
+			return ec.marshalNProjectItem2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItem(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AlreadyFinished_current(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AlreadyFinished",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItem(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AlreadyFinished_effort(ctx context.Context, field graphql.CollectedField, obj *model.AlreadyFinished) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AlreadyFinished_effort(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Effort, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v project.Effort) graphql.Marshaler {
+			return ec.marshalNProjectItemEffort2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffort(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AlreadyFinished_effort(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AlreadyFinished",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItemEffort(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AlreadyFinished_typed(ctx context.Context, field graphql.CollectedField, obj *model.AlreadyFinished) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AlreadyFinished_typed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Typed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.TypedFinish) graphql.Marshaler {
+			return ec.marshalOTypedFinish2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐTypedFinish(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AlreadyFinished_typed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AlreadyFinished",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TypedFinish(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _AlreadySignedUp_message(ctx context.Context, field graphql.CollectedField, obj *model.AlreadySignedUp) (ret graphql.Marshaler) {
 	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
 }
@@ -9367,6 +12094,77 @@ func (ec *executionContext) _ChangeNoteDeadlinePayload_problem(ctx context.Conte
 }
 func (ec *executionContext) fieldContext_ChangeNoteDeadlinePayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ChangeNoteDeadlinePayload", field, false, false, errors.New("field of type ChangeNoteDeadlineProblem does not have child fields"))
+}
+
+func (ec *executionContext) _ClaimProjectItemsPayload_project(ctx context.Context, field graphql.CollectedField, obj *model.ClaimProjectItemsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ClaimProjectItemsPayload_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Project, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ClaimProjectItemsPayload_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ClaimProjectItemsPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ClaimProjectItemsPayload_items(ctx context.Context, field graphql.CollectedField, obj *model.ClaimProjectItemsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ClaimProjectItemsPayload_items(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Items, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []project.Item) graphql.Marshaler {
+			return ec.marshalOProjectItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItemᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ClaimProjectItemsPayload_items(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ClaimProjectItemsPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItem(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ClaimProjectItemsPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.ClaimProjectItemsPayload) (ret graphql.Marshaler) {
+	return ec.marshalOClaimProjectItemsProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐClaimProjectItemsProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_ClaimProjectItemsPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ClaimProjectItemsPayload", field, false, false, errors.New("field of type ClaimProjectItemsProblem does not have child fields"))
 }
 
 func (ec *executionContext) _CreateNotePayload_note(ctx context.Context, field graphql.CollectedField, obj *model.CreateNotePayload) (ret graphql.Marshaler) {
@@ -9639,6 +12437,48 @@ func (ec *executionContext) fieldContext_CreateUserPayload_problem(_ context.Con
 	return graphql.NewScalarFieldContext("CreateUserPayload", field, false, false, errors.New("field of type CreateUserProblem does not have child fields"))
 }
 
+func (ec *executionContext) _DeadLetter_id(ctx context.Context, field graphql.CollectedField, obj *model.DeadLetter) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.ID)
+}
+func (ec *executionContext) fieldContext_DeadLetter_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeadLetter", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DeadLetter_projectId(ctx context.Context, field graphql.CollectedField, obj *model.DeadLetter) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐID(ctx, field.Selections, obj.Project())
+}
+func (ec *executionContext) fieldContext_DeadLetter_projectId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeadLetter", field, true, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DeadLetter_itemId(ctx context.Context, field graphql.CollectedField, obj *model.DeadLetter) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItemID(ctx, field.Selections, obj.Item())
+}
+func (ec *executionContext) fieldContext_DeadLetter_itemId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeadLetter", field, true, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DeadLetter_reason(ctx context.Context, field graphql.CollectedField, obj *model.DeadLetter) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Reason)
+}
+func (ec *executionContext) fieldContext_DeadLetter_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeadLetter", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DeadLetter_tries(ctx context.Context, field graphql.CollectedField, obj *model.DeadLetter) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Tries())
+}
+func (ec *executionContext) fieldContext_DeadLetter_tries(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeadLetter", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DeadLetter_at(ctx context.Context, field graphql.CollectedField, obj *model.DeadLetter) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.At)
+}
+func (ec *executionContext) fieldContext_DeadLetter_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeadLetter", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
 func (ec *executionContext) _DeclareEntityIndexPayload_scope(ctx context.Context, field graphql.CollectedField, obj *model.DeclareEntityIndexPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -9743,6 +12583,80 @@ func (ec *executionContext) _DeletedNote_undoUntil(ctx context.Context, field gr
 }
 func (ec *executionContext) fieldContext_DeletedNote_undoUntil(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("DeletedNote", field, true, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _DropDeadLetterPayload_id(ctx context.Context, field graphql.CollectedField, obj *model.DropDeadLetterPayload) (ret graphql.Marshaler) {
+	return ec.marshalOString2ᚖstring(ctx, field.Selections, obj.ID)
+}
+func (ec *executionContext) fieldContext_DropDeadLetterPayload_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DropDeadLetterPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EffortReview_verdict(ctx context.Context, field graphql.CollectedField, obj *project.Review) (ret graphql.Marshaler) {
+	return ec.marshalNVerdict2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐVerdict(ctx, field.Selections, obj.Verdict)
+}
+func (ec *executionContext) fieldContext_EffortReview_verdict(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EffortReview", field, false, false, errors.New("field of type Verdict does not have child fields"))
+}
+
+func (ec *executionContext) _EffortReview_comment(ctx context.Context, field graphql.CollectedField, obj *project.Review) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Comment)
+}
+func (ec *executionContext) fieldContext_EffortReview_comment(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EffortReview", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EffortReview_by(ctx context.Context, field graphql.CollectedField, obj *project.Review) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EffortReview_by(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.EffortReview().By(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EffortReview_by(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EffortReview",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EffortReview_at(ctx context.Context, field graphql.CollectedField, obj *project.Review) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.At)
+}
+func (ec *executionContext) fieldContext_EffortReview_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EffortReview", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _EffortReviewed_message(ctx context.Context, field graphql.CollectedField, obj *model.EffortReviewed) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_EffortReviewed_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EffortReviewed", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EffortUndone_message(ctx context.Context, field graphql.CollectedField, obj *model.EffortUndone) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_EffortUndone_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EffortUndone", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _EmailTaken_message(ctx context.Context, field graphql.CollectedField, obj *model.EmailTaken) (ret graphql.Marshaler) {
@@ -10353,6 +13267,116 @@ func (ec *executionContext) fieldContext_EntityRelationEdge_node(_ context.Conte
 	return fc, nil
 }
 
+func (ec *executionContext) _ExtendClaimPayload_item(ctx context.Context, field graphql.CollectedField, obj *model.ExtendClaimPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExtendClaimPayload_item(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Item, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Item) graphql.Marshaler {
+			return ec.marshalOProjectItem2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItem(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ExtendClaimPayload_item(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ExtendClaimPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItem(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ExtendClaimPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.ExtendClaimPayload) (ret graphql.Marshaler) {
+	return ec.marshalOClaimProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐClaimProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_ExtendClaimPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExtendClaimPayload", field, false, false, errors.New("field of type ClaimProblem does not have child fields"))
+}
+
+func (ec *executionContext) _FinishOutcome_item(ctx context.Context, field graphql.CollectedField, obj *model.FinishOutcome) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FinishOutcome_item(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Item, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Item) graphql.Marshaler {
+			return ec.marshalOProjectItem2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItem(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_FinishOutcome_item(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "FinishOutcome",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItem(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _FinishOutcome_effort(ctx context.Context, field graphql.CollectedField, obj *model.FinishOutcome) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FinishOutcome_effort(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Effort, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Effort) graphql.Marshaler {
+			return ec.marshalOProjectItemEffort2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffort(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_FinishOutcome_effort(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "FinishOutcome",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItemEffort(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _FinishOutcome_problem(ctx context.Context, field graphql.CollectedField, obj *model.FinishOutcome) (ret graphql.Marshaler) {
+	return ec.marshalOFinishProjectItemProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐFinishProjectItemProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_FinishOutcome_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FinishOutcome", field, false, false, errors.New("field of type FinishProjectItemProblem does not have child fields"))
+}
+
 func (ec *executionContext) _FinishProjectItemPayload_item(ctx context.Context, field graphql.CollectedField, obj *model.FinishProjectItemPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -10422,6 +13446,45 @@ func (ec *executionContext) _FinishProjectItemPayload_problem(ctx context.Contex
 }
 func (ec *executionContext) fieldContext_FinishProjectItemPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("FinishProjectItemPayload", field, false, false, errors.New("field of type FinishProjectItemProblem does not have child fields"))
+}
+
+func (ec *executionContext) _FinishProjectItemsPayload_outcomes(ctx context.Context, field graphql.CollectedField, obj *model.FinishProjectItemsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FinishProjectItemsPayload_outcomes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Outcomes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.FinishOutcome) graphql.Marshaler {
+			return ec.marshalNFinishOutcome2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐFinishOutcome(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FinishProjectItemsPayload_outcomes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "FinishProjectItemsPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FinishOutcome(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _HeartbeatPayload_onlineCount(ctx context.Context, field graphql.CollectedField, obj *model.HeartbeatPayload) (ret graphql.Marshaler) {
+	return ec.marshalOInt2ᚖint(ctx, field.Selections, obj.OnlineCount)
+}
+func (ec *executionContext) fieldContext_HeartbeatPayload_onlineCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("HeartbeatPayload", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _IndexedEntityConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.IndexedEntityConnection) (ret graphql.Marshaler) {
@@ -10578,6 +13641,77 @@ func (ec *executionContext) _LastOwner_message(ctx context.Context, field graphq
 }
 func (ec *executionContext) fieldContext_LastOwner_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("LastOwner", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _LeaseLost_message(ctx context.Context, field graphql.CollectedField, obj *model.LeaseLost) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_LeaseLost_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeaseLost", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _LeaseLost_current(ctx context.Context, field graphql.CollectedField, obj *model.LeaseLost) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeaseLost_current(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Current, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v project.Item) graphql.Marshaler {
+			return ec.marshalNProjectItem2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItem(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeaseLost_current(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "LeaseLost",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItem(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _LeaseLost_typed(ctx context.Context, field graphql.CollectedField, obj *model.LeaseLost) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeaseLost_typed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Typed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.TypedFinish) graphql.Marshaler {
+			return ec.marshalOTypedFinish2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐTypedFinish(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_LeaseLost_typed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "LeaseLost",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TypedFinish(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _LineFault_line(ctx context.Context, field graphql.CollectedField, obj *project.LineFault) (ret graphql.Marshaler) {
@@ -12134,6 +15268,94 @@ func (ec *executionContext) fieldContext_Mutation_createProjectExport(ctx contex
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_claimProjectItems(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_claimProjectItems(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ClaimProjectItems(ctx, fc.Args["input"].(model.ClaimProjectItemsInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ClaimProjectItemsPayload) graphql.Marshaler {
+			return ec.marshalOClaimProjectItemsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐClaimProjectItemsPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_claimProjectItems(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ClaimProjectItemsPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_claimProjectItems_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_extendClaim(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_extendClaim(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ExtendClaim(ctx, fc.Args["input"].(model.ExtendClaimInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ExtendClaimPayload) graphql.Marshaler {
+			return ec.marshalOExtendClaimPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐExtendClaimPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_extendClaim(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ExtendClaimPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_extendClaim_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_finishProjectItem(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -12174,6 +15396,598 @@ func (ec *executionContext) fieldContext_Mutation_finishProjectItem(ctx context.
 	if fc.Args, err = ec.field_Mutation_finishProjectItem_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_finishProjectItems(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_finishProjectItems(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().FinishProjectItems(ctx, fc.Args["input"].(model.FinishProjectItemsInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.FinishProjectItemsPayload) graphql.Marshaler {
+			return ec.marshalOFinishProjectItemsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐFinishProjectItemsPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_finishProjectItems(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FinishProjectItemsPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_finishProjectItems_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_skipProjectItem(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_skipProjectItem(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SkipProjectItem(ctx, fc.Args["input"].(model.SkipProjectItemInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SkipProjectItemPayload) graphql.Marshaler {
+			return ec.marshalOSkipProjectItemPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSkipProjectItemPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_skipProjectItem(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SkipProjectItemPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_skipProjectItem_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_releaseProjectItem(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_releaseProjectItem(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ReleaseProjectItem(ctx, fc.Args["input"].(model.ReleaseProjectItemInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ReleaseProjectItemPayload) graphql.Marshaler {
+			return ec.marshalOReleaseProjectItemPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐReleaseProjectItemPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_releaseProjectItem(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ReleaseProjectItemPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_releaseProjectItem_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_reviewEffort(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_reviewEffort(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ReviewEffort(ctx, fc.Args["input"].(model.ReviewEffortInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ReviewEffortPayload) graphql.Marshaler {
+			return ec.marshalOReviewEffortPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐReviewEffortPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_reviewEffort(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ReviewEffortPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_reviewEffort_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_undoFinish(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_undoFinish(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UndoFinish(ctx, fc.Args["input"].(model.UndoFinishInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.UndoFinishPayload) graphql.Marshaler {
+			return ec.marshalOUndoFinishPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoFinishPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_undoFinish(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UndoFinishPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_undoFinish_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_pauseProject(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_pauseProject(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().PauseProject(ctx, fc.Args["input"].(model.PauseProjectInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.PauseProjectPayload) graphql.Marshaler {
+			return ec.marshalOPauseProjectPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPauseProjectPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_pauseProject(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PauseProjectPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_pauseProject_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_resumeProject(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_resumeProject(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ResumeProject(ctx, fc.Args["input"].(model.ResumeProjectInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ResumeProjectPayload) graphql.Marshaler {
+			return ec.marshalOResumeProjectPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐResumeProjectPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_resumeProject(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ResumeProjectPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_resumeProject_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_setProjectQueueSize(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_setProjectQueueSize(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SetProjectQueueSize(ctx, fc.Args["input"].(model.SetProjectQueueSizeInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SetProjectQueueSizePayload) graphql.Marshaler {
+			return ec.marshalOSetProjectQueueSizePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetProjectQueueSizePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_setProjectQueueSize(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SetProjectQueueSizePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_setProjectQueueSize_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_rebuildProjectQueue(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_rebuildProjectQueue(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RebuildProjectQueue(ctx, fc.Args["input"].(model.RebuildProjectQueueInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.RebuildProjectQueuePayload) graphql.Marshaler {
+			return ec.marshalORebuildProjectQueuePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRebuildProjectQueuePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_rebuildProjectQueue(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RebuildProjectQueuePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_rebuildProjectQueue_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_heartbeat(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_heartbeat(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().Heartbeat(ctx, fc.Args["input"].(model.HeartbeatInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.HeartbeatPayload) graphql.Marshaler {
+			return ec.marshalOHeartbeatPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐHeartbeatPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_heartbeat(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_HeartbeatPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_heartbeat_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_retryDeadLetter(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_retryDeadLetter(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RetryDeadLetter(ctx, fc.Args["input"].(model.RetryDeadLetterInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.RetryDeadLetterPayload) graphql.Marshaler {
+			return ec.marshalORetryDeadLetterPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRetryDeadLetterPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_retryDeadLetter(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RetryDeadLetterPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_retryDeadLetter_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_dropDeadLetter(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_dropDeadLetter(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DropDeadLetter(ctx, fc.Args["input"].(model.DropDeadLetterInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DropDeadLetterPayload) graphql.Marshaler {
+			return ec.marshalODropDeadLetterPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDropDeadLetterPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_dropDeadLetter(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DropDeadLetterPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_dropDeadLetter_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _MyQueue_project(ctx context.Context, field graphql.CollectedField, obj *model.MyQueue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MyQueue_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.MyQueue().Project(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_MyQueue_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MyQueue",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _MyQueue_claims(ctx context.Context, field graphql.CollectedField, obj *model.MyQueue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MyQueue_claims(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.MyQueue().Claims(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []project.Item) graphql.Marshaler {
+			return ec.marshalOProjectItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItemᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_MyQueue_claims(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MyQueue",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItem(ctx, field)
+		},
 	}
 	return fc, nil
 }
@@ -12898,6 +16712,52 @@ func (ec *executionContext) fieldContext_NoteEdge_node(_ context.Context, field 
 	return fc, nil
 }
 
+func (ec *executionContext) _OnlineMember_user(ctx context.Context, field graphql.CollectedField, obj *labelling.Online) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OnlineMember_user(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.OnlineMember().User(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OnlineMember_user(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OnlineMember",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OnlineMember_seenAt(ctx context.Context, field graphql.CollectedField, obj *labelling.Online) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.Seen)
+}
+func (ec *executionContext) fieldContext_OnlineMember_seenAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OnlineMember", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _OwnEffort_message(ctx context.Context, field graphql.CollectedField, obj *model.OwnEffort) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_OwnEffort_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OwnEffort", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _PageInfo_hasNextPage(ctx context.Context, field graphql.CollectedField, obj *page.Info) (ret graphql.Marshaler) {
 	return ec.marshalNBoolean2bool(ctx, field.Selections, obj.HasNextPage)
 }
@@ -12924,6 +16784,38 @@ func (ec *executionContext) _PageInfo_endCursor(ctx context.Context, field graph
 }
 func (ec *executionContext) fieldContext_PageInfo_endCursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("PageInfo", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _PauseProjectPayload_project(ctx context.Context, field graphql.CollectedField, obj *model.PauseProjectPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PauseProjectPayload_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Project, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PauseProjectPayload_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PauseProjectPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Project_id(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
@@ -13323,6 +17215,249 @@ func (ec *executionContext) fieldContext_Project_exports(ctx context.Context, fi
 	return fc, nil
 }
 
+func (ec *executionContext) _Project_paused(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return ec.marshalNBoolean2bool(ctx, field.Selections, obj.Paused)
+}
+func (ec *executionContext) fieldContext_Project_paused(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Project", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _Project_queue(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Project_queue(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Project().Queue(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ProjectQueue) graphql.Marshaler {
+			return ec.marshalOProjectQueue2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐProjectQueue(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Project_queue(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Project",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectQueue(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Project_viewerClaims(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Project_viewerClaims(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Project().ViewerClaims(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []project.Item) graphql.Marshaler {
+			return ec.marshalOProjectItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItemᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Project_viewerClaims(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Project",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItem(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Project_topKeywords(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Project_topKeywords(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Project().TopKeywords(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []labelling.Used) graphql.Marshaler {
+			return ec.marshalOUsedWord2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐUsedᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Project_topKeywords(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Project",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UsedWord(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Project_topCategories(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Project_topCategories(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Project().TopCategories(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []labelling.Used) graphql.Marshaler {
+			return ec.marshalOUsedWord2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐUsedᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Project_topCategories(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Project",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UsedWord(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Project_topSubcategories(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Project_topSubcategories(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Project().TopSubcategories(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []labelling.Used) graphql.Marshaler {
+			return ec.marshalOUsedWord2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐUsedᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Project_topSubcategories(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Project",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UsedWord(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Project_keywordCompletions(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Project_keywordCompletions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Project().KeywordCompletions(ctx, obj, fc.Args["prefix"].(string), fc.Args["first"].(int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalOString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Project_keywordCompletions(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Project",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type String does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Project_keywordCompletions_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Project_online(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Project_online(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Project().Online(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []labelling.Online) graphql.Marshaler {
+			return ec.marshalOOnlineMember2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐOnlineᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Project_online(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Project",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OnlineMember(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _ProjectConflict_message(ctx context.Context, field graphql.CollectedField, obj *model.ProjectConflict) (ret graphql.Marshaler) {
 	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
 }
@@ -13495,6 +17630,217 @@ func (ec *executionContext) fieldContext_ProjectEdge_node(_ context.Context, fie
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _ProjectEvent_cursor(ctx context.Context, field graphql.CollectedField, obj *model.ProjectEvent) (ret graphql.Marshaler) {
+	return ec.marshalNEventCursor2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEventCursor(ctx, field.Selections, obj.Position())
+}
+func (ec *executionContext) fieldContext_ProjectEvent_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectEvent", field, true, false, errors.New("field of type EventCursor does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectEvent_type(ctx context.Context, field graphql.CollectedField, obj *model.ProjectEvent) (ret graphql.Marshaler) {
+	return ec.marshalNProjectEventType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐCause(ctx, field.Selections, obj.Cause)
+}
+func (ec *executionContext) fieldContext_ProjectEvent_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectEvent", field, false, false, errors.New("field of type ProjectEventType does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectEvent_at(ctx context.Context, field graphql.CollectedField, obj *model.ProjectEvent) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.At)
+}
+func (ec *executionContext) fieldContext_ProjectEvent_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectEvent", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectEvent_item(ctx context.Context, field graphql.CollectedField, obj *model.ProjectEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectEvent_item(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectEvent().Item(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Item) graphql.Marshaler {
+			return ec.marshalOProjectItem2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItem(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectEvent_item(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectEvent",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItem(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectEvent_status(ctx context.Context, field graphql.CollectedField, obj *model.ProjectEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectEvent_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectEvent().Status(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Status) graphql.Marshaler {
+			return ec.marshalOProjectItemStatus2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐStatus(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectEvent_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectEvent", field, true, true, errors.New("field of type ProjectItemStatus does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectEvent_user(ctx context.Context, field graphql.CollectedField, obj *model.ProjectEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectEvent_user(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectEvent().User(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectEvent_user(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectEvent",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectEvent_author(ctx context.Context, field graphql.CollectedField, obj *model.ProjectEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectEvent_author(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectEvent().Author(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectEvent_author(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectEvent",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectEvent_team(ctx context.Context, field graphql.CollectedField, obj *model.ProjectEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectEvent_team(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectEvent().Team(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Team) graphql.Marshaler {
+			return ec.marshalOTeam2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeam(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectEvent_team(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectEvent",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Team(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectEvent_counts(ctx context.Context, field graphql.CollectedField, obj *model.ProjectEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectEvent_counts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Counts, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v labelling.Counts) graphql.Marshaler {
+			return ec.marshalNProjectItemCounts2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐCounts(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectEvent_counts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectEvent",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItemCounts(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectEvent_queued(ctx context.Context, field graphql.CollectedField, obj *model.ProjectEvent) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Queued)
+}
+func (ec *executionContext) fieldContext_ProjectEvent_queued(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectEvent", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _ProjectExport_id(ctx context.Context, field graphql.CollectedField, obj *project.Export) (ret graphql.Marshaler) {
@@ -13828,6 +18174,13 @@ func (ec *executionContext) fieldContext_ProjectExportEdge_node(_ context.Contex
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _ProjectGap_message(ctx context.Context, field graphql.CollectedField, obj *model.ProjectGap) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_ProjectGap_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectGap", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _ProjectImport_id(ctx context.Context, field graphql.CollectedField, obj *project.Import) (ret graphql.Marshaler) {
@@ -14329,6 +18682,70 @@ func (ec *executionContext) fieldContext_ProjectItem_keywords(_ context.Context,
 	return graphql.NewScalarFieldContext("ProjectItem", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _ProjectItem_claim(ctx context.Context, field graphql.CollectedField, obj *project.Item) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItem_claim(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectItem().Claim(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Claim) graphql.Marshaler {
+			return ec.marshalOProjectItemClaim2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐClaim(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItem_claim(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectItem",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItemClaim(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectItem_returnedTo(ctx context.Context, field graphql.CollectedField, obj *project.Item) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItem_returnedTo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectItem().ReturnedTo(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItem_returnedTo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectItem",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _ProjectItem_efforts(ctx context.Context, field graphql.CollectedField, obj *project.Item) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -14392,6 +18809,75 @@ func (ec *executionContext) _ProjectItem_version(ctx context.Context, field grap
 }
 func (ec *executionContext) fieldContext_ProjectItem_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ProjectItem", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItemClaim_user(ctx context.Context, field graphql.CollectedField, obj *project.Claim) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItemClaim_user(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectItemClaim().User(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItemClaim_user(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectItemClaim",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectItemClaim_since(ctx context.Context, field graphql.CollectedField, obj *project.Claim) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.Since)
+}
+func (ec *executionContext) fieldContext_ProjectItemClaim_since(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItemClaim", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItemClaim_until(ctx context.Context, field graphql.CollectedField, obj *project.Claim) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.Until)
+}
+func (ec *executionContext) fieldContext_ProjectItemClaim_until(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItemClaim", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItemClaim_token(ctx context.Context, field graphql.CollectedField, obj *project.Claim) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItemClaim_token(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectItemClaim().Token(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItemClaim_token(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItemClaim", field, true, true, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _ProjectItemConflict_message(ctx context.Context, field graphql.CollectedField, obj *model.ProjectItemConflict) (ret graphql.Marshaler) {
@@ -14527,6 +19013,48 @@ func (ec *executionContext) fieldContext_ProjectItemConnection_pageInfo(_ contex
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _ProjectItemCounts_total(ctx context.Context, field graphql.CollectedField, obj *labelling.Counts) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Total)
+}
+func (ec *executionContext) fieldContext_ProjectItemCounts_total(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItemCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItemCounts_new(ctx context.Context, field graphql.CollectedField, obj *labelling.Counts) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.New)
+}
+func (ec *executionContext) fieldContext_ProjectItemCounts_new(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItemCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItemCounts_claimed(ctx context.Context, field graphql.CollectedField, obj *labelling.Counts) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Claimed)
+}
+func (ec *executionContext) fieldContext_ProjectItemCounts_claimed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItemCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItemCounts_finished(ctx context.Context, field graphql.CollectedField, obj *labelling.Counts) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Finished)
+}
+func (ec *executionContext) fieldContext_ProjectItemCounts_finished(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItemCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItemCounts_skipped(ctx context.Context, field graphql.CollectedField, obj *labelling.Counts) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Skipped)
+}
+func (ec *executionContext) fieldContext_ProjectItemCounts_skipped(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItemCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItemCounts_remaining(ctx context.Context, field graphql.CollectedField, obj *labelling.Counts) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Remaining())
+}
+func (ec *executionContext) fieldContext_ProjectItemCounts_remaining(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItemCounts", field, true, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _ProjectItemEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *page.Edge[project.Item]) (ret graphql.Marshaler) {
@@ -14779,6 +19307,45 @@ func (ec *executionContext) _ProjectItemEffort_finishedAt(ctx context.Context, f
 }
 func (ec *executionContext) fieldContext_ProjectItemEffort_finishedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ProjectItemEffort", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItemEffort_undoneAt(ctx context.Context, field graphql.CollectedField, obj *project.Effort) (ret graphql.Marshaler) {
+	return ec.marshalODateTime2timeᚐTime(ctx, field.Selections, obj.UndoneAt)
+}
+func (ec *executionContext) fieldContext_ProjectItemEffort_undoneAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItemEffort", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItemEffort_review(ctx context.Context, field graphql.CollectedField, obj *project.Effort) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItemEffort_review(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectItemEffort().Review(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Review) graphql.Marshaler {
+			return ec.marshalOEffortReview2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐReview(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItemEffort_review(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectItemEffort",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EffortReview(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _ProjectItemEffortConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.List[project.Effort]) (ret graphql.Marshaler) {
@@ -15168,6 +19735,272 @@ func (ec *executionContext) fieldContext_ProjectMemberEdge_node(_ context.Contex
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_ProjectMember(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectPaused_message(ctx context.Context, field graphql.CollectedField, obj *model.ProjectPaused) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_ProjectPaused_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectPaused", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectQueue_cursor(ctx context.Context, field graphql.CollectedField, obj *model.ProjectQueue) (ret graphql.Marshaler) {
+	return ec.marshalNEventCursor2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEventCursor(ctx, field.Selections, obj.Position())
+}
+func (ec *executionContext) fieldContext_ProjectQueue_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectQueue", field, true, false, errors.New("field of type EventCursor does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectQueue_counts(ctx context.Context, field graphql.CollectedField, obj *model.ProjectQueue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectQueue_counts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Counts, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v labelling.Counts) graphql.Marshaler {
+			return ec.marshalNProjectItemCounts2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐCounts(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectQueue_counts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectQueue",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItemCounts(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectQueue_queued(ctx context.Context, field graphql.CollectedField, obj *model.ProjectQueue) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Queued)
+}
+func (ec *executionContext) fieldContext_ProjectQueue_queued(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectQueue", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectQueue_size(ctx context.Context, field graphql.CollectedField, obj *model.ProjectQueue) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Size)
+}
+func (ec *executionContext) fieldContext_ProjectQueue_size(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectQueue", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectQueue_paused(ctx context.Context, field graphql.CollectedField, obj *model.ProjectQueue) (ret graphql.Marshaler) {
+	return ec.marshalNBoolean2bool(ctx, field.Selections, obj.Paused)
+}
+func (ec *executionContext) fieldContext_ProjectQueue_paused(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectQueue", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectSnapshot_cursor(ctx context.Context, field graphql.CollectedField, obj *model.ProjectSnapshot) (ret graphql.Marshaler) {
+	return ec.marshalNEventCursor2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEventCursor(ctx, field.Selections, obj.Position())
+}
+func (ec *executionContext) fieldContext_ProjectSnapshot_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectSnapshot", field, true, false, errors.New("field of type EventCursor does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectSnapshot_project(ctx context.Context, field graphql.CollectedField, obj *model.ProjectSnapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectSnapshot_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Project, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v project.Project) graphql.Marshaler {
+			return ec.marshalNProject2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectSnapshot_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectSnapshot",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectSnapshot_queue(ctx context.Context, field graphql.CollectedField, obj *model.ProjectSnapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectSnapshot_queue(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Queue(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.ProjectQueue) graphql.Marshaler {
+			return ec.marshalNProjectQueue2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐProjectQueue(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectSnapshot_queue(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectSnapshot",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectQueue(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectSnapshot_claims(ctx context.Context, field graphql.CollectedField, obj *model.ProjectSnapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectSnapshot_claims(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectSnapshot().Claims(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []project.Item) graphql.Marshaler {
+			return ec.marshalOProjectItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItemᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectSnapshot_claims(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectSnapshot",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItem(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectSnapshot_statistics(ctx context.Context, field graphql.CollectedField, obj *model.ProjectSnapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectSnapshot_statistics(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectSnapshot().Statistics(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.ProjectTeamStatistics) graphql.Marshaler {
+			return ec.marshalOProjectTeamStatistics2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐProjectTeamStatisticsᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectSnapshot_statistics(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectSnapshot",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectTeamStatistics(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectTeamStatistics_team(ctx context.Context, field graphql.CollectedField, obj *model.ProjectTeamStatistics) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectTeamStatistics_team(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectTeamStatistics().Team(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Team) graphql.Marshaler {
+			return ec.marshalOTeam2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeam(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectTeamStatistics_team(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectTeamStatistics",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Team(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectTeamStatistics_statistics(ctx context.Context, field graphql.CollectedField, obj *model.ProjectTeamStatistics) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectTeamStatistics_statistics(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Statistics, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v labelling.Statistics) graphql.Marshaler {
+			return ec.marshalNTeamStatistics2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐStatistics(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectTeamStatistics_statistics(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectTeamStatistics",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TeamStatistics(ctx, field)
 		},
 	}
 	return fc, nil
@@ -15699,6 +20532,73 @@ func (ec *executionContext) fieldContext_Query_project(ctx context.Context, fiel
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_onlineCount(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_onlineCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Query().OnlineCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_onlineCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Query", field, true, true, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Query_deadLetters(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_deadLetters(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().DeadLetters(ctx, fc.Args["first"].(int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.DeadLetter) graphql.Marshaler {
+			return ec.marshalODeadLetter2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeadLetterᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_deadLetters(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeadLetter(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_deadLetters_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query___type(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -15773,6 +20673,91 @@ func (ec *executionContext) fieldContext_Query___schema(_ context.Context, field
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _RebuildProjectQueuePayload_project(ctx context.Context, field graphql.CollectedField, obj *model.RebuildProjectQueuePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RebuildProjectQueuePayload_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Project, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RebuildProjectQueuePayload_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RebuildProjectQueuePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RebuildProjectQueuePayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.RebuildProjectQueuePayload) (ret graphql.Marshaler) {
+	return ec.marshalORebuildProjectQueueProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRebuildProjectQueueProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_RebuildProjectQueuePayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RebuildProjectQueuePayload", field, false, false, errors.New("field of type RebuildProjectQueueProblem does not have child fields"))
+}
+
+func (ec *executionContext) _RebuildUnderWay_message(ctx context.Context, field graphql.CollectedField, obj *model.RebuildUnderWay) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_RebuildUnderWay_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RebuildUnderWay", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ReleaseProjectItemPayload_item(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseProjectItemPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ReleaseProjectItemPayload_item(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Item, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Item) graphql.Marshaler {
+			return ec.marshalOProjectItem2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItem(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ReleaseProjectItemPayload_item(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ReleaseProjectItemPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItem(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ReleaseProjectItemPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseProjectItemPayload) (ret graphql.Marshaler) {
+	return ec.marshalOClaimProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐClaimProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_ReleaseProjectItemPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ReleaseProjectItemPayload", field, false, false, errors.New("field of type ClaimProblem does not have child fields"))
 }
 
 func (ec *executionContext) _RemoveEntityIndexPayload_scope(ctx context.Context, field graphql.CollectedField, obj *model.RemoveEntityIndexPayload) (ret graphql.Marshaler) {
@@ -16167,6 +21152,116 @@ func (ec *executionContext) _RestoreVersionPayload_problem(ctx context.Context, 
 }
 func (ec *executionContext) fieldContext_RestoreVersionPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("RestoreVersionPayload", field, false, false, errors.New("field of type RestoreVersionProblem does not have child fields"))
+}
+
+func (ec *executionContext) _ResumeProjectPayload_project(ctx context.Context, field graphql.CollectedField, obj *model.ResumeProjectPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ResumeProjectPayload_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Project, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ResumeProjectPayload_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ResumeProjectPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RetryDeadLetterPayload_id(ctx context.Context, field graphql.CollectedField, obj *model.RetryDeadLetterPayload) (ret graphql.Marshaler) {
+	return ec.marshalOString2ᚖstring(ctx, field.Selections, obj.ID)
+}
+func (ec *executionContext) fieldContext_RetryDeadLetterPayload_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RetryDeadLetterPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ReviewEffortPayload_effort(ctx context.Context, field graphql.CollectedField, obj *model.ReviewEffortPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ReviewEffortPayload_effort(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Effort, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Effort) graphql.Marshaler {
+			return ec.marshalOProjectItemEffort2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffort(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ReviewEffortPayload_effort(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ReviewEffortPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItemEffort(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ReviewEffortPayload_item(ctx context.Context, field graphql.CollectedField, obj *model.ReviewEffortPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ReviewEffortPayload_item(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Item, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Item) graphql.Marshaler {
+			return ec.marshalOProjectItem2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItem(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ReviewEffortPayload_item(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ReviewEffortPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItem(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ReviewEffortPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.ReviewEffortPayload) (ret graphql.Marshaler) {
+	return ec.marshalOReviewEffortProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐReviewEffortProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_ReviewEffortPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ReviewEffortPayload", field, false, false, errors.New("field of type ReviewEffortProblem does not have child fields"))
 }
 
 func (ec *executionContext) _Scope_id(ctx context.Context, field graphql.CollectedField, obj *entity.Scope) (ret graphql.Marshaler) {
@@ -16781,6 +21876,38 @@ func (ec *executionContext) fieldContext_SetEntityPayload_problem(_ context.Cont
 	return graphql.NewScalarFieldContext("SetEntityPayload", field, false, false, errors.New("field of type SetEntityProblem does not have child fields"))
 }
 
+func (ec *executionContext) _SetProjectQueueSizePayload_project(ctx context.Context, field graphql.CollectedField, obj *model.SetProjectQueueSizePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SetProjectQueueSizePayload_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Project, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SetProjectQueueSizePayload_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SetProjectQueueSizePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _ShareNotePayload_note(ctx context.Context, field graphql.CollectedField, obj *model.ShareNotePayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -17001,6 +22128,45 @@ func (ec *executionContext) fieldContext_SharedNoteEdge_sharedAt(_ context.Conte
 	return graphql.NewScalarFieldContext("SharedNoteEdge", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
+func (ec *executionContext) _SkipProjectItemPayload_item(ctx context.Context, field graphql.CollectedField, obj *model.SkipProjectItemPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkipProjectItemPayload_item(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Item, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Item) graphql.Marshaler {
+			return ec.marshalOProjectItem2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItem(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SkipProjectItemPayload_item(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SkipProjectItemPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItem(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SkipProjectItemPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.SkipProjectItemPayload) (ret graphql.Marshaler) {
+	return ec.marshalOClaimProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐClaimProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_SkipProjectItemPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SkipProjectItemPayload", field, false, false, errors.New("field of type ClaimProblem does not have child fields"))
+}
+
 func (ec *executionContext) _StartProjectImportPayload_import(ctx context.Context, field graphql.CollectedField, obj *model.StartProjectImportPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -17117,6 +22283,249 @@ func (ec *executionContext) fieldContext_Subcategory_items(ctx context.Context, 
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Subcategory_items_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subscription_projectEvents(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_projectEvents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().ProjectEvents(ctx, fc.Args["projectId"].(gid.ID), fc.Args["after"].(*model.EventCursor), fc.Args["types"].([]labelling.Cause), fc.Args["mine"].(bool))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.ProjectMessage) graphql.Marshaler {
+			return ec.marshalOProjectMessage2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐProjectMessage(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_projectEvents(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type ProjectMessage does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_projectEvents_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subscription_myQueue(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_myQueue(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().MyQueue(ctx, fc.Args["projectId"].(gid.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.MyQueue) graphql.Marshaler {
+			return ec.marshalOMyQueue2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐMyQueue(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_myQueue(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_MyQueue(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_myQueue_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subscription_onlineCount(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_onlineCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Subscription().OnlineCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_onlineCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Subscription", field, true, true, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Subscription_importProgress(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_importProgress(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().ImportProgress(ctx, fc.Args["importId"].(gid.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Import) graphql.Marshaler {
+			return ec.marshalOProjectImport2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐImport(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_importProgress(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectImport(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_importProgress_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subscription_exportProgress(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_exportProgress(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().ExportProgress(ctx, fc.Args["exportId"].(gid.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Export) graphql.Marshaler {
+			return ec.marshalOProjectExport2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐExport(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_exportProgress(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectExport(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_exportProgress_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subscription_indexProgress(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_indexProgress(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().IndexProgress(ctx, fc.Args["scopeId"].(gid.ID), fc.Args["name"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entity.Index) graphql.Marshaler {
+			return ec.marshalOEntityIndex2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐIndex(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_indexProgress(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EntityIndex(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_indexProgress_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -17587,6 +22996,98 @@ func (ec *executionContext) fieldContext_Team_members(ctx context.Context, field
 	return fc, nil
 }
 
+func (ec *executionContext) _Team_statistics(ctx context.Context, field graphql.CollectedField, obj *project.Team) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Team_statistics(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Team().Statistics(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *labelling.Statistics) graphql.Marshaler {
+			return ec.marshalOTeamStatistics2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐStatistics(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Team_statistics(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Team",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TeamStatistics(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _TeamStatistics_finished(ctx context.Context, field graphql.CollectedField, obj *labelling.Statistics) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Finished)
+}
+func (ec *executionContext) fieldContext_TeamStatistics_finished(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TeamStatistics", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _TeamStatistics_incorrect(ctx context.Context, field graphql.CollectedField, obj *labelling.Statistics) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Incorrect)
+}
+func (ec *executionContext) fieldContext_TeamStatistics_incorrect(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TeamStatistics", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _TeamStatistics_users(ctx context.Context, field graphql.CollectedField, obj *labelling.Statistics) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TeamStatistics_users(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Users, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []labelling.UserStatistics) graphql.Marshaler {
+			return ec.marshalNUserStatistics2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐUserStatisticsᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TeamStatistics_users(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "TeamStatistics",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UserStatistics(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _TooManyClaims_message(ctx context.Context, field graphql.CollectedField, obj *model.TooManyClaims) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_TooManyClaims_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TooManyClaims", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _TooManyClaims_limit(ctx context.Context, field graphql.CollectedField, obj *model.TooManyClaims) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Limit)
+}
+func (ec *executionContext) fieldContext_TooManyClaims_limit(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TooManyClaims", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _TooManyTags_message(ctx context.Context, field graphql.CollectedField, obj *model.TooManyTags) (ret graphql.Marshaler) {
 	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
 }
@@ -17599,6 +23100,27 @@ func (ec *executionContext) _TooManyTags_limit(ctx context.Context, field graphq
 }
 func (ec *executionContext) fieldContext_TooManyTags_limit(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("TooManyTags", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _TypedFinish_categoryId(ctx context.Context, field graphql.CollectedField, obj *model.TypedFinish) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, field.Selections, obj.CategoryID)
+}
+func (ec *executionContext) fieldContext_TypedFinish_categoryId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TypedFinish", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _TypedFinish_subcategoryId(ctx context.Context, field graphql.CollectedField, obj *model.TypedFinish) (ret graphql.Marshaler) {
+	return ec.marshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, field.Selections, obj.SubcategoryID)
+}
+func (ec *executionContext) fieldContext_TypedFinish_subcategoryId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TypedFinish", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _TypedFinish_keywords(ctx context.Context, field graphql.CollectedField, obj *model.TypedFinish) (ret graphql.Marshaler) {
+	return ec.marshalNString2ᚕstringᚄ(ctx, field.Selections, obj.Keywords)
+}
+func (ec *executionContext) fieldContext_TypedFinish_keywords(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TypedFinish", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _UndeleteNotePayload_note(ctx context.Context, field graphql.CollectedField, obj *model.UndeleteNotePayload) (ret graphql.Marshaler) {
@@ -17631,6 +23153,84 @@ func (ec *executionContext) fieldContext_UndeleteNotePayload_note(_ context.Cont
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _UndoFinishPayload_item(ctx context.Context, field graphql.CollectedField, obj *model.UndoFinishPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UndoFinishPayload_item(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Item, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Item) graphql.Marshaler {
+			return ec.marshalOProjectItem2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItem(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UndoFinishPayload_item(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UndoFinishPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItem(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UndoFinishPayload_effort(ctx context.Context, field graphql.CollectedField, obj *model.UndoFinishPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UndoFinishPayload_effort(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Effort, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Effort) graphql.Marshaler {
+			return ec.marshalOProjectItemEffort2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffort(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UndoFinishPayload_effort(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UndoFinishPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItemEffort(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UndoFinishPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.UndoFinishPayload) (ret graphql.Marshaler) {
+	return ec.marshalOUndoFinishProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoFinishProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_UndoFinishPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UndoFinishPayload", field, false, false, errors.New("field of type UndoFinishProblem does not have child fields"))
+}
+
+func (ec *executionContext) _UndoTooLate_message(ctx context.Context, field graphql.CollectedField, obj *model.UndoTooLate) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_UndoTooLate_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UndoTooLate", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _UnknownObject_message(ctx context.Context, field graphql.CollectedField, obj *model.UnknownObject) (ret graphql.Marshaler) {
@@ -17953,6 +23553,20 @@ func (ec *executionContext) _UploadHeader_value(ctx context.Context, field graph
 }
 func (ec *executionContext) fieldContext_UploadHeader_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("UploadHeader", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _UsedWord_value(ctx context.Context, field graphql.CollectedField, obj *labelling.Used) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Value)
+}
+func (ec *executionContext) fieldContext_UsedWord_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UsedWord", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _UsedWord_count(ctx context.Context, field graphql.CollectedField, obj *labelling.Used) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Count)
+}
+func (ec *executionContext) fieldContext_UsedWord_count(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UsedWord", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _User_id(ctx context.Context, field graphql.CollectedField, obj *user.User) (ret graphql.Marshaler) {
@@ -18358,6 +23972,52 @@ func (ec *executionContext) fieldContext_UserConflict_current(_ context.Context,
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _UserStatistics_user(ctx context.Context, field graphql.CollectedField, obj *labelling.UserStatistics) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UserStatistics_user(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.UserStatistics().User(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UserStatistics_user(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UserStatistics",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UserStatistics_finished(ctx context.Context, field graphql.CollectedField, obj *labelling.UserStatistics) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Finished)
+}
+func (ec *executionContext) fieldContext_UserStatistics_finished(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UserStatistics", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _UserStatistics_incorrect(ctx context.Context, field graphql.CollectedField, obj *labelling.UserStatistics) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Incorrect)
+}
+func (ec *executionContext) fieldContext_UserStatistics_incorrect(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UserStatistics", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _Version_id(ctx context.Context, field graphql.CollectedField, obj *note.Version) (ret graphql.Marshaler) {
@@ -19526,6 +25186,54 @@ func (ec *executionContext) unmarshalInputChangeNoteDeadlineInput(ctx context.Co
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputClaimProjectItemsInput(ctx context.Context, obj any) (model.ClaimProjectItemsInput, error) {
+	var it model.ClaimProjectItemsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["count"]; !present {
+		asMap["count"] = 1
+	}
+
+	fieldsInOrder := [...]string{"projectId", "count", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "projectId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("projectId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ProjectID = data
+		case "count":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("count"))
+			data, err := ec.unmarshalNInt2int(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Count = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputCreateNoteInput(ctx context.Context, obj any) (model.CreateNoteInput, error) {
 	var it model.CreateNoteInput
 	if obj == nil {
@@ -20036,6 +25744,43 @@ func (ec *executionContext) unmarshalInputDeleteNoteInput(ctx context.Context, o
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputDropDeadLetterInput(ctx context.Context, obj any) (model.DropDeadLetterInput, error) {
+	var it model.DropDeadLetterInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"id", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "id":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("id"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputDueRange(ctx context.Context, obj any) (model.DueRange, error) {
 	var it model.DueRange
 	if obj == nil {
@@ -20073,8 +25818,8 @@ func (ec *executionContext) unmarshalInputDueRange(ctx context.Context, obj any)
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputFinishProjectItemInput(ctx context.Context, obj any) (model.FinishProjectItemInput, error) {
-	var it model.FinishProjectItemInput
+func (ec *executionContext) unmarshalInputExtendClaimInput(ctx context.Context, obj any) (model.ExtendClaimInput, error) {
+	var it model.ExtendClaimInput
 	if obj == nil {
 		return it, nil
 	}
@@ -20084,7 +25829,7 @@ func (ec *executionContext) unmarshalInputFinishProjectItemInput(ctx context.Con
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"itemId", "categoryId", "subcategoryId", "keywords", "idempotencyKey"}
+	fieldsInOrder := [...]string{"itemId", "token", "idempotencyKey"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -20098,6 +25843,57 @@ func (ec *executionContext) unmarshalInputFinishProjectItemInput(ctx context.Con
 				return it, err
 			}
 			it.ItemID = data
+		case "token":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("token"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Token = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputFinishProjectItemInput(ctx context.Context, obj any) (model.FinishProjectItemInput, error) {
+	var it model.FinishProjectItemInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"itemId", "token", "categoryId", "subcategoryId", "keywords", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "itemId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("itemId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ItemID = data
+		case "token":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("token"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Token = data
 		case "categoryId":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("categoryId"))
 			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
@@ -20119,6 +25915,84 @@ func (ec *executionContext) unmarshalInputFinishProjectItemInput(ctx context.Con
 				return it, err
 			}
 			it.Keywords = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputFinishProjectItemsInput(ctx context.Context, obj any) (model.FinishProjectItemsInput, error) {
+	var it model.FinishProjectItemsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"finishes", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "finishes":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("finishes"))
+			data, err := ec.unmarshalNProjectItemFinish2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐProjectItemFinishᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Finishes = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputHeartbeatInput(ctx context.Context, obj any) (model.HeartbeatInput, error) {
+	var it model.HeartbeatInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["projectIds"]; !present {
+		asMap["projectIds"] = []any{}
+	}
+
+	fieldsInOrder := [...]string{"projectIds", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "projectIds":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("projectIds"))
+			data, err := ec.unmarshalNID2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐIDᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ProjectIds = data
 		case "idempotencyKey":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -20189,6 +26063,43 @@ func (ec *executionContext) unmarshalInputKeyCondition(ctx context.Context, obj 
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputPauseProjectInput(ctx context.Context, obj any) (model.PauseProjectInput, error) {
+	var it model.PauseProjectInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"projectId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "projectId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("projectId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ProjectID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputPredicateInput(ctx context.Context, obj any) (model.PredicateInput, error) {
 	var it model.PredicateInput
 	if obj == nil {
@@ -20221,6 +26132,64 @@ func (ec *executionContext) unmarshalInputPredicateInput(ctx context.Context, ob
 				return it, err
 			}
 			it.Objects = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputProjectItemFinish(ctx context.Context, obj any) (model.ProjectItemFinish, error) {
+	var it model.ProjectItemFinish
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"itemId", "token", "categoryId", "subcategoryId", "keywords"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "itemId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("itemId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ItemID = data
+		case "token":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("token"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Token = data
+		case "categoryId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("categoryId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CategoryID = data
+		case "subcategoryId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("subcategoryId"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SubcategoryID = graphql.OmittableOf(data)
+		case "keywords":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("keywords"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Keywords = graphql.OmittableOf(data)
 		}
 	}
 	return it, nil
@@ -20335,6 +26304,43 @@ func (ec *executionContext) unmarshalInputPutScopeMemberInput(ctx context.Contex
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputRebuildProjectQueueInput(ctx context.Context, obj any) (model.RebuildProjectQueueInput, error) {
+	var it model.RebuildProjectQueueInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"projectId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "projectId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("projectId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ProjectID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputRelationObjectInput(ctx context.Context, obj any) (model.RelationObjectInput, error) {
 	var it model.RelationObjectInput
 	if obj == nil {
@@ -20367,6 +26373,50 @@ func (ec *executionContext) unmarshalInputRelationObjectInput(ctx context.Contex
 				return it, err
 			}
 			it.Attributes = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputReleaseProjectItemInput(ctx context.Context, obj any) (model.ReleaseProjectItemInput, error) {
+	var it model.ReleaseProjectItemInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"itemId", "token", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "itemId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("itemId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ItemID = data
+		case "token":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("token"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Token = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
 		}
 	}
 	return it, nil
@@ -20789,6 +26839,135 @@ func (ec *executionContext) unmarshalInputRestoreVersionInput(ctx context.Contex
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputResumeProjectInput(ctx context.Context, obj any) (model.ResumeProjectInput, error) {
+	var it model.ResumeProjectInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"projectId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "projectId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("projectId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ProjectID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputRetryDeadLetterInput(ctx context.Context, obj any) (model.RetryDeadLetterInput, error) {
+	var it model.RetryDeadLetterInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"id", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "id":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("id"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputReviewEffortInput(ctx context.Context, obj any) (model.ReviewEffortInput, error) {
+	var it model.ReviewEffortInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["comment"]; !present {
+		asMap["comment"] = ""
+	}
+
+	fieldsInOrder := [...]string{"effortId", "verdict", "comment", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "effortId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("effortId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.EffortID = data
+		case "verdict":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("verdict"))
+			data, err := ec.unmarshalNVerdict2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐVerdict(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Verdict = data
+		case "comment":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("comment"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Comment = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputSetEntityInput(ctx context.Context, obj any) (model.SetEntityInput, error) {
 	var it model.SetEntityInput
 	if obj == nil {
@@ -20861,6 +27040,50 @@ func (ec *executionContext) unmarshalInputSetEntityInput(ctx context.Context, ob
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputSetProjectQueueSizeInput(ctx context.Context, obj any) (model.SetProjectQueueSizeInput, error) {
+	var it model.SetProjectQueueSizeInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"projectId", "size", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "projectId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("projectId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ProjectID = data
+		case "size":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("size"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Size = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputShareNoteInput(ctx context.Context, obj any) (model.ShareNoteInput, error) {
 	var it model.ShareNoteInput
 	if obj == nil {
@@ -20907,6 +27130,64 @@ func (ec *executionContext) unmarshalInputShareNoteInput(ctx context.Context, ob
 				return it, err
 			}
 			it.Permission = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputSkipProjectItemInput(ctx context.Context, obj any) (model.SkipProjectItemInput, error) {
+	var it model.SkipProjectItemInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"itemId", "token", "reason", "minutes", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "itemId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("itemId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ItemID = data
+		case "token":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("token"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Token = data
+		case "reason":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reason"))
+			data, err := ec.unmarshalNSkipReason2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐReason(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Reason = data
+		case "minutes":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("minutes"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Minutes = graphql.OmittableOf(data)
 		case "idempotencyKey":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -20981,6 +27262,43 @@ func (ec *executionContext) unmarshalInputUndeleteNoteInput(ctx context.Context,
 				return it, err
 			}
 			it.NoteID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputUndoFinishInput(ctx context.Context, obj any) (model.UndoFinishInput, error) {
+	var it model.UndoFinishInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"effortId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "effortId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("effortId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.EffortID = data
 		case "idempotencyKey":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -21346,6 +27664,53 @@ func (ec *executionContext) _ChangeRelationsProblem(ctx context.Context, sel ast
 	}
 }
 
+func (ec *executionContext) _ClaimProblem(ctx context.Context, sel ast.SelectionSet, obj model.ClaimProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.LeaseLost:
+		return ec._LeaseLost(ctx, sel, &obj)
+	case *model.LeaseLost:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._LeaseLost(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of ClaimProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _ClaimProjectItemsProblem(ctx context.Context, sel ast.SelectionSet, obj model.ClaimProjectItemsProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.TooManyClaims:
+		return ec._TooManyClaims(ctx, sel, &obj)
+	case *model.TooManyClaims:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._TooManyClaims(ctx, sel, obj)
+	case model.ProjectPaused:
+		return ec._ProjectPaused(ctx, sel, &obj)
+	case *model.ProjectPaused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ProjectPaused(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of ClaimProjectItemsProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
 func (ec *executionContext) _CreateUserProblem(ctx context.Context, sel ast.SelectionSet, obj model.CreateUserProblem) graphql.Marshaler {
 	switch obj := (obj).(type) {
 	case nil:
@@ -21417,13 +27782,20 @@ func (ec *executionContext) _FinishProjectItemProblem(ctx context.Context, sel a
 	switch obj := (obj).(type) {
 	case nil:
 		return graphql.Null
-	case model.ProjectItemConflict:
-		return ec._ProjectItemConflict(ctx, sel, &obj)
-	case *model.ProjectItemConflict:
+	case model.LeaseLost:
+		return ec._LeaseLost(ctx, sel, &obj)
+	case *model.LeaseLost:
 		if obj == nil {
 			return graphql.Null
 		}
-		return ec._ProjectItemConflict(ctx, sel, obj)
+		return ec._LeaseLost(ctx, sel, obj)
+	case model.AlreadyFinished:
+		return ec._AlreadyFinished(ctx, sel, &obj)
+	case *model.AlreadyFinished:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._AlreadyFinished(ctx, sel, obj)
 	default:
 		if typedObj, ok := obj.(graphql.Marshaler); ok {
 			return typedObj
@@ -21596,6 +27968,13 @@ func (ec *executionContext) _Problem(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._UnknownObject(ctx, sel, obj)
+	case model.UndoTooLate:
+		return ec._UndoTooLate(ctx, sel, &obj)
+	case *model.UndoTooLate:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._UndoTooLate(ctx, sel, obj)
 	case model.TooManyTags:
 		return ec._TooManyTags(ctx, sel, &obj)
 	case *model.TooManyTags:
@@ -21603,6 +27982,13 @@ func (ec *executionContext) _Problem(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._TooManyTags(ctx, sel, obj)
+	case model.TooManyClaims:
+		return ec._TooManyClaims(ctx, sel, &obj)
+	case *model.TooManyClaims:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._TooManyClaims(ctx, sel, obj)
 	case model.ScopeConflict:
 		return ec._ScopeConflict(ctx, sel, &obj)
 	case *model.ScopeConflict:
@@ -21610,6 +27996,20 @@ func (ec *executionContext) _Problem(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._ScopeConflict(ctx, sel, obj)
+	case model.RebuildUnderWay:
+		return ec._RebuildUnderWay(ctx, sel, &obj)
+	case *model.RebuildUnderWay:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._RebuildUnderWay(ctx, sel, obj)
+	case model.ProjectPaused:
+		return ec._ProjectPaused(ctx, sel, &obj)
+	case *model.ProjectPaused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ProjectPaused(ctx, sel, obj)
 	case model.ProjectItemConflict:
 		return ec._ProjectItemConflict(ctx, sel, &obj)
 	case *model.ProjectItemConflict:
@@ -21624,6 +28024,13 @@ func (ec *executionContext) _Problem(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._ProjectConflict(ctx, sel, obj)
+	case model.OwnEffort:
+		return ec._OwnEffort(ctx, sel, &obj)
+	case *model.OwnEffort:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._OwnEffort(ctx, sel, obj)
 	case model.NoteConflict:
 		return ec._NoteConflict(ctx, sel, &obj)
 	case *model.NoteConflict:
@@ -21638,6 +28045,13 @@ func (ec *executionContext) _Problem(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._NameTaken(ctx, sel, obj)
+	case model.LeaseLost:
+		return ec._LeaseLost(ctx, sel, &obj)
+	case *model.LeaseLost:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._LeaseLost(ctx, sel, obj)
 	case model.LastOwner:
 		return ec._LastOwner(ctx, sel, &obj)
 	case *model.LastOwner:
@@ -21666,6 +28080,20 @@ func (ec *executionContext) _Problem(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._EmailTaken(ctx, sel, obj)
+	case model.EffortUndone:
+		return ec._EffortUndone(ctx, sel, &obj)
+	case *model.EffortUndone:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._EffortUndone(ctx, sel, obj)
+	case model.EffortReviewed:
+		return ec._EffortReviewed(ctx, sel, &obj)
+	case *model.EffortReviewed:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._EffortReviewed(ctx, sel, obj)
 	case model.AlreadySignedUp:
 		return ec._AlreadySignedUp(ctx, sel, &obj)
 	case *model.AlreadySignedUp:
@@ -21673,11 +28101,52 @@ func (ec *executionContext) _Problem(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._AlreadySignedUp(ctx, sel, obj)
+	case model.AlreadyFinished:
+		return ec._AlreadyFinished(ctx, sel, &obj)
+	case *model.AlreadyFinished:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._AlreadyFinished(ctx, sel, obj)
 	default:
 		if typedObj, ok := obj.(graphql.Marshaler); ok {
 			return typedObj
 		} else {
 			panic(fmt.Errorf("unexpected type %T; non-generated variants of Problem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _ProjectMessage(ctx context.Context, sel ast.SelectionSet, obj model.ProjectMessage) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.ProjectSnapshot:
+		return ec._ProjectSnapshot(ctx, sel, &obj)
+	case *model.ProjectSnapshot:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ProjectSnapshot(ctx, sel, obj)
+	case model.ProjectGap:
+		return ec._ProjectGap(ctx, sel, &obj)
+	case *model.ProjectGap:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ProjectGap(ctx, sel, obj)
+	case model.ProjectEvent:
+		return ec._ProjectEvent(ctx, sel, &obj)
+	case *model.ProjectEvent:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ProjectEvent(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of ProjectMessage must implement graphql.Marshaler", obj))
 		}
 	}
 }
@@ -21732,6 +28201,26 @@ func (ec *executionContext) _PutScopeMemberProblem(ctx context.Context, sel ast.
 			return typedObj
 		} else {
 			panic(fmt.Errorf("unexpected type %T; non-generated variants of PutScopeMemberProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _RebuildProjectQueueProblem(ctx context.Context, sel ast.SelectionSet, obj model.RebuildProjectQueueProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.RebuildUnderWay:
+		return ec._RebuildUnderWay(ctx, sel, &obj)
+	case *model.RebuildUnderWay:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._RebuildUnderWay(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of RebuildProjectQueueProblem must implement graphql.Marshaler", obj))
 		}
 	}
 }
@@ -21816,6 +28305,33 @@ func (ec *executionContext) _RestoreVersionProblem(ctx context.Context, sel ast.
 	}
 }
 
+func (ec *executionContext) _ReviewEffortProblem(ctx context.Context, sel ast.SelectionSet, obj model.ReviewEffortProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.OwnEffort:
+		return ec._OwnEffort(ctx, sel, &obj)
+	case *model.OwnEffort:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._OwnEffort(ctx, sel, obj)
+	case model.EffortUndone:
+		return ec._EffortUndone(ctx, sel, &obj)
+	case *model.EffortUndone:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._EffortUndone(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of ReviewEffortProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
 func (ec *executionContext) _SetEntityProblem(ctx context.Context, sel ast.SelectionSet, obj model.SetEntityProblem) graphql.Marshaler {
 	switch obj := (obj).(type) {
 	case nil:
@@ -21879,6 +28395,47 @@ func (ec *executionContext) _TeamProblem(ctx context.Context, sel ast.SelectionS
 			return typedObj
 		} else {
 			panic(fmt.Errorf("unexpected type %T; non-generated variants of TeamProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _UndoFinishProblem(ctx context.Context, sel ast.SelectionSet, obj model.UndoFinishProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.UndoTooLate:
+		return ec._UndoTooLate(ctx, sel, &obj)
+	case *model.UndoTooLate:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._UndoTooLate(ctx, sel, obj)
+	case model.ProjectItemConflict:
+		return ec._ProjectItemConflict(ctx, sel, &obj)
+	case *model.ProjectItemConflict:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ProjectItemConflict(ctx, sel, obj)
+	case model.EffortUndone:
+		return ec._EffortUndone(ctx, sel, &obj)
+	case *model.EffortUndone:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._EffortUndone(ctx, sel, obj)
+	case model.EffortReviewed:
+		return ec._EffortReviewed(ctx, sel, &obj)
+	case *model.EffortReviewed:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._EffortReviewed(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of UndoFinishProblem must implement graphql.Marshaler", obj))
 		}
 	}
 }
@@ -22083,6 +28640,61 @@ func (ec *executionContext) _AddProjectCategoriesPayload(ctx context.Context, se
 			}
 		case "problem":
 			out.Values[i] = ec._AddProjectCategoriesPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var alreadyFinishedImplementors = []string{"AlreadyFinished", "Problem", "FinishProjectItemProblem"}
+
+func (ec *executionContext) _AlreadyFinished(ctx context.Context, sel ast.SelectionSet, obj *model.AlreadyFinished) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, alreadyFinishedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AlreadyFinished")
+		case "message":
+			out.Values[i] = ec._AlreadyFinished_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "current":
+			out.Values[i] = ec._AlreadyFinished_current(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "effort":
+			out.Values[i] = ec._AlreadyFinished_effort(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "typed":
+			out.Values[i] = ec._AlreadyFinished_typed(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -22340,6 +28952,56 @@ func (ec *executionContext) _ChangeNoteDeadlinePayload(ctx context.Context, sel 
 			}
 		case "problem":
 			out.Values[i] = ec._ChangeNoteDeadlinePayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var claimProjectItemsPayloadImplementors = []string{"ClaimProjectItemsPayload"}
+
+func (ec *executionContext) _ClaimProjectItemsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.ClaimProjectItemsPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, claimProjectItemsPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ClaimProjectItemsPayload")
+		case "project":
+			out.Values[i] = ec._ClaimProjectItemsPayload_project(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "items":
+			out.Values[i] = ec._ClaimProjectItemsPayload_items(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._ClaimProjectItemsPayload_problem(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -22661,6 +29323,71 @@ func (ec *executionContext) _CreateUserPayload(ctx context.Context, sel ast.Sele
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var deadLetterImplementors = []string{"DeadLetter"}
+
+func (ec *executionContext) _DeadLetter(ctx context.Context, sel ast.SelectionSet, obj *model.DeadLetter) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deadLetterImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeadLetter")
+		case "id":
+			out.Values[i] = ec._DeadLetter_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "projectId":
+			out.Values[i] = ec._DeadLetter_projectId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "itemId":
+			out.Values[i] = ec._DeadLetter_itemId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "reason":
+			out.Values[i] = ec._DeadLetter_reason(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "tries":
+			out.Values[i] = ec._DeadLetter_tries(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "at":
+			out.Values[i] = ec._DeadLetter_at(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var declareEntityIndexPayloadImplementors = []string{"DeclareEntityIndexPayload"}
 
 func (ec *executionContext) _DeclareEntityIndexPayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeclareEntityIndexPayload) graphql.Marshaler {
@@ -22815,6 +29542,217 @@ func (ec *executionContext) _DeletedNote(ctx context.Context, sel ast.SelectionS
 			}
 		case "undoUntil":
 			out.Values[i] = ec._DeletedNote_undoUntil(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var dropDeadLetterPayloadImplementors = []string{"DropDeadLetterPayload"}
+
+func (ec *executionContext) _DropDeadLetterPayload(ctx context.Context, sel ast.SelectionSet, obj *model.DropDeadLetterPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, dropDeadLetterPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DropDeadLetterPayload")
+		case "id":
+			out.Values[i] = ec._DropDeadLetterPayload_id(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var effortReviewImplementors = []string{"EffortReview"}
+
+func (ec *executionContext) _EffortReview(ctx context.Context, sel ast.SelectionSet, obj *project.Review) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, effortReviewImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EffortReview")
+		case "verdict":
+			out.Values[i] = ec._EffortReview_verdict(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "comment":
+			out.Values[i] = ec._EffortReview_comment(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "by":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EffortReview_by(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "at":
+			out.Values[i] = ec._EffortReview_at(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var effortReviewedImplementors = []string{"EffortReviewed", "UndoFinishProblem", "Problem"}
+
+func (ec *executionContext) _EffortReviewed(ctx context.Context, sel ast.SelectionSet, obj *model.EffortReviewed) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, effortReviewedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EffortReviewed")
+		case "message":
+			out.Values[i] = ec._EffortReviewed_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var effortUndoneImplementors = []string{"EffortUndone", "ReviewEffortProblem", "Problem", "UndoFinishProblem"}
+
+func (ec *executionContext) _EffortUndone(ctx context.Context, sel ast.SelectionSet, obj *model.EffortUndone) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, effortUndoneImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EffortUndone")
+		case "message":
+			out.Values[i] = ec._EffortUndone_message(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -23521,6 +30459,101 @@ func (ec *executionContext) _EntityRelationEdge(ctx context.Context, sel ast.Sel
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var extendClaimPayloadImplementors = []string{"ExtendClaimPayload"}
+
+func (ec *executionContext) _ExtendClaimPayload(ctx context.Context, sel ast.SelectionSet, obj *model.ExtendClaimPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, extendClaimPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ExtendClaimPayload")
+		case "item":
+			out.Values[i] = ec._ExtendClaimPayload_item(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._ExtendClaimPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var finishOutcomeImplementors = []string{"FinishOutcome"}
+
+func (ec *executionContext) _FinishOutcome(ctx context.Context, sel ast.SelectionSet, obj *model.FinishOutcome) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, finishOutcomeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("FinishOutcome")
+		case "item":
+			out.Values[i] = ec._FinishOutcome_item(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "effort":
+			out.Values[i] = ec._FinishOutcome_effort(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._FinishOutcome_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var finishProjectItemPayloadImplementors = []string{"FinishProjectItemPayload"}
 
 func (ec *executionContext) _FinishProjectItemPayload(ctx context.Context, sel ast.SelectionSet, obj *model.FinishProjectItemPayload) graphql.Marshaler {
@@ -23545,6 +30578,86 @@ func (ec *executionContext) _FinishProjectItemPayload(ctx context.Context, sel a
 			}
 		case "problem":
 			out.Values[i] = ec._FinishProjectItemPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var finishProjectItemsPayloadImplementors = []string{"FinishProjectItemsPayload"}
+
+func (ec *executionContext) _FinishProjectItemsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.FinishProjectItemsPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, finishProjectItemsPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("FinishProjectItemsPayload")
+		case "outcomes":
+			out.Values[i] = ec._FinishProjectItemsPayload_outcomes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var heartbeatPayloadImplementors = []string{"HeartbeatPayload"}
+
+func (ec *executionContext) _HeartbeatPayload(ctx context.Context, sel ast.SelectionSet, obj *model.HeartbeatPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, heartbeatPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("HeartbeatPayload")
+		case "onlineCount":
+			out.Values[i] = ec._HeartbeatPayload_onlineCount(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -23726,6 +30839,56 @@ func (ec *executionContext) _LastOwner(ctx context.Context, sel ast.SelectionSet
 		case "message":
 			out.Values[i] = ec._LastOwner_message(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var leaseLostImplementors = []string{"LeaseLost", "Problem", "ClaimProblem", "FinishProjectItemProblem"}
+
+func (ec *executionContext) _LeaseLost(ctx context.Context, sel ast.SelectionSet, obj *model.LeaseLost) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, leaseLostImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("LeaseLost")
+		case "message":
+			out.Values[i] = ec._LeaseLost_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "current":
+			out.Values[i] = ec._LeaseLost_current(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "typed":
+			out.Values[i] = ec._LeaseLost_typed(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -24061,6 +31224,20 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "claimProjectItems":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_claimProjectItems(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "extendClaim":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_extendClaim(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "finishProjectItem":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_finishProjectItem(ctx, field)
@@ -24068,6 +31245,207 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "finishProjectItems":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_finishProjectItems(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "skipProjectItem":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_skipProjectItem(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "releaseProjectItem":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_releaseProjectItem(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "reviewEffort":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_reviewEffort(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "undoFinish":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_undoFinish(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "pauseProject":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_pauseProject(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "resumeProject":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_resumeProject(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "setProjectQueueSize":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_setProjectQueueSize(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "rebuildProjectQueue":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_rebuildProjectQueue(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "heartbeat":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_heartbeat(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "retryDeadLetter":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_retryDeadLetter(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "dropDeadLetter":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_dropDeadLetter(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var myQueueImplementors = []string{"MyQueue"}
+
+func (ec *executionContext) _MyQueue(ctx context.Context, sel ast.SelectionSet, obj *model.MyQueue) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, myQueueImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("MyQueue")
+		case "project":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._MyQueue_project(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "claims":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._MyQueue_claims(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -24843,6 +32221,127 @@ func (ec *executionContext) _NoteEdge(ctx context.Context, sel ast.SelectionSet,
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var onlineMemberImplementors = []string{"OnlineMember"}
+
+func (ec *executionContext) _OnlineMember(ctx context.Context, sel ast.SelectionSet, obj *labelling.Online) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, onlineMemberImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OnlineMember")
+		case "user":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._OnlineMember_user(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "seenAt":
+			out.Values[i] = ec._OnlineMember_seenAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var ownEffortImplementors = []string{"OwnEffort", "ReviewEffortProblem", "Problem"}
+
+func (ec *executionContext) _OwnEffort(ctx context.Context, sel ast.SelectionSet, obj *model.OwnEffort) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, ownEffortImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OwnEffort")
+		case "message":
+			out.Values[i] = ec._OwnEffort_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var pageInfoImplementors = []string{"PageInfo"}
 
 func (ec *executionContext) _PageInfo(ctx context.Context, sel ast.SelectionSet, obj *page.Info) graphql.Marshaler {
@@ -24872,6 +32371,46 @@ func (ec *executionContext) _PageInfo(ctx context.Context, sel ast.SelectionSet,
 			}
 		case "endCursor":
 			out.Values[i] = ec._PageInfo_endCursor(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var pauseProjectPayloadImplementors = []string{"PauseProjectPayload"}
+
+func (ec *executionContext) _PauseProjectPayload(ctx context.Context, sel ast.SelectionSet, obj *model.PauseProjectPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, pauseProjectPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PauseProjectPayload")
+		case "project":
+			out.Values[i] = ec._PauseProjectPayload_project(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -25278,6 +32817,298 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "paused":
+			out.Values[i] = ec._Project_paused(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "queue":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Project_queue(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "viewerClaims":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Project_viewerClaims(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "topKeywords":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Project_topKeywords(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "topCategories":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Project_topCategories(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "topSubcategories":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Project_topSubcategories(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "keywordCompletions":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Project_keywordCompletions(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "online":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Project_online(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -25417,6 +33248,271 @@ func (ec *executionContext) _ProjectEdge(ctx context.Context, sel ast.SelectionS
 			out.Values[i] = ec._ProjectEdge_node(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectEventImplementors = []string{"ProjectEvent", "ProjectMessage"}
+
+func (ec *executionContext) _ProjectEvent(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectEvent) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectEventImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectEvent")
+		case "cursor":
+			out.Values[i] = ec._ProjectEvent_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "type":
+			out.Values[i] = ec._ProjectEvent_type(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "at":
+			out.Values[i] = ec._ProjectEvent_at(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "item":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectEvent_item(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "status":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectEvent_status(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "user":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectEvent_user(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "author":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectEvent_author(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "team":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectEvent_team(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "counts":
+			out.Values[i] = ec._ProjectEvent_counts(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "queued":
+			out.Values[i] = ec._ProjectEvent_queued(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -25821,6 +33917,46 @@ func (ec *executionContext) _ProjectExportEdge(ctx context.Context, sel ast.Sele
 			}
 		case "node":
 			out.Values[i] = ec._ProjectExportEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectGapImplementors = []string{"ProjectGap", "ProjectMessage"}
+
+func (ec *executionContext) _ProjectGap(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectGap) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectGapImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectGap")
+		case "message":
+			out.Values[i] = ec._ProjectGap_message(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -26371,6 +34507,88 @@ func (ec *executionContext) _ProjectItem(ctx context.Context, sel ast.SelectionS
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "claim":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectItem_claim(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "returnedTo":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectItem_returnedTo(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
 		case "efforts":
 			field := field
 
@@ -26450,7 +34668,134 @@ func (ec *executionContext) _ProjectItem(ctx context.Context, sel ast.SelectionS
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
-var projectItemConflictImplementors = []string{"ProjectItemConflict", "FinishProjectItemProblem", "Problem"}
+var projectItemClaimImplementors = []string{"ProjectItemClaim"}
+
+func (ec *executionContext) _ProjectItemClaim(ctx context.Context, sel ast.SelectionSet, obj *project.Claim) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectItemClaimImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectItemClaim")
+		case "user":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectItemClaim_user(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "since":
+			out.Values[i] = ec._ProjectItemClaim_since(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "until":
+			out.Values[i] = ec._ProjectItemClaim_until(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "token":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectItemClaim_token(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectItemConflictImplementors = []string{"ProjectItemConflict", "Problem", "UndoFinishProblem"}
 
 func (ec *executionContext) _ProjectItemConflict(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectItemConflict) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectItemConflictImplementors)
@@ -26519,6 +34864,71 @@ func (ec *executionContext) _ProjectItemConnection(ctx context.Context, sel ast.
 			}
 		case "pageInfo":
 			out.Values[i] = ec._ProjectItemConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectItemCountsImplementors = []string{"ProjectItemCounts"}
+
+func (ec *executionContext) _ProjectItemCounts(ctx context.Context, sel ast.SelectionSet, obj *labelling.Counts) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectItemCountsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectItemCounts")
+		case "total":
+			out.Values[i] = ec._ProjectItemCounts_total(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "new":
+			out.Values[i] = ec._ProjectItemCounts_new(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "claimed":
+			out.Values[i] = ec._ProjectItemCounts_claimed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "finished":
+			out.Values[i] = ec._ProjectItemCounts_finished(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "skipped":
+			out.Values[i] = ec._ProjectItemCounts_skipped(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "remaining":
+			out.Values[i] = ec._ProjectItemCounts_remaining(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -26863,6 +35273,52 @@ func (ec *executionContext) _ProjectItemEffort(ctx context.Context, sel ast.Sele
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "undoneAt":
+			out.Values[i] = ec._ProjectItemEffort_undoneAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "review":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectItemEffort_review(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -27244,6 +35700,319 @@ func (ec *executionContext) _ProjectMemberEdge(ctx context.Context, sel ast.Sele
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var projectPausedImplementors = []string{"ProjectPaused", "ClaimProjectItemsProblem", "Problem"}
+
+func (ec *executionContext) _ProjectPaused(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectPaused) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectPausedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectPaused")
+		case "message":
+			out.Values[i] = ec._ProjectPaused_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectQueueImplementors = []string{"ProjectQueue"}
+
+func (ec *executionContext) _ProjectQueue(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectQueue) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectQueueImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectQueue")
+		case "cursor":
+			out.Values[i] = ec._ProjectQueue_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "counts":
+			out.Values[i] = ec._ProjectQueue_counts(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "queued":
+			out.Values[i] = ec._ProjectQueue_queued(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "size":
+			out.Values[i] = ec._ProjectQueue_size(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "paused":
+			out.Values[i] = ec._ProjectQueue_paused(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectSnapshotImplementors = []string{"ProjectSnapshot", "ProjectMessage"}
+
+func (ec *executionContext) _ProjectSnapshot(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectSnapshot) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectSnapshotImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectSnapshot")
+		case "cursor":
+			out.Values[i] = ec._ProjectSnapshot_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "project":
+			out.Values[i] = ec._ProjectSnapshot_project(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "queue":
+			out.Values[i] = ec._ProjectSnapshot_queue(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "claims":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectSnapshot_claims(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "statistics":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectSnapshot_statistics(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectTeamStatisticsImplementors = []string{"ProjectTeamStatistics"}
+
+func (ec *executionContext) _ProjectTeamStatistics(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectTeamStatistics) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectTeamStatisticsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectTeamStatistics")
+		case "team":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectTeamStatistics_team(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "statistics":
+			out.Values[i] = ec._ProjectTeamStatistics_statistics(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var putProjectMemberPayloadImplementors = []string{"PutProjectMemberPayload"}
 
 func (ec *executionContext) _PutProjectMemberPayload(ctx context.Context, sel ast.SelectionSet, obj *model.PutProjectMemberPayload) graphql.Marshaler {
@@ -27562,6 +36331,50 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "onlineCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_onlineCount(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "deadLetters":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_deadLetters(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "__type":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Query___type(ctx, field)
@@ -27575,6 +36388,136 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var rebuildProjectQueuePayloadImplementors = []string{"RebuildProjectQueuePayload"}
+
+func (ec *executionContext) _RebuildProjectQueuePayload(ctx context.Context, sel ast.SelectionSet, obj *model.RebuildProjectQueuePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, rebuildProjectQueuePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RebuildProjectQueuePayload")
+		case "project":
+			out.Values[i] = ec._RebuildProjectQueuePayload_project(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._RebuildProjectQueuePayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var rebuildUnderWayImplementors = []string{"RebuildUnderWay", "RebuildProjectQueueProblem", "Problem"}
+
+func (ec *executionContext) _RebuildUnderWay(ctx context.Context, sel ast.SelectionSet, obj *model.RebuildUnderWay) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, rebuildUnderWayImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RebuildUnderWay")
+		case "message":
+			out.Values[i] = ec._RebuildUnderWay_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var releaseProjectItemPayloadImplementors = []string{"ReleaseProjectItemPayload"}
+
+func (ec *executionContext) _ReleaseProjectItemPayload(ctx context.Context, sel ast.SelectionSet, obj *model.ReleaseProjectItemPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, releaseProjectItemPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ReleaseProjectItemPayload")
+		case "item":
+			out.Values[i] = ec._ReleaseProjectItemPayload_item(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._ReleaseProjectItemPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -27973,6 +36916,136 @@ func (ec *executionContext) _RestoreVersionPayload(ctx context.Context, sel ast.
 			}
 		case "problem":
 			out.Values[i] = ec._RestoreVersionPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var resumeProjectPayloadImplementors = []string{"ResumeProjectPayload"}
+
+func (ec *executionContext) _ResumeProjectPayload(ctx context.Context, sel ast.SelectionSet, obj *model.ResumeProjectPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, resumeProjectPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ResumeProjectPayload")
+		case "project":
+			out.Values[i] = ec._ResumeProjectPayload_project(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var retryDeadLetterPayloadImplementors = []string{"RetryDeadLetterPayload"}
+
+func (ec *executionContext) _RetryDeadLetterPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RetryDeadLetterPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, retryDeadLetterPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RetryDeadLetterPayload")
+		case "id":
+			out.Values[i] = ec._RetryDeadLetterPayload_id(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var reviewEffortPayloadImplementors = []string{"ReviewEffortPayload"}
+
+func (ec *executionContext) _ReviewEffortPayload(ctx context.Context, sel ast.SelectionSet, obj *model.ReviewEffortPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, reviewEffortPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ReviewEffortPayload")
+		case "effort":
+			out.Values[i] = ec._ReviewEffortPayload_effort(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "item":
+			out.Values[i] = ec._ReviewEffortPayload_item(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._ReviewEffortPayload_problem(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -28595,6 +37668,46 @@ func (ec *executionContext) _SetEntityPayload(ctx context.Context, sel ast.Selec
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var setProjectQueueSizePayloadImplementors = []string{"SetProjectQueueSizePayload"}
+
+func (ec *executionContext) _SetProjectQueueSizePayload(ctx context.Context, sel ast.SelectionSet, obj *model.SetProjectQueueSizePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, setProjectQueueSizePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SetProjectQueueSizePayload")
+		case "project":
+			out.Values[i] = ec._SetProjectQueueSizePayload_project(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var shareNotePayloadImplementors = []string{"ShareNotePayload"}
 
 func (ec *executionContext) _ShareNotePayload(ctx context.Context, sel ast.SelectionSet, obj *model.ShareNotePayload) graphql.Marshaler {
@@ -28786,6 +37899,51 @@ func (ec *executionContext) _SharedNoteEdge(ctx context.Context, sel ast.Selecti
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var skipProjectItemPayloadImplementors = []string{"SkipProjectItemPayload"}
+
+func (ec *executionContext) _SkipProjectItemPayload(ctx context.Context, sel ast.SelectionSet, obj *model.SkipProjectItemPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, skipProjectItemPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SkipProjectItemPayload")
+		case "item":
+			out.Values[i] = ec._SkipProjectItemPayload_item(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._SkipProjectItemPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var startProjectImportPayloadImplementors = []string{"StartProjectImportPayload"}
 
 func (ec *executionContext) _StartProjectImportPayload(ctx context.Context, sel ast.SelectionSet, obj *model.StartProjectImportPayload) graphql.Marshaler {
@@ -28951,6 +38109,36 @@ func (ec *executionContext) _Subcategory(ctx context.Context, sel ast.SelectionS
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var subscriptionImplementors = []string{"Subscription"}
+
+func (ec *executionContext) _Subscription(ctx context.Context, sel ast.SelectionSet) func(ctx context.Context) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, subscriptionImplementors)
+	ctx = graphql.WithFieldContext(ctx, &graphql.FieldContext{
+		Object: "Subscription",
+	})
+	if len(fields) != 1 {
+		graphql.AddErrorf(ctx, "must subscribe to exactly one stream")
+		return nil
+	}
+
+	switch fields[0].Name {
+	case "projectEvents":
+		return ec._Subscription_projectEvents(ctx, fields[0])
+	case "myQueue":
+		return ec._Subscription_myQueue(ctx, fields[0])
+	case "onlineCount":
+		return ec._Subscription_onlineCount(ctx, fields[0])
+	case "importProgress":
+		return ec._Subscription_importProgress(ctx, fields[0])
+	case "exportProgress":
+		return ec._Subscription_exportProgress(ctx, fields[0])
+	case "indexProgress":
+		return ec._Subscription_indexProgress(ctx, fields[0])
+	default:
+		panic("unknown field " + strconv.Quote(fields[0].Name))
+	}
 }
 
 var tagImplementors = []string{"Tag", "Node"}
@@ -29420,6 +38608,142 @@ func (ec *executionContext) _Team(ctx context.Context, sel ast.SelectionSet, obj
 			}
 
 			out.Values[i] = innerFunc(ctx, out)
+		case "statistics":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Team_statistics(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var teamStatisticsImplementors = []string{"TeamStatistics"}
+
+func (ec *executionContext) _TeamStatistics(ctx context.Context, sel ast.SelectionSet, obj *labelling.Statistics) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, teamStatisticsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("TeamStatistics")
+		case "finished":
+			out.Values[i] = ec._TeamStatistics_finished(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "incorrect":
+			out.Values[i] = ec._TeamStatistics_incorrect(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "users":
+			out.Values[i] = ec._TeamStatistics_users(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var tooManyClaimsImplementors = []string{"TooManyClaims", "ClaimProjectItemsProblem", "Problem"}
+
+func (ec *executionContext) _TooManyClaims(ctx context.Context, sel ast.SelectionSet, obj *model.TooManyClaims) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, tooManyClaimsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("TooManyClaims")
+		case "message":
+			out.Values[i] = ec._TooManyClaims_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "limit":
+			out.Values[i] = ec._TooManyClaims_limit(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -29488,6 +38812,56 @@ func (ec *executionContext) _TooManyTags(ctx context.Context, sel ast.SelectionS
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var typedFinishImplementors = []string{"TypedFinish"}
+
+func (ec *executionContext) _TypedFinish(ctx context.Context, sel ast.SelectionSet, obj *model.TypedFinish) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, typedFinishImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("TypedFinish")
+		case "categoryId":
+			out.Values[i] = ec._TypedFinish_categoryId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "subcategoryId":
+			out.Values[i] = ec._TypedFinish_subcategoryId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "keywords":
+			out.Values[i] = ec._TypedFinish_keywords(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var undeleteNotePayloadImplementors = []string{"UndeleteNotePayload"}
 
 func (ec *executionContext) _UndeleteNotePayload(ctx context.Context, sel ast.SelectionSet, obj *model.UndeleteNotePayload) graphql.Marshaler {
@@ -29503,6 +38877,96 @@ func (ec *executionContext) _UndeleteNotePayload(ctx context.Context, sel ast.Se
 		case "note":
 			out.Values[i] = ec._UndeleteNotePayload_note(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var undoFinishPayloadImplementors = []string{"UndoFinishPayload"}
+
+func (ec *executionContext) _UndoFinishPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UndoFinishPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, undoFinishPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UndoFinishPayload")
+		case "item":
+			out.Values[i] = ec._UndoFinishPayload_item(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "effort":
+			out.Values[i] = ec._UndoFinishPayload_effort(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._UndoFinishPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var undoTooLateImplementors = []string{"UndoTooLate", "UndoFinishProblem", "Problem"}
+
+func (ec *executionContext) _UndoTooLate(ctx context.Context, sel ast.SelectionSet, obj *model.UndoTooLate) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, undoTooLateImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UndoTooLate")
+		case "message":
+			out.Values[i] = ec._UndoTooLate_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -29948,6 +39412,51 @@ func (ec *executionContext) _UploadHeader(ctx context.Context, sel ast.Selection
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var usedWordImplementors = []string{"UsedWord"}
+
+func (ec *executionContext) _UsedWord(ctx context.Context, sel ast.SelectionSet, obj *labelling.Used) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, usedWordImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UsedWord")
+		case "value":
+			out.Values[i] = ec._UsedWord_value(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "count":
+			out.Values[i] = ec._UsedWord_count(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var userImplementors = []string{"User", "Node"}
 
 func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj *user.User) graphql.Marshaler {
@@ -30357,6 +39866,92 @@ func (ec *executionContext) _UserConflict(ctx context.Context, sel ast.Selection
 			out.Values[i] = ec._UserConflict_current(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var userStatisticsImplementors = []string{"UserStatistics"}
+
+func (ec *executionContext) _UserStatistics(ctx context.Context, sel ast.SelectionSet, obj *labelling.UserStatistics) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, userStatisticsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UserStatistics")
+		case "user":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._UserStatistics_user(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "finished":
+			out.Values[i] = ec._UserStatistics_finished(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "incorrect":
+			out.Values[i] = ec._UserStatistics_incorrect(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -31036,6 +40631,11 @@ func (ec *executionContext) unmarshalNChangeNoteDeadlineInput2githubᚗcomᚋtag
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNClaimProjectItemsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐClaimProjectItemsInput(ctx context.Context, v any) (model.ClaimProjectItemsInput, error) {
+	res, err := ec.unmarshalInputClaimProjectItemsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNCreateNoteInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateNoteInput(ctx context.Context, v any) (model.CreateNoteInput, error) {
 	res, err := ec.unmarshalInputCreateNoteInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -31097,6 +40697,10 @@ func (ec *executionContext) marshalNDateTime2timeᚐTime(ctx context.Context, se
 	return res
 }
 
+func (ec *executionContext) marshalNDeadLetter2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeadLetter(ctx context.Context, sel ast.SelectionSet, v model.DeadLetter) graphql.Marshaler {
+	return ec._DeadLetter(ctx, sel, &v)
+}
+
 func (ec *executionContext) unmarshalNDeclareEntityIndexInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeclareEntityIndexInput(ctx context.Context, v any) (model.DeclareEntityIndexInput, error) {
 	res, err := ec.unmarshalInputDeclareEntityIndexInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -31109,6 +40713,11 @@ func (ec *executionContext) unmarshalNDeleteEntityInput2githubᚗcomᚋtaggieᚋ
 
 func (ec *executionContext) unmarshalNDeleteNoteInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteNoteInput(ctx context.Context, v any) (model.DeleteNoteInput, error) {
 	res, err := ec.unmarshalInputDeleteNoteInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNDropDeadLetterInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDropDeadLetterInput(ctx context.Context, v any) (model.DropDeadLetterInput, error) {
+	res, err := ec.unmarshalInputDropDeadLetterInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -31222,6 +40831,21 @@ func (ec *executionContext) marshalNEntityRelationEdge2ᚕgithubᚗcomᚋtaggie�
 	return ret
 }
 
+func (ec *executionContext) unmarshalNEventCursor2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEventCursor(ctx context.Context, v any) (model.EventCursor, error) {
+	var res model.EventCursor
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNEventCursor2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEventCursor(ctx context.Context, sel ast.SelectionSet, v model.EventCursor) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNExtendClaimInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐExtendClaimInput(ctx context.Context, v any) (model.ExtendClaimInput, error) {
+	res, err := ec.unmarshalInputExtendClaimInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNFileFormat2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐFormat(ctx context.Context, v any) (project.Format, error) {
 	tmp, err := scalar.UnmarshalString(v)
 	res := project.Format(tmp)
@@ -31239,8 +40863,28 @@ func (ec *executionContext) marshalNFileFormat2githubᚗcomᚋtaggieᚋtaggieᚋ
 	return res
 }
 
+func (ec *executionContext) marshalNFinishOutcome2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐFinishOutcome(ctx context.Context, sel ast.SelectionSet, v []*model.FinishOutcome) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalOFinishOutcome2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐFinishOutcome(ctx, sel, v[i])
+	})
+
+	return ret
+}
+
 func (ec *executionContext) unmarshalNFinishProjectItemInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐFinishProjectItemInput(ctx context.Context, v any) (model.FinishProjectItemInput, error) {
 	res, err := ec.unmarshalInputFinishProjectItemInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNFinishProjectItemsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐFinishProjectItemsInput(ctx context.Context, v any) (model.FinishProjectItemsInput, error) {
+	res, err := ec.unmarshalInputFinishProjectItemsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNHeartbeatInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐHeartbeatInput(ctx context.Context, v any) (model.HeartbeatInput, error) {
+	res, err := ec.unmarshalInputHeartbeatInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -31766,8 +41410,17 @@ func (ec *executionContext) marshalNNotePermission2githubᚗcomᚋtaggieᚋtaggi
 	return res
 }
 
+func (ec *executionContext) marshalNOnlineMember2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐOnline(ctx context.Context, sel ast.SelectionSet, v labelling.Online) graphql.Marshaler {
+	return ec._OnlineMember(ctx, sel, &v)
+}
+
 func (ec *executionContext) marshalNPageInfo2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐInfo(ctx context.Context, sel ast.SelectionSet, v page.Info) graphql.Marshaler {
 	return ec._PageInfo(ctx, sel, &v)
+}
+
+func (ec *executionContext) unmarshalNPauseProjectInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPauseProjectInput(ctx context.Context, v any) (model.PauseProjectInput, error) {
+	res, err := ec.unmarshalInputPauseProjectInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNPredicateInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPredicateInput(ctx context.Context, v any) (model.PredicateInput, error) {
@@ -31813,6 +41466,23 @@ func (ec *executionContext) marshalNProjectEdge2ᚕgithubᚗcomᚋtaggieᚋtaggi
 	}
 
 	return ret
+}
+
+func (ec *executionContext) unmarshalNProjectEventType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐCause(ctx context.Context, v any) (labelling.Cause, error) {
+	tmp, err := scalar.UnmarshalString(v)
+	res := labelling.Cause(tmp)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNProjectEventType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐCause(ctx context.Context, sel ast.SelectionSet, v labelling.Cause) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalString(string(v))
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
 }
 
 func (ec *executionContext) marshalNProjectExport2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐExport(ctx context.Context, sel ast.SelectionSet, v project.Export) graphql.Marshaler {
@@ -31915,6 +41585,10 @@ func (ec *executionContext) marshalNProjectItem2ᚕgithubᚗcomᚋtaggieᚋtaggi
 	return ret
 }
 
+func (ec *executionContext) marshalNProjectItemCounts2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐCounts(ctx context.Context, sel ast.SelectionSet, v labelling.Counts) graphql.Marshaler {
+	return ec._ProjectItemCounts(ctx, sel, &v)
+}
+
 func (ec *executionContext) marshalNProjectItemEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v page.Edge[project.Item]) graphql.Marshaler {
 	return ec._ProjectItemEdge(ctx, sel, &v)
 }
@@ -31975,6 +41649,25 @@ func (ec *executionContext) marshalNProjectItemEffortEdge2ᚕgithubᚗcomᚋtagg
 	return ret
 }
 
+func (ec *executionContext) unmarshalNProjectItemFinish2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐProjectItemFinish(ctx context.Context, v any) (model.ProjectItemFinish, error) {
+	res, err := ec.unmarshalInputProjectItemFinish(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNProjectItemFinish2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐProjectItemFinishᚄ(ctx context.Context, v any) ([]model.ProjectItemFinish, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]model.ProjectItemFinish, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNProjectItemFinish2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐProjectItemFinish(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
 func (ec *executionContext) unmarshalNProjectItemStatus2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐStatus(ctx context.Context, v any) (project.Status, error) {
 	tmp, err := scalar.UnmarshalString(v)
 	res := project.Status(tmp)
@@ -32032,6 +41725,14 @@ func (ec *executionContext) marshalNProjectMemberEdge2ᚕgithubᚗcomᚋtaggie�
 	return ret
 }
 
+func (ec *executionContext) marshalNProjectQueue2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐProjectQueue(ctx context.Context, sel ast.SelectionSet, v model.ProjectQueue) graphql.Marshaler {
+	return ec._ProjectQueue(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNProjectTeamStatistics2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐProjectTeamStatistics(ctx context.Context, sel ast.SelectionSet, v model.ProjectTeamStatistics) graphql.Marshaler {
+	return ec._ProjectTeamStatistics(ctx, sel, &v)
+}
+
 func (ec *executionContext) unmarshalNPutProjectMemberInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPutProjectMemberInput(ctx context.Context, v any) (model.PutProjectMemberInput, error) {
 	res, err := ec.unmarshalInputPutProjectMemberInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -32039,6 +41740,11 @@ func (ec *executionContext) unmarshalNPutProjectMemberInput2githubᚗcomᚋtaggi
 
 func (ec *executionContext) unmarshalNPutScopeMemberInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPutScopeMemberInput(ctx context.Context, v any) (model.PutScopeMemberInput, error) {
 	res, err := ec.unmarshalInputPutScopeMemberInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNRebuildProjectQueueInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRebuildProjectQueueInput(ctx context.Context, v any) (model.RebuildProjectQueueInput, error) {
+	res, err := ec.unmarshalInputRebuildProjectQueueInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -32059,6 +41765,11 @@ func (ec *executionContext) unmarshalNRelationObjectInput2ᚕgithubᚗcomᚋtagg
 		}
 	}
 	return res, nil
+}
+
+func (ec *executionContext) unmarshalNReleaseProjectItemInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐReleaseProjectItemInput(ctx context.Context, v any) (model.ReleaseProjectItemInput, error) {
+	res, err := ec.unmarshalInputReleaseProjectItemInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNRemoveEntityIndexInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveEntityIndexInput(ctx context.Context, v any) (model.RemoveEntityIndexInput, error) {
@@ -32103,6 +41814,21 @@ func (ec *executionContext) unmarshalNReplaceEntityRelationsInput2githubᚗcom�
 
 func (ec *executionContext) unmarshalNRestoreVersionInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRestoreVersionInput(ctx context.Context, v any) (model.RestoreVersionInput, error) {
 	res, err := ec.unmarshalInputRestoreVersionInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNResumeProjectInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐResumeProjectInput(ctx context.Context, v any) (model.ResumeProjectInput, error) {
+	res, err := ec.unmarshalInputResumeProjectInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNRetryDeadLetterInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRetryDeadLetterInput(ctx context.Context, v any) (model.RetryDeadLetterInput, error) {
+	res, err := ec.unmarshalInputRetryDeadLetterInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNReviewEffortInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐReviewEffortInput(ctx context.Context, v any) (model.ReviewEffortInput, error) {
+	res, err := ec.unmarshalInputReviewEffortInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -32187,6 +41913,11 @@ func (ec *executionContext) unmarshalNSetEntityInput2githubᚗcomᚋtaggieᚋtag
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNSetProjectQueueSizeInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetProjectQueueSizeInput(ctx context.Context, v any) (model.SetProjectQueueSizeInput, error) {
+	res, err := ec.unmarshalInputSetProjectQueueSizeInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNShareNoteInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐShareNoteInput(ctx context.Context, v any) (model.ShareNoteInput, error) {
 	res, err := ec.unmarshalInputShareNoteInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -32226,6 +41957,28 @@ func (ec *executionContext) marshalNSharedNoteEdge2ᚕgithubᚗcomᚋtaggieᚋta
 	}
 
 	return ret
+}
+
+func (ec *executionContext) unmarshalNSkipProjectItemInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSkipProjectItemInput(ctx context.Context, v any) (model.SkipProjectItemInput, error) {
+	res, err := ec.unmarshalInputSkipProjectItemInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNSkipReason2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐReason(ctx context.Context, v any) (labelling.Reason, error) {
+	tmp, err := scalar.UnmarshalString(v)
+	res := labelling.Reason(tmp)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNSkipReason2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐReason(ctx context.Context, sel ast.SelectionSet, v labelling.Reason) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalString(string(v))
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
 }
 
 func (ec *executionContext) unmarshalNStartProjectImportInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐStartProjectImportInput(ctx context.Context, v any) (model.StartProjectImportInput, error) {
@@ -32346,6 +42099,10 @@ func (ec *executionContext) marshalNTeam2githubᚗcomᚋtaggieᚋtaggieᚋintern
 	return ec._Team(ctx, sel, &v)
 }
 
+func (ec *executionContext) marshalNTeamStatistics2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐStatistics(ctx context.Context, sel ast.SelectionSet, v labelling.Statistics) graphql.Marshaler {
+	return ec._TeamStatistics(ctx, sel, &v)
+}
+
 func (ec *executionContext) unmarshalNTeamType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeamType(ctx context.Context, v any) (project.TeamType, error) {
 	res, err := model.UnmarshalTeamType(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -32381,6 +42138,11 @@ func (ec *executionContext) marshalNTransferState2githubᚗcomᚋtaggieᚋtaggie
 
 func (ec *executionContext) unmarshalNUndeleteNoteInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndeleteNoteInput(ctx context.Context, v any) (model.UndeleteNoteInput, error) {
 	res, err := ec.unmarshalInputUndeleteNoteInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNUndoFinishInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoFinishInput(ctx context.Context, v any) (model.UndoFinishInput, error) {
+	res, err := ec.unmarshalInputUndoFinishInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -32429,6 +42191,10 @@ func (ec *executionContext) marshalNUploadHeader2ᚕgithubᚗcomᚋtaggieᚋtagg
 	return ret
 }
 
+func (ec *executionContext) marshalNUsedWord2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐUsed(ctx context.Context, sel ast.SelectionSet, v labelling.Used) graphql.Marshaler {
+	return ec._UsedWord(ctx, sel, &v)
+}
+
 func (ec *executionContext) marshalNUser2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx context.Context, sel ast.SelectionSet, v user.User) graphql.Marshaler {
 	return ec._User(ctx, sel, &v)
 }
@@ -32441,6 +42207,43 @@ func (ec *executionContext) marshalNUser2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋ
 	})
 
 	return ret
+}
+
+func (ec *executionContext) marshalNUserStatistics2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐUserStatistics(ctx context.Context, sel ast.SelectionSet, v labelling.UserStatistics) graphql.Marshaler {
+	return ec._UserStatistics(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNUserStatistics2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐUserStatisticsᚄ(ctx context.Context, sel ast.SelectionSet, v []labelling.UserStatistics) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNUserStatistics2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐUserStatistics(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNVerdict2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐVerdict(ctx context.Context, v any) (project.Verdict, error) {
+	tmp, err := scalar.UnmarshalString(v)
+	res := project.Verdict(tmp)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNVerdict2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐVerdict(ctx context.Context, sel ast.SelectionSet, v project.Verdict) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalString(string(v))
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
 }
 
 func (ec *executionContext) marshalNVersion2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐVersion(ctx context.Context, sel ast.SelectionSet, v note.Version) graphql.Marshaler {
@@ -32742,6 +42545,27 @@ func (ec *executionContext) marshalOChangeRelationsProblem2githubᚗcomᚋtaggie
 	return ec._ChangeRelationsProblem(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOClaimProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐClaimProblem(ctx context.Context, sel ast.SelectionSet, v model.ClaimProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ClaimProblem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOClaimProjectItemsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐClaimProjectItemsPayload(ctx context.Context, sel ast.SelectionSet, v *model.ClaimProjectItemsPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ClaimProjectItemsPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOClaimProjectItemsProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐClaimProjectItemsProblem(ctx context.Context, sel ast.SelectionSet, v model.ClaimProjectItemsProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ClaimProjectItemsProblem(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOCreateNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateNotePayload(ctx context.Context, sel ast.SelectionSet, v *model.CreateNotePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -32844,6 +42668,25 @@ func (ec *executionContext) marshalODateTime2ᚖtimeᚐTime(ctx context.Context,
 	return res
 }
 
+func (ec *executionContext) marshalODeadLetter2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeadLetterᚄ(ctx context.Context, sel ast.SelectionSet, v []model.DeadLetter) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDeadLetter2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeadLetter(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalODeclareEntityIndexPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeclareEntityIndexPayload(ctx context.Context, sel ast.SelectionSet, v *model.DeclareEntityIndexPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -32886,12 +42729,26 @@ func (ec *executionContext) marshalODeletedNote2ᚖgithubᚗcomᚋtaggieᚋtaggi
 	return ec._DeletedNote(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalODropDeadLetterPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDropDeadLetterPayload(ctx context.Context, sel ast.SelectionSet, v *model.DropDeadLetterPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DropDeadLetterPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalODueRange2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDueRange(ctx context.Context, v any) (*model.DueRange, error) {
 	if v == nil {
 		return nil, nil
 	}
 	res, err := ec.unmarshalInputDueRange(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOEffortReview2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐReview(ctx context.Context, sel ast.SelectionSet, v *project.Review) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._EffortReview(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOEntity2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntity(ctx context.Context, sel ast.SelectionSet, v *entity.Entity) graphql.Marshaler {
@@ -32908,11 +42765,48 @@ func (ec *executionContext) marshalOEntityConnection2ᚖgithubᚗcomᚋtaggieᚋ
 	return ec._EntityConnection(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOEntityIndex2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐIndex(ctx context.Context, sel ast.SelectionSet, v *entity.Index) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._EntityIndex(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOEntityRelationConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEntityRelationConnection(ctx context.Context, sel ast.SelectionSet, v *model.EntityRelationConnection) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._EntityRelationConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOEventCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEventCursor(ctx context.Context, v any) (*model.EventCursor, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(model.EventCursor)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOEventCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEventCursor(ctx context.Context, sel ast.SelectionSet, v *model.EventCursor) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) marshalOExtendClaimPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐExtendClaimPayload(ctx context.Context, sel ast.SelectionSet, v *model.ExtendClaimPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ExtendClaimPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOFinishOutcome2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐFinishOutcome(ctx context.Context, sel ast.SelectionSet, v *model.FinishOutcome) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._FinishOutcome(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOFinishProjectItemPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐFinishProjectItemPayload(ctx context.Context, sel ast.SelectionSet, v *model.FinishProjectItemPayload) graphql.Marshaler {
@@ -32927,6 +42821,20 @@ func (ec *executionContext) marshalOFinishProjectItemProblem2githubᚗcomᚋtagg
 		return graphql.Null
 	}
 	return ec._FinishProjectItemProblem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOFinishProjectItemsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐFinishProjectItemsPayload(ctx context.Context, sel ast.SelectionSet, v *model.FinishProjectItemsPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._FinishProjectItemsPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOHeartbeatPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐHeartbeatPayload(ctx context.Context, sel ast.SelectionSet, v *model.HeartbeatPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._HeartbeatPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx context.Context, v any) (*gid.ID, error) {
@@ -33067,6 +42975,13 @@ func (ec *executionContext) unmarshalOKeyCondition2ᚖgithubᚗcomᚋtaggieᚋta
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) marshalOMyQueue2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐMyQueue(ctx context.Context, sel ast.SelectionSet, v *model.MyQueue) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._MyQueue(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalONode2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐNode(ctx context.Context, sel ast.SelectionSet, v model.Node) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -33109,6 +43024,32 @@ func (ec *executionContext) marshalONoteConnection2ᚖgithubᚗcomᚋtaggieᚋta
 	return ec._NoteConnection(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOOnlineMember2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐOnlineᚄ(ctx context.Context, sel ast.SelectionSet, v []labelling.Online) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNOnlineMember2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐOnline(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalOPauseProjectPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPauseProjectPayload(ctx context.Context, sel ast.SelectionSet, v *model.PauseProjectPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._PauseProjectPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalOPredicateInput2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPredicateInputᚄ(ctx context.Context, v any) ([]model.PredicateInput, error) {
 	if v == nil {
 		return nil, nil
@@ -33140,6 +43081,42 @@ func (ec *executionContext) marshalOProjectConnection2ᚖgithubᚗcomᚋtaggie�
 	return ec._ProjectConnection(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOProjectEventType2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐCauseᚄ(ctx context.Context, v any) ([]labelling.Cause, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]labelling.Cause, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNProjectEventType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐCause(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOProjectEventType2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐCauseᚄ(ctx context.Context, sel ast.SelectionSet, v []labelling.Cause) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNProjectEventType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐCause(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalOProjectExport2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐExport(ctx context.Context, sel ast.SelectionSet, v *project.Export) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -33168,11 +43145,37 @@ func (ec *executionContext) marshalOProjectImportConnection2ᚖgithubᚗcomᚋta
 	return ec._ProjectImportConnection(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOProjectItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItemᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Item) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNProjectItem2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItem(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalOProjectItem2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItem(ctx context.Context, sel ast.SelectionSet, v *project.Item) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._ProjectItem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOProjectItemClaim2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐClaim(ctx context.Context, sel ast.SelectionSet, v *project.Claim) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ProjectItemClaim(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOProjectItemConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx context.Context, sel ast.SelectionSet, v *page.List[project.Item]) graphql.Marshaler {
@@ -33229,6 +43232,39 @@ func (ec *executionContext) marshalOProjectMemberConnection2ᚖgithubᚗcomᚋta
 	return ec._ProjectMemberConnection(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOProjectMessage2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐProjectMessage(ctx context.Context, sel ast.SelectionSet, v model.ProjectMessage) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ProjectMessage(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOProjectQueue2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐProjectQueue(ctx context.Context, sel ast.SelectionSet, v *model.ProjectQueue) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ProjectQueue(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOProjectTeamStatistics2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐProjectTeamStatisticsᚄ(ctx context.Context, sel ast.SelectionSet, v []model.ProjectTeamStatistics) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNProjectTeamStatistics2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐProjectTeamStatistics(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalOPutProjectMemberPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPutProjectMemberPayload(ctx context.Context, sel ast.SelectionSet, v *model.PutProjectMemberPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -33255,6 +43291,27 @@ func (ec *executionContext) marshalOPutScopeMemberProblem2githubᚗcomᚋtaggie�
 		return graphql.Null
 	}
 	return ec._PutScopeMemberProblem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORebuildProjectQueuePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRebuildProjectQueuePayload(ctx context.Context, sel ast.SelectionSet, v *model.RebuildProjectQueuePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RebuildProjectQueuePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORebuildProjectQueueProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRebuildProjectQueueProblem(ctx context.Context, sel ast.SelectionSet, v model.RebuildProjectQueueProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RebuildProjectQueueProblem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOReleaseProjectItemPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐReleaseProjectItemPayload(ctx context.Context, sel ast.SelectionSet, v *model.ReleaseProjectItemPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ReleaseProjectItemPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalORemoveEntityIndexPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveEntityIndexPayload(ctx context.Context, sel ast.SelectionSet, v *model.RemoveEntityIndexPayload) graphql.Marshaler {
@@ -33348,6 +43405,34 @@ func (ec *executionContext) marshalORestoreVersionProblem2githubᚗcomᚋtaggie�
 	return ec._RestoreVersionProblem(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOResumeProjectPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐResumeProjectPayload(ctx context.Context, sel ast.SelectionSet, v *model.ResumeProjectPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ResumeProjectPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORetryDeadLetterPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRetryDeadLetterPayload(ctx context.Context, sel ast.SelectionSet, v *model.RetryDeadLetterPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RetryDeadLetterPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOReviewEffortPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐReviewEffortPayload(ctx context.Context, sel ast.SelectionSet, v *model.ReviewEffortPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ReviewEffortPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOReviewEffortProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐReviewEffortProblem(ctx context.Context, sel ast.SelectionSet, v model.ReviewEffortProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ReviewEffortProblem(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOScope2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScope(ctx context.Context, sel ast.SelectionSet, v *entity.Scope) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -33390,6 +43475,13 @@ func (ec *executionContext) marshalOSetEntityProblem2githubᚗcomᚋtaggieᚋtag
 	return ec._SetEntityProblem(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOSetProjectQueueSizePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetProjectQueueSizePayload(ctx context.Context, sel ast.SelectionSet, v *model.SetProjectQueueSizePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SetProjectQueueSizePayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOShareNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐShareNotePayload(ctx context.Context, sel ast.SelectionSet, v *model.ShareNotePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -33409,6 +43501,13 @@ func (ec *executionContext) marshalOSharedNoteConnection2ᚖgithubᚗcomᚋtaggi
 		return graphql.Null
 	}
 	return ec._SharedNoteConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOSkipProjectItemPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSkipProjectItemPayload(ctx context.Context, sel ast.SelectionSet, v *model.SkipProjectItemPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SkipProjectItemPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOStartProjectImportPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐStartProjectImportPayload(ctx context.Context, sel ast.SelectionSet, v *model.StartProjectImportPayload) graphql.Marshaler {
@@ -33551,11 +43650,39 @@ func (ec *executionContext) marshalOTeamProblem2githubᚗcomᚋtaggieᚋtaggie�
 	return ec._TeamProblem(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOTeamStatistics2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐStatistics(ctx context.Context, sel ast.SelectionSet, v *labelling.Statistics) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._TeamStatistics(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOTypedFinish2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐTypedFinish(ctx context.Context, sel ast.SelectionSet, v *model.TypedFinish) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._TypedFinish(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOUndeleteNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndeleteNotePayload(ctx context.Context, sel ast.SelectionSet, v *model.UndeleteNotePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._UndeleteNotePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUndoFinishPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoFinishPayload(ctx context.Context, sel ast.SelectionSet, v *model.UndoFinishPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UndoFinishPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUndoFinishProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoFinishProblem(ctx context.Context, sel ast.SelectionSet, v model.UndoFinishProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UndoFinishProblem(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOUnshareNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUnshareNotePayload(ctx context.Context, sel ast.SelectionSet, v *model.UnshareNotePayload) graphql.Marshaler {
@@ -33626,6 +43753,25 @@ func (ec *executionContext) marshalOUpload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋg
 		return graphql.Null
 	}
 	return ec._Upload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUsedWord2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐUsedᚄ(ctx context.Context, sel ast.SelectionSet, v []labelling.Used) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNUsedWord2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐUsed(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx context.Context, sel ast.SelectionSet, v *user.User) graphql.Marshaler {
@@ -33743,28 +43889,40 @@ func (ec *executionContext) marshalO__Type2ᚖgithubᚗcomᚋ99designsᚋgqlgen�
 
 // waits are the fields that may wait for something.
 var waits = map[lean.Field]bool{
-	{Type: "Note", Name: "versions"}:            true,
-	{Type: "Note", Name: "versionAt"}:           true,
-	{Type: "Project", Name: "categories"}:       true,
-	{Type: "Project", Name: "subcategories"}:    true,
-	{Type: "Project", Name: "teams"}:            true,
-	{Type: "Project", Name: "members"}:          true,
-	{Type: "Project", Name: "items"}:            true,
-	{Type: "Project", Name: "itemByExternalId"}: true,
-	{Type: "Project", Name: "imports"}:          true,
-	{Type: "Project", Name: "exports"}:          true,
-	{Type: "ProjectExport", Name: "url"}:        true,
-	{Type: "Scope", Name: "members"}:            true,
-	{Type: "Scope", Name: "entities"}:           true,
-	{Type: "Scope", Name: "entity"}:             true,
-	{Type: "Scope", Name: "lookup"}:             true,
-	{Type: "Tag", Name: "notes"}:                true,
-	{Type: "User", Name: "notes"}:               true,
-	{Type: "User", Name: "tags"}:                true,
-	{Type: "User", Name: "tag"}:                 true,
-	{Type: "User", Name: "sharedNotes"}:         true,
-	{Type: "User", Name: "noteChanges"}:         true,
-	{Type: "User", Name: "scopes"}:              true,
-	{Type: "User", Name: "projects"}:            true,
-	{Type: "Version", Name: "note"}:             true,
+	{Type: "MyQueue", Name: "project"}:            true,
+	{Type: "MyQueue", Name: "claims"}:             true,
+	{Type: "Note", Name: "versions"}:              true,
+	{Type: "Note", Name: "versionAt"}:             true,
+	{Type: "Project", Name: "categories"}:         true,
+	{Type: "Project", Name: "subcategories"}:      true,
+	{Type: "Project", Name: "teams"}:              true,
+	{Type: "Project", Name: "members"}:            true,
+	{Type: "Project", Name: "items"}:              true,
+	{Type: "Project", Name: "itemByExternalId"}:   true,
+	{Type: "Project", Name: "imports"}:            true,
+	{Type: "Project", Name: "exports"}:            true,
+	{Type: "Project", Name: "queue"}:              true,
+	{Type: "Project", Name: "viewerClaims"}:       true,
+	{Type: "Project", Name: "topKeywords"}:        true,
+	{Type: "Project", Name: "topCategories"}:      true,
+	{Type: "Project", Name: "topSubcategories"}:   true,
+	{Type: "Project", Name: "keywordCompletions"}: true,
+	{Type: "Project", Name: "online"}:             true,
+	{Type: "ProjectExport", Name: "url"}:          true,
+	{Type: "ProjectSnapshot", Name: "claims"}:     true,
+	{Type: "ProjectSnapshot", Name: "statistics"}: true,
+	{Type: "ProjectTeamStatistics", Name: "team"}: true,
+	{Type: "Scope", Name: "members"}:              true,
+	{Type: "Scope", Name: "entities"}:             true,
+	{Type: "Scope", Name: "entity"}:               true,
+	{Type: "Scope", Name: "lookup"}:               true,
+	{Type: "Tag", Name: "notes"}:                  true,
+	{Type: "User", Name: "notes"}:                 true,
+	{Type: "User", Name: "tags"}:                  true,
+	{Type: "User", Name: "tag"}:                   true,
+	{Type: "User", Name: "sharedNotes"}:           true,
+	{Type: "User", Name: "noteChanges"}:           true,
+	{Type: "User", Name: "scopes"}:                true,
+	{Type: "User", Name: "projects"}:              true,
+	{Type: "Version", Name: "note"}:               true,
 }

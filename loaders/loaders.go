@@ -10,6 +10,7 @@ import (
 	"context"
 
 	"github.com/taggie/taggie/internal/entity"
+	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
@@ -22,6 +23,7 @@ type Loaders struct {
 	noteLoaders
 	entityLoaders
 	projectLoaders
+	queueLoaders
 
 	clear []func() // of each loader
 }
@@ -38,6 +40,7 @@ type Sources struct {
 	Notes    *note.Service
 	Entities *entity.Service
 	Projects *project.Service
+	Queues   *labelling.Service
 	Light    Light                         // for responses that do not show what may be large
 	Observe  func(loader string, keys int) // told of each batch; may be nil
 }
@@ -82,6 +85,7 @@ func New(ctx context.Context, from Sources, shows Shows) *Loaders {
 		noteLoaders:    newNoteLoaders(r, from.Notes),
 		entityLoaders:  newEntityLoaders(r, from.Entities),
 		projectLoaders: newProjectLoaders(r, from.Projects),
+		queueLoaders:   newQueueLoaders(r, from.Queues),
 	}
 	l.clear = r.clear
 	return l

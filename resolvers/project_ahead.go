@@ -84,9 +84,16 @@ func (r *Resolver) itemsAhead(ctx context.Context, items []project.Item, sel sel
 	}
 	var first, categories, subcategories wave
 	itsProject, itsCategory, itsSubcategory := sel.has("project"), sel.has("category"), sel.has("subcategory")
+	itsHolder, itsAuthor := sel.in("claim", "ProjectItemClaim").showsProfiles("user"), sel.showsProfiles("returnedTo")
 	for _, i := range items {
 		if itsProject {
 			first.projects = append(first.projects, i.ItemID.Project)
+		}
+		if itsHolder && i.Status == project.Claimed {
+			first.people = append(first.people, i.Claim.User)
+		}
+		if itsAuthor && i.ReturnedTo != "" {
+			first.people = append(first.people, i.ReturnedTo)
 		}
 		if itsCategory {
 			categories.label(i.CategoryRef())
@@ -153,6 +160,7 @@ func (r *Resolver) effortsAhead(ctx context.Context, efforts []project.Effort, s
 	var first, categories, subcategories wave
 	itsProject, itsItem, itsUser, itsTeam := sel.has("project"), sel.has("item"), sel.showsProfiles("user"), sel.has("team")
 	itsCategory, itsSubcategory := sel.has("category"), sel.has("subcategory")
+	itsReviewer := sel.in("review", "EffortReview").showsProfiles("by")
 	for _, e := range efforts {
 		if itsProject {
 			first.projects = append(first.projects, e.EffortID.Project)
@@ -162,6 +170,9 @@ func (r *Resolver) effortsAhead(ctx context.Context, efforts []project.Effort, s
 		}
 		if itsUser {
 			first.people = append(first.people, e.User)
+		}
+		if itsReviewer && e.Review.By != "" {
+			first.people = append(first.people, e.Review.By)
 		}
 		if itsTeam {
 			first.teams = append(first.teams, e.TeamRef())

@@ -55,7 +55,7 @@ func (r *Resolver) teamsAhead(ctx context.Context, teams []project.Team, sel sel
 	}
 	load := loaders.From(ctx)
 	var first wave
-	if sel.has("project") {
+	if sel.has("project") || sel.has("statistics") {
 		for _, t := range teams {
 			first.projects = append(first.projects, t.TeamID.Project)
 		}
@@ -72,6 +72,7 @@ func (r *Resolver) teamsAhead(ctx context.Context, teams []project.Team, sel sel
 	_ = group.Wait()
 
 	r.projectsAhead(ctx, loaded(ctx, load.Projects, first.projects), sel.in("project", "Project", "Node"))
+	teamStatisticsAhead(ctx, teams, sel)
 	for _, list := range lists {
 		var found []project.Member
 		for n, request := range list.requests {

@@ -30,10 +30,6 @@ func (m mutation) projectProblem(ctx context.Context, err error) any {
 		m.projectsAhead(ctx, []project.Project{stale.Current}, conflicting(ctx, "UpdateProjectProblem", "ProjectConflict", "Project"))
 		return model.ProjectConflict{Message: err.Error(), Current: stale.Current}
 	}
-	if stale, ok := errors.AsType[*project.ItemConflict](err); ok {
-		m.itemsAhead(ctx, []project.Item{stale.Current}, conflicting(ctx, "FinishProjectItemProblem", "ProjectItemConflict", "ProjectItem"))
-		return model.ProjectItemConflict{Message: err.Error(), Current: stale.Current}
-	}
 	return nil
 }
 
@@ -249,31 +245,4 @@ func (m mutation) CreateProjectExport(ctx context.Context, in model.CreateProjec
 	}
 	m.exportsAhead(ctx, []project.Export{*after}, payload(ctx).in("export", "ProjectExport", "Node"))
 	return &model.CreateProjectExportPayload{Export: after}, nil
-}
-
-func (m mutation) FinishProjectItem(ctx context.Context, in model.FinishProjectItemInput) (*model.FinishProjectItemPayload, error) {
-	finish := project.Finish{Keywords: in.Keywords.Value(), IdempotencyKey: in.IdempotencyKey.Value()}
-	var err error
-	if finish.Item, err = itemID("input.itemId", in.ItemID); err != nil {
-		return nil, err
-	}
-	if finish.Category, err = categoryID("input.categoryId", in.CategoryID); err != nil {
-		return nil, err
-	}
-	if chosen := in.SubcategoryID.Value(); chosen != nil {
-		id, err := subcategoryID("input.subcategoryId", *chosen)
-		if err != nil {
-			return nil, err
-		}
-		finish.Subcategory = &id
-	}
-	finished, err := m.Projects.Finish(ctx, finish)
-	after, problem, err := done(ctx, m, finished, err)
-	if after == nil || after.Item.ID == "" {
-		return &model.FinishProjectItemPayload{Problem: problem}, err
-	}
-	loaders.From(ctx).Items.Prime(after.Effort.ItemRef(), after.Item)
-	m.itemsAhead(ctx, []project.Item{after.Item}, payload(ctx).in("item", "ProjectItem", "Node"))
-	m.effortsAhead(ctx, []project.Effort{after.Effort}, payload(ctx).in("effort", "ProjectItemEffort", "Node"))
-	return &model.FinishProjectItemPayload{Item: &after.Item, Effort: &after.Effort}, nil
 }

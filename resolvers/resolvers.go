@@ -13,9 +13,11 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 
 	"github.com/taggie/taggie/graph"
+	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/gid"
+	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
@@ -30,7 +32,9 @@ type Resolver struct {
 	Notes    *note.Service
 	Entities *entity.Service
 	Projects *project.Service
-	Files    project.Presigner // where the files of imports and exports are
+	Queues   *labelling.Service
+	Hub      *labelling.Hub[model.EventDetails] // what happens in projects
+	Files    project.Presigner                  // where the files of imports and exports are
 	Cursors  *page.Codec
 }
 

@@ -1,13 +1,26 @@
 // How GraphiQL reaches the server: POST for queries and mutations, a socket for subscriptions.
 
 import { createGraphiQLFetcher } from '@graphiql/toolkit';
+import { getOperationAST } from 'graphql';
+import { createSocket } from './socket.js';
 
+const url = 'graphql';
 const plainAccept = 'application/graphql-response+json, application/json;q=0.9';
 
-/** Creates the fetcher that signs each operation with the session's headers. */
-export function createFetcher(session) {
-  const url = 'graphql';
+/** Creates what the page itself asks with: one operation as the session's user, without extensions. */
+export function createAsk(session) {
+  return async (params, headers) => {
+    const response = await fetch(url, {
+      method: 'POST',
+      body: JSON.stringify(params),
+      headers: { 'content-type': 'application/json', accept: plainAccept, ...(await session.authorization()), ...headers },
+    });
+    return response.json();
+  };
+}
 
+/** Creates the fetcher that signs each operation with the session's headers. */
+export function createFetcher(session, ask) {
   async function signedFetch(input, init) {
     const { query } = JSON.parse(init.body);
     const headers = new Headers(await session.headers());
@@ -18,47 +31,24 @@ export function createFetcher(session) {
     return fetch(input, { ...init, headers });
   }
 
-  // The schema's own queries cost no DynamoDB call, and their answer has no place for extensions.
-  async function schemaFetcher(params, { headers } = {}) {
-    const response = await fetch(url, {
-      method: 'POST',
-      body: JSON.stringify(params),
-      headers: { 'content-type': 'application/json', accept: plainAccept, ...(await session.authorization()), ...headers },
-    });
-    return response.json();
-  }
+  const post = createGraphiQLFetcher({
+    url,
+    fetch: signedFetch,
+    // The schema's own queries cost no DynamoDB call, and their answer has no place for extensions.
+    schemaFetcher: (params, { headers } = {}) => ask(params, headers),
+  });
+  const socket = createSocket(session, socketUrl());
 
-  return createGraphiQLFetcher({ url, fetch: signedFetch, schemaFetcher, wsClient: lazySocket(session, url) });
+  return (params, options) => {
+    const operation = options?.documentAST && getOperationAST(options.documentAST, params.operationName);
+    if (operation?.operation !== 'subscription') return post(params, options);
+    // An observable: the toolkit's own way to a socket leaves the promise of each failure unhandled.
+    return { subscribe: (sink) => ({ unsubscribe: socket.subscribe(params, sink) }) };
+  };
 }
 
-/** A graphql-ws client that is loaded and made at the first subscription: most visits need none. */
-function lazySocket(session, path) {
-  let client;
-  async function connect() {
-    const { createClient } = await import('graphql-ws');
-    const url = new URL(path, window.location.href);
-    url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
-    // Asked for each connection, so that a reconnect carries a fresh token.
-    return createClient({ url: url.href, connectionParams: () => session.authorization() });
-  }
-  return {
-    subscribe(payload, sink) {
-      let stop;
-      let stopped = false;
-      client ??= connect();
-      client.then(
-        (socket) => {
-          if (!stopped) stop = socket.subscribe(payload, sink);
-        },
-        (error) => {
-          client = undefined;
-          sink.error(error);
-        },
-      );
-      return () => {
-        stopped = true;
-        stop?.();
-      };
-    },
-  };
+function socketUrl() {
+  const address = new URL(url, window.location.href);
+  address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:';
+  return address.href;
 }

@@ -3,15 +3,17 @@ import { GraphiQL } from 'graphiql';
 import { createRoot } from 'react-dom/client';
 import 'graphiql/style.css';
 import './style.css';
-import { createFetcher } from './fetcher.js';
+import { createAsk, createFetcher } from './fetcher.js';
 import { exampleTabs, firstQuery } from './queries.js';
 import { createSession } from './session.js';
+import { FillVariables } from './FillVariables.jsx';
 import { FollowSystemTheme } from './FollowSystemTheme.jsx';
 import { SessionBar } from './SessionBar.jsx';
 
 const session = createSession();
 session.start();
-const fetcher = createFetcher(session);
+const ask = createAsk(session);
+const fetcher = createFetcher(session, ask);
 
 createRoot(document.getElementById('root')).render(
   <>
@@ -31,6 +33,7 @@ createRoot(document.getElementById('root')).render(
         <GraphiQL.Logo>
           <span />
         </GraphiQL.Logo>
+        <FillVariables session={session} ask={ask} />
         <FollowSystemTheme />
       </GraphiQL>
     </main>

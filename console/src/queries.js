@@ -1,5 +1,6 @@
 // The tabs that a visitor finds on the first visit. Each operation has a name: GraphiQL shows it as the tab's title.
 // The first one is also the first query of the README. `npm test` checks them all against schema.graphqls.
+// placeholders.js knows the ids in capitals.
 
 export const firstQuery = `# Ctrl+Enter runs the query.
 query FirstNotes {
@@ -102,6 +103,126 @@ mutation CreateNote($input: CreateNoteInput!) {
 }
 `;
 
+const queue = `# Your projects: what is left to do, what was
+# done, and what you have in your hands.
+query ProjectQueue {
+  viewer {
+    projects(first: 5) {
+      nodes {
+        id
+        name
+        queue {
+          paused
+          queued
+          counts {
+            total
+            new
+            claimed
+            finished
+          }
+        }
+        teams {
+          name
+          statistics {
+            finished
+            incorrect
+          }
+        }
+        topKeywords {
+          value
+          count
+        }
+        viewerClaims {
+          name
+          claim {
+            until
+          }
+        }
+      }
+    }
+  }
+}
+`;
+
+const events = `# Stays open: the state now, then what happens.
+# Claim an item from another browser tab.
+subscription ProjectEvents($project: ID!) {
+  projectEvents(projectId: $project) {
+    __typename
+    ... on ProjectSnapshot {
+      queue {
+        queued
+        counts {
+          remaining
+        }
+      }
+      claims {
+        name
+      }
+    }
+    ... on ProjectEvent {
+      type
+      at
+      user {
+        name
+      }
+      item {
+        name
+      }
+      counts {
+        remaining
+      }
+    }
+    ... on ProjectGap {
+      message
+    }
+  }
+}
+`;
+
+const claim = `# Items of the queue for you alone, for
+# 15 minutes. Then open the next tab.
+mutation ClaimItems($input: ClaimProjectItemsInput!) {
+  claimProjectItems(input: $input) {
+    items {
+      id
+      name
+      url
+      claim {
+        until
+        token
+      }
+    }
+    problem {
+      ... on Problem {
+        message
+      }
+    }
+  }
+}
+`;
+
+const finish = `# Says what an item is that you have claimed.
+# The page filled in your oldest claim, if any.
+mutation FinishItem($input: FinishProjectItemInput!) {
+  finishProjectItem(input: $input) {
+    item {
+      name
+      status
+      category {
+        name
+      }
+      keywords
+    }
+    problem {
+      ... on Problem {
+        message
+      }
+    }
+  }
+}
+`;
+
 const json = (value) => JSON.stringify(value, null, 2);
 
 /** @type {{query: string, variables?: string}[]} */
@@ -118,5 +239,12 @@ export const exampleTabs = [
     variables: json({
       input: { title: 'My first note', content: 'Written in GraphiQL', tags: ['hello'], idempotencyKey: 'my-first-note' },
     }),
+  },
+  { query: queue },
+  { query: events, variables: json({ project: 'PROJECT_ID' }) },
+  { query: claim, variables: json({ input: { projectId: 'PROJECT_ID', count: 2 } }) },
+  {
+    query: finish,
+    variables: json({ input: { itemId: 'ITEM_ID', token: 'TOKEN', categoryId: 'CATEGORY_ID', keywords: ['harbour'] } }),
   },
 ];

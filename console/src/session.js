@@ -118,6 +118,9 @@ export function createSession({ storage = window.sessionStorage, fetch = window.
   };
 }
 
+/** Tells one user of the page from another; the same after a renewal. */
+export const identity = ({ mode, token }) => `${mode} ${token}`;
+
 /** Takes a token as people paste it ("Bearer …", line breaks), or says what is wrong with it. */
 export function readToken(text) {
   const token = text.trim().replace(/^bearer\s+/i, '').replace(/\s+/g, '');

@@ -12,6 +12,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/gid"
+	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/user"
@@ -75,6 +76,21 @@ type AddProjectCategoriesPayload struct {
 	Problem AddProjectCategoriesProblem `json:"problem,omitempty"`
 }
 
+// The caller has finished the item by this very claim before. Nothing was changed.
+type AlreadyFinished struct {
+	Message string `json:"message"`
+	// The item as it is now.
+	Current project.Item `json:"current"`
+	// The effort that counts.
+	Effort project.Effort `json:"effort"`
+	// What the caller wanted to store now.
+	Typed *TypedFinish `json:"typed,omitempty"`
+}
+
+func (AlreadyFinished) IsProblem() {}
+
+func (AlreadyFinished) IsFinishProjectItemProblem() {}
+
 // The bearer of the token has a user already.
 type AlreadySignedUp struct {
 	Message string `json:"message"`
@@ -119,6 +135,26 @@ type ChangeNoteDeadlinePayload struct {
 	Note *note.Note `json:"note,omitempty"`
 	// Why nothing was changed.
 	Problem ChangeNoteDeadlineProblem `json:"problem,omitempty"`
+}
+
+// Input of `claimProjectItems`.
+type ClaimProjectItemsInput struct {
+	// The id of a `Project`.
+	ProjectID gid.ID `json:"projectId"`
+	// 1 to 50.
+	Count int `json:"count"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `claimProjectItems` did.
+type ClaimProjectItemsPayload struct {
+	// The project; null when there was a problem.
+	Project *project.Project `json:"project,omitempty"`
+	// What the caller has got, none when there is nothing to do; null when there was a problem.
+	Items []project.Item `json:"items,omitempty"`
+	// Why nothing was claimed.
+	Problem ClaimProjectItemsProblem `json:"problem,omitempty"`
 }
 
 // Input of `createNote`.
@@ -310,6 +346,20 @@ type DeleteNotePayload struct {
 	Problem DeleteNoteProblem `json:"problem,omitempty"`
 }
 
+// Input of `dropDeadLetter`.
+type DropDeadLetterInput struct {
+	// The id of a `DeadLetter`.
+	ID string `json:"id"`
+	// It has no effect: what was dropped is no dead letter any more.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `dropDeadLetter` did.
+type DropDeadLetterPayload struct {
+	// The id of the message that was forgotten.
+	ID *string `json:"id,omitempty"`
+}
+
 // A range of deadlines. Both ends are exclusive; notes without a deadline are in none.
 type DueRange struct {
 	// Due later than this.
@@ -317,6 +367,26 @@ type DueRange struct {
 	// Due earlier than this.
 	Before graphql.Omittable[*time.Time] `json:"before,omitempty"`
 }
+
+// Somebody has reviewed the effort.
+type EffortReviewed struct {
+	Message string `json:"message"`
+}
+
+func (EffortReviewed) IsUndoFinishProblem() {}
+
+func (EffortReviewed) IsProblem() {}
+
+// Its author took the effort back.
+type EffortUndone struct {
+	Message string `json:"message"`
+}
+
+func (EffortUndone) IsReviewEffortProblem() {}
+
+func (EffortUndone) IsProblem() {}
+
+func (EffortUndone) IsUndoFinishProblem() {}
 
 // Another user has this e-mail address.
 type EmailTaken struct {
@@ -346,10 +416,40 @@ func (EntityConflict) IsUpdateEntityProblem() {}
 
 func (EntityConflict) IsDeleteEntityProblem() {}
 
+// Input of `extendClaim`.
+type ExtendClaimInput struct {
+	// The id of a `ProjectItem`.
+	ItemID gid.ID `json:"itemId"`
+	// The token of the claim.
+	Token string `json:"token"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `extendClaim` did.
+type ExtendClaimPayload struct {
+	// The item with its claim; null when there was a problem.
+	Item *project.Item `json:"item,omitempty"`
+	// Why nothing was changed.
+	Problem ClaimProblem `json:"problem,omitempty"`
+}
+
+// What became of one of several finishes.
+type FinishOutcome struct {
+	// The item after the change; null when there was a problem.
+	Item *project.Item `json:"item,omitempty"`
+	// What the caller did; null when there was a problem.
+	Effort *project.Effort `json:"effort,omitempty"`
+	// Why nothing was changed.
+	Problem FinishProjectItemProblem `json:"problem,omitempty"`
+}
+
 // Input of `finishProjectItem`.
 type FinishProjectItemInput struct {
 	// The id of a `ProjectItem`.
 	ItemID gid.ID `json:"itemId"`
+	// The token of the claim.
+	Token string `json:"token"`
 	// The id of a `Category` of the project.
 	CategoryID gid.ID `json:"categoryId"`
 	// The id of a `Subcategory` of the project.
@@ -368,6 +468,34 @@ type FinishProjectItemPayload struct {
 	Effort *project.Effort `json:"effort,omitempty"`
 	// Why nothing was changed.
 	Problem FinishProjectItemProblem `json:"problem,omitempty"`
+}
+
+// Input of `finishProjectItems`.
+type FinishProjectItemsInput struct {
+	// 1 to 50.
+	Finishes []ProjectItemFinish `json:"finishes"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `finishProjectItems` did.
+type FinishProjectItemsPayload struct {
+	// An outcome for each, in the order of the input; null, with an error at its place, where one failed: that one can be sent again.
+	Outcomes []*FinishOutcome `json:"outcomes"`
+}
+
+// Input of `heartbeat`.
+type HeartbeatInput struct {
+	// The ids of up to 20 `Project`s in which the caller is at work; those of which the caller is no member are left out.
+	ProjectIds []gid.ID `json:"projectIds"`
+	// It has no effect: a heartbeat can be repeated.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `heartbeat` did.
+type HeartbeatPayload struct {
+	// How many users are online.
+	OnlineCount *int `json:"onlineCount,omitempty"`
 }
 
 // A range of keys: one of `equals`, `beginsWith` and `between`, or `before` and `after`, alone or together.
@@ -406,6 +534,21 @@ func (LastOwner) IsProblem() {}
 
 func (LastOwner) IsRemoveScopeMemberProblem() {}
 
+// The item is not the caller's any more by this token: the claim ended, or somebody else has it. Nothing was changed.
+type LeaseLost struct {
+	Message string `json:"message"`
+	// The item as it is now.
+	Current project.Item `json:"current"`
+	// What the caller wanted to store; null when it was no finish.
+	Typed *TypedFinish `json:"typed,omitempty"`
+}
+
+func (LeaseLost) IsProblem() {}
+
+func (LeaseLost) IsClaimProblem() {}
+
+func (LeaseLost) IsFinishProjectItemProblem() {}
+
 // A name has to be unique, and is not.
 type NameTaken struct {
 	Message string `json:"message"`
@@ -436,6 +579,29 @@ func (NoteConflict) IsDeleteNoteProblem() {}
 
 func (NoteConflict) IsRestoreVersionProblem() {}
 
+// Nobody reviews what they did themselves.
+type OwnEffort struct {
+	Message string `json:"message"`
+}
+
+func (OwnEffort) IsReviewEffortProblem() {}
+
+func (OwnEffort) IsProblem() {}
+
+// Input of `pauseProject`.
+type PauseProjectInput struct {
+	// The id of a `Project`.
+	ProjectID gid.ID `json:"projectId"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `pauseProject` did.
+type PauseProjectPayload struct {
+	// The project after the change.
+	Project *project.Project `json:"project,omitempty"`
+}
+
 // The objects under a predicate, in their order.
 type PredicateInput struct {
 	// A letter, then letters, digits, `-` and `_`; up to 64.
@@ -455,16 +621,47 @@ func (ProjectConflict) IsUpdateProjectProblem() {}
 
 func (ProjectConflict) IsProblem() {}
 
-// The item is not `NEW` any more.
+// Events were missed. A snapshot follows.
+type ProjectGap struct {
+	// A sentence for people.
+	Message string `json:"message"`
+}
+
+func (ProjectGap) IsProjectMessage() {}
+
+// The item has gone on since.
 type ProjectItemConflict struct {
 	Message string `json:"message"`
 	// The item as it is now.
 	Current project.Item `json:"current"`
 }
 
-func (ProjectItemConflict) IsFinishProjectItemProblem() {}
-
 func (ProjectItemConflict) IsProblem() {}
+
+func (ProjectItemConflict) IsUndoFinishProblem() {}
+
+// One of several finishes.
+type ProjectItemFinish struct {
+	// The id of a `ProjectItem`.
+	ItemID gid.ID `json:"itemId"`
+	// The token of the claim.
+	Token string `json:"token"`
+	// The id of a `Category` of the project.
+	CategoryID gid.ID `json:"categoryId"`
+	// The id of a `Subcategory` of the project.
+	SubcategoryID graphql.Omittable[*gid.ID] `json:"subcategoryId,omitempty"`
+	// Up to 20 of 1 to 64 characters; the same one in other letters counts once.
+	Keywords graphql.Omittable[[]string] `json:"keywords,omitempty"`
+}
+
+// Nothing is handed out in the project.
+type ProjectPaused struct {
+	Message string `json:"message"`
+}
+
+func (ProjectPaused) IsClaimProjectItemsProblem() {}
+
+func (ProjectPaused) IsProblem() {}
 
 // Input of `putProjectMember`. One of `userId` and `email` names the user.
 type PutProjectMemberInput struct {
@@ -512,12 +709,55 @@ type PutScopeMemberPayload struct {
 	Problem PutScopeMemberProblem `json:"problem,omitempty"`
 }
 
+// Input of `rebuildProjectQueue`.
+type RebuildProjectQueueInput struct {
+	// The id of a `Project`.
+	ProjectID gid.ID `json:"projectId"`
+	// It has no effect: one rebuild more changes nothing, and none begins while one is under way.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `rebuildProjectQueue` did.
+type RebuildProjectQueuePayload struct {
+	// The project; null when there was a problem.
+	Project *project.Project `json:"project,omitempty"`
+	// Why nothing was begun.
+	Problem RebuildProjectQueueProblem `json:"problem,omitempty"`
+}
+
+// Somebody else is rebuilding the queue.
+type RebuildUnderWay struct {
+	Message string `json:"message"`
+}
+
+func (RebuildUnderWay) IsRebuildProjectQueueProblem() {}
+
+func (RebuildUnderWay) IsProblem() {}
+
 // An object of a relation: one that exists, in the same scope.
 type RelationObjectInput struct {
 	// The id of an `Entity`.
 	EntityID gid.ID `json:"entityId"`
 	// The relation's own: an object of up to 10,000 bytes.
 	Attributes graphql.Omittable[map[string]any] `json:"attributes,omitempty"`
+}
+
+// Input of `releaseProjectItem`.
+type ReleaseProjectItemInput struct {
+	// The id of a `ProjectItem`.
+	ItemID gid.ID `json:"itemId"`
+	// The token of the claim.
+	Token string `json:"token"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `releaseProjectItem` did.
+type ReleaseProjectItemPayload struct {
+	// The item after the change; null when there was a problem.
+	Item *project.Item `json:"item,omitempty"`
+	// Why nothing was changed.
+	Problem ClaimProblem `json:"problem,omitempty"`
 }
 
 // Input of `removeEntityIndex`.
@@ -685,6 +925,55 @@ type RestoreVersionPayload struct {
 	Problem RestoreVersionProblem `json:"problem,omitempty"`
 }
 
+// Input of `resumeProject`.
+type ResumeProjectInput struct {
+	// The id of a `Project`.
+	ProjectID gid.ID `json:"projectId"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `resumeProject` did.
+type ResumeProjectPayload struct {
+	// The project after the change.
+	Project *project.Project `json:"project,omitempty"`
+}
+
+// Input of `retryDeadLetter`.
+type RetryDeadLetterInput struct {
+	// The id of a `DeadLetter`.
+	ID string `json:"id"`
+	// It has no effect: what was retried is no dead letter any more.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `retryDeadLetter` did.
+type RetryDeadLetterPayload struct {
+	// The id of the message that is handled again.
+	ID *string `json:"id,omitempty"`
+}
+
+// Input of `reviewEffort`.
+type ReviewEffortInput struct {
+	// The id of a `ProjectItemEffort` of somebody else.
+	EffortID gid.ID          `json:"effortId"`
+	Verdict  project.Verdict `json:"verdict"`
+	// For the author: up to 2,000 characters.
+	Comment string `json:"comment"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `reviewEffort` did.
+type ReviewEffortPayload struct {
+	// The effort with the review; null when there was a problem.
+	Effort *project.Effort `json:"effort,omitempty"`
+	// The item after the change; null when there was a problem.
+	Item *project.Item `json:"item,omitempty"`
+	// Why nothing was changed.
+	Problem ReviewEffortProblem `json:"problem,omitempty"`
+}
+
 // The scope is not at the expected version.
 type ScopeConflict struct {
 	Message string `json:"message"`
@@ -722,6 +1011,22 @@ type SetEntityPayload struct {
 	Problem SetEntityProblem `json:"problem,omitempty"`
 }
 
+// Input of `setProjectQueueSize`.
+type SetProjectQueueSizeInput struct {
+	// The id of a `Project`.
+	ProjectID gid.ID `json:"projectId"`
+	// 1 to 10,000; null for the usual number.
+	Size graphql.Omittable[*int] `json:"size,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `setProjectQueueSize` did.
+type SetProjectQueueSizePayload struct {
+	// The project after the change.
+	Project *project.Project `json:"project,omitempty"`
+}
+
 // Input of `shareNote`. One of `userId` and `email` names the user.
 type ShareNoteInput struct {
 	// The id of a `Note` of the caller.
@@ -746,6 +1051,27 @@ type ShareNotePayload struct {
 	Problem ShareNoteProblem `json:"problem,omitempty"`
 }
 
+// Input of `skipProjectItem`.
+type SkipProjectItemInput struct {
+	// The id of a `ProjectItem`.
+	ItemID gid.ID `json:"itemId"`
+	// The token of the claim.
+	Token  string           `json:"token"`
+	Reason labelling.Reason `json:"reason"`
+	// For `TO_ME_LATER` only: after how many minutes, 1 to 10,080; 30 when left out.
+	Minutes graphql.Omittable[*int] `json:"minutes,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `skipProjectItem` did.
+type SkipProjectItemPayload struct {
+	// The item after the change; null when there was a problem.
+	Item *project.Item `json:"item,omitempty"`
+	// Why nothing was changed.
+	Problem ClaimProblem `json:"problem,omitempty"`
+}
+
 // Input of `startProjectImport`.
 type StartProjectImportInput struct {
 	// The id of a `ProjectImport` whose file was uploaded.
@@ -760,6 +1086,16 @@ type StartProjectImportPayload struct {
 	Import *project.Import `json:"import,omitempty"`
 }
 
+// The caller has as many items of the project as one may have.
+type TooManyClaims struct {
+	Message string `json:"message"`
+	Limit   int    `json:"limit"`
+}
+
+func (TooManyClaims) IsClaimProjectItemsProblem() {}
+
+func (TooManyClaims) IsProblem() {}
+
 // The note would carry more than 40 tags.
 type TooManyTags struct {
 	Message string `json:"message"`
@@ -770,6 +1106,13 @@ type TooManyTags struct {
 func (TooManyTags) IsAddNoteTagsProblem() {}
 
 func (TooManyTags) IsProblem() {}
+
+// What a caller wanted to store with a finish.
+type TypedFinish struct {
+	CategoryID    gid.ID   `json:"categoryId"`
+	SubcategoryID *gid.ID  `json:"subcategoryId,omitempty"`
+	Keywords      []string `json:"keywords"`
+}
 
 // Input of `undeleteNote`.
 type UndeleteNoteInput struct {
@@ -784,6 +1127,33 @@ type UndeleteNotePayload struct {
 	// The note as it was; null when a repeated request finds it deleted again.
 	Note *note.Note `json:"note,omitempty"`
 }
+
+// Input of `undoFinish`.
+type UndoFinishInput struct {
+	// The id of a `ProjectItemEffort` of the caller.
+	EffortID gid.ID `json:"effortId"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `undoFinish` did.
+type UndoFinishPayload struct {
+	// The item, with a new claim of the caller; null when there was a problem.
+	Item *project.Item `json:"item,omitempty"`
+	// The effort, which counts for nothing any more; null when there was a problem.
+	Effort *project.Effort `json:"effort,omitempty"`
+	// Why nothing was changed.
+	Problem UndoFinishProblem `json:"problem,omitempty"`
+}
+
+// The five minutes are over.
+type UndoTooLate struct {
+	Message string `json:"message"`
+}
+
+func (UndoTooLate) IsUndoFinishProblem() {}
+
+func (UndoTooLate) IsProblem() {}
 
 // The object of a relation does not exist.
 type UnknownObject struct {

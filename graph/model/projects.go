@@ -61,8 +61,6 @@ type (
 	PutProjectMemberProblem any
 	// RemoveProjectMemberProblem is an expected outcome of removeProjectMember.
 	RemoveProjectMemberProblem any
-	// FinishProjectItemProblem is an expected outcome of finishProjectItem.
-	FinishProjectItemProblem any
 )
 
 // MarshalProjectID writes the global id of a project.

@@ -150,19 +150,20 @@ func read(response *http.Response, raw []byte, data any) error {
 // change sends a mutation with an idempotency key that is the same for the same input, whenever and by whomever the
 // data is loaded.
 func (l *loader) change(ctx context.Context, m member, mutation string, input map[string]any, data any) error {
-	return l.changeAgain(ctx, m, mutation, 0, input, data)
+	return l.changeAgain(ctx, m, mutation, "", input, data)
 }
 
-// changeAgain sends a mutation whose input was sent so often before to no avail.
-func (l *loader) changeAgain(ctx context.Context, m member, mutation string, before int, input map[string]any, data any) error {
+// changeAgain sends a mutation whose input may have been sent before, for another purpose or to no avail: round tells one from the
+// other.
+func (l *loader) changeAgain(ctx context.Context, m member, mutation, round string, input map[string]any, data any) error {
 	raw, err := json.Marshal(input) // the keys of a map are sorted
 	if err != nil {
 		return fmt.Errorf("%s: %w", nameOf(mutation), err)
 	}
 	sum := sha256.Sum256(raw)
 	key := "demo:" + nameOf(mutation) + ":" + hex.EncodeToString(sum[:16])
-	if before > 0 {
-		key += ":" + strconv.Itoa(before)
+	if round != "" {
+		key += ":" + round
 	}
 	keyed := map[string]any{"idempotencyKey": key}
 	for field, value := range input {

@@ -5,7 +5,7 @@
 // loads has passed every rule that a user's own input passes. Start reading at
 // [Small] and [Full]; what is loaded is decided in plan.go (notes),
 // plan_archive.go (a project) and plan_music.go (a scope), from the
-// vocabularies in words.go and its like.
+// vocabularies in words.go and its like. [Crew] has people label what was loaded.
 //
 // Loading can be interrupted and repeated. Each mutation carries an idempotency
 // key made from its input, and what the server has already is looked up by
@@ -51,6 +51,19 @@ func Small(ctx context.Context, o Options) error { return load(ctx, o, small) }
 func Full(ctx context.Context, o Options) error { return load(ctx, o, full) }
 
 func load(ctx context.Context, o Options, s size) error {
+	l, done := open(o, s)
+	defer done()
+	if err := l.run(ctx); err != nil {
+		if errors.Is(err, context.Canceled) {
+			return fmt.Errorf("load demo data: stopped; run it again and it goes on from here: %w", err)
+		}
+		return fmt.Errorf("load demo data: %w", err)
+	}
+	return nil
+}
+
+// open returns a client of the server; done is to be called at the end.
+func open(o Options, s size) (l *loader, done func()) {
 	if o.Now.IsZero() {
 		o.Now = time.Now()
 	}
@@ -60,17 +73,10 @@ func load(ctx context.Context, o Options, s size) error {
 	if o.Progress == nil {
 		o.Progress = io.Discard
 	}
+	done = func() {}
 	if o.Client == nil {
 		transport := &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: o.Concurrency}
-		defer transport.CloseIdleConnections()
-		o.Client = &http.Client{Transport: transport, Timeout: time.Minute}
+		o.Client, done = &http.Client{Transport: transport, Timeout: time.Minute}, transport.CloseIdleConnections
 	}
-	l := &loader{options: o, size: s, url: strings.TrimSuffix(o.URL, "/") + "/graphql"}
-	if err := l.run(ctx); err != nil {
-		if errors.Is(err, context.Canceled) {
-			return fmt.Errorf("load demo data: stopped; run it again and it goes on from here: %w", err)
-		}
-		return fmt.Errorf("load demo data: %w", err)
-	}
-	return nil
+	return &loader{options: o, size: s, url: strings.TrimSuffix(o.URL, "/") + "/graphql"}, done
 }

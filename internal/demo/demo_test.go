@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,7 +32,9 @@ func TestSmallLoadsSomethingOfEverything(t *testing.T) {
 	  notes(first: 500) { nodes { title } }
 	  projects(first: 2) { nodes { name viewerMember { type } teams { name } items(first: 500) { nodes { externalId } }
 	    finished: items(status: FINISHED, first: 50) { nodes { category { name } efforts { nodes { user { name } } } } }
-	    imports { nodes { state imported mistakes } } } }
+	    skipped: items(status: SKIPPED, first: 50) { nodes { id } }
+    returned: items(status: NEW, first: 500) { nodes { returnedTo { name } efforts { nodes { review { comment } } } } }
+    imports { nodes { state imported mistakes } } } }
 	  scopes(first: 2) { nodes { name indexes { name } entities(type: "work") { nodes { key } } } }
 	} }`)
 	assert.Len(t, at(ada, "viewer", "notes", "nodes"), 30)
@@ -39,7 +42,12 @@ func TestSmallLoadsSomethingOfEverything(t *testing.T) {
 	assert.Equal(t, "MANAGER", at(archive, "viewerMember", "type"))
 	assert.Len(t, at(archive, "teams"), 4)
 	assert.Len(t, at(archive, "items", "nodes"), 100)
-	assert.Len(t, at(archive, "finished", "nodes"), 6)
+	assert.Len(t, at(archive, "finished", "nodes"), 5)
+	assert.Len(t, at(archive, "skipped", "nodes"), 2)
+	returned := slices.DeleteFunc(at(archive, "returned", "nodes").([]any), func(item any) bool { return at(item, "returnedTo") == nil })
+	require.Len(t, returned, 1)
+	assert.Equal(t, people[1].name, at(returned[0], "returnedTo", "name"))
+	assert.NotEmpty(t, at(returned[0], "efforts", "nodes", 0, "review", "comment"))
 	assert.NotEmpty(t, at(archive, "finished", "nodes", 0, "category", "name"))
 	assert.NotEqual(t, Name, at(archive, "finished", "nodes", 0, "efforts", "nodes", 0, "user", "name"))
 	assert.Equal(t, map[string]any{"state": "DONE", "imported": 100.0, "mistakes": 0.0}, at(archive, "imports", "nodes", 0))
@@ -136,6 +144,41 @@ func TestInterruptedRunIsCompleted(t *testing.T) {
 		}
 		require.NoError(t, Small(t.Context(), again), "after part %d of %d", i, stops)
 		require.Equal(t, state, w.state(small), "after part %d of %d", i, stops)
+	}
+}
+
+// A run that ends while people work on the project leaves items in their hands, or results that nobody has looked at: the next one
+// goes on with them, also when the server has forgotten the keys of the first.
+func TestInterruptedWorkIsCompleted(t *testing.T) {
+	t.Parallel()
+	whole := newWorld(t)
+	require.NoError(t, Small(t.Context(), whole.options()))
+	state := whole.state(small)
+	for i, last := range []string{"ClaimProjectItems", "FinishProjectItem", "SkipProjectItem", "ReviewEffort"} {
+		t.Run(last, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			err := Small(ctx, w.through(func(operation string, r *http.Request) (*http.Response, error) {
+				if operation != last {
+					return http.DefaultTransport.RoundTrip(r)
+				}
+				response, err := http.DefaultTransport.RoundTrip(r.Clone(context.WithoutCancel(ctx))) // the server does it
+				if err == nil {
+					_ = response.Body.Close()
+				}
+				cancel()
+				return nil, context.Canceled
+			}))
+			require.ErrorIs(t, err, context.Canceled)
+			again := w.options()
+			if i%2 == 0 {
+				again = w.later24()
+			}
+			require.NoError(t, Small(t.Context(), again))
+			require.Equal(t, state, w.state(small))
+		})
 	}
 }
 

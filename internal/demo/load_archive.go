@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"time"
 )
 
@@ -51,14 +52,6 @@ const findImport = `query FindImport($id: ID!) {
   node(id: $id) { ... on ProjectImport { id state message bytes lines } }
 }`
 
-const findItem = `query FindItem($project: ID!, $externalId: String!) {
-  project(id: $project) { itemByExternalId(externalId: $externalId) { id status } }
-}`
-
-const finishProjectItem = `mutation FinishProjectItem($input: FinishProjectItemInput!) {
-  finishProjectItem(input: $input) { problem { __typename } }
-}`
-
 // looking is how long to wait before an import that runs is looked at again.
 const looking = 50 * time.Millisecond
 
@@ -96,16 +89,14 @@ func under(name string, all []named) string {
 	return ""
 }
 
-// loadProject makes what is missing of the project and its teams, imports the items, and has people finish some.
+// loadProject makes what is missing of the project and its teams, imports the items, and has people work on some.
 func (l *loader) loadProject(ctx context.Context, members []member, _ time.Time) error {
-	items := planItems(l.size.items)
-	var finished []plannedItem
-	for _, item := range items {
-		if item.finish != nil {
-			finished = append(finished, item)
-		}
+	items, works := planItems(l.size.items), planWork(l.size)
+	total := len(items)
+	for _, w := range works {
+		total += w.steps()
 	}
-	shown := newProgress(l.options.Progress, "items", len(items)+len(finished))
+	shown := newProgress(l.options.Progress, "items", total)
 	defer shown.finish()
 	ada := members[0]
 	p, err := l.project(ctx, ada)
@@ -118,14 +109,13 @@ func (l *loader) loadProject(ctx context.Context, members []member, _ time.Time)
 	if err := l.importItems(ctx, ada, p, items, shown); err != nil {
 		return err
 	}
-	return l.each(ctx, len(finished), func(ctx context.Context, i int) error {
-		defer shown.add(1)
-		return l.finish(ctx, members[finished[i].finish.by], p, finished[i])
+	return l.each(ctx, len(works), func(ctx context.Context, i int) error {
+		return l.work(ctx, members, p, works[i], shown)
 	})
 }
 
-// project finds the project by its name, or creates it.
-func (l *loader) project(ctx context.Context, ada member) (archive, error) {
+// findProject returns the id of the project, "" when there is none of its name.
+func (l *loader) findProject(ctx context.Context, ada member) (string, error) {
 	var found struct {
 		Viewer struct {
 			Projects struct {
@@ -133,10 +123,16 @@ func (l *loader) project(ctx context.Context, ada member) (archive, error) {
 			} `json:"projects"`
 		} `json:"viewer"`
 	}
-	if err := l.ask(ctx, ada, findProject, nil, &found); err != nil {
+	err := l.ask(ctx, ada, findProject, nil, &found)
+	return under(projectName, found.Viewer.Projects.Nodes), err
+}
+
+// project finds the project by its name, or creates it.
+func (l *loader) project(ctx context.Context, ada member) (archive, error) {
+	id, err := l.findProject(ctx, ada)
+	if err != nil {
 		return archive{}, err
 	}
-	id := under(projectName, found.Viewer.Projects.Nodes)
 	if id == "" {
 		var names []string
 		for _, s := range subjects {
@@ -156,10 +152,15 @@ func (l *loader) project(ctx context.Context, ada member) (archive, error) {
 		}
 		id = created.CreateProject.Project.ID
 	}
+	return l.describe(ctx, ada, id)
+}
+
+// describe returns the project of an id.
+func (l *loader) describe(ctx context.Context, m member, id string) (archive, error) {
 	var data struct {
 		Project archive `json:"project"`
 	}
-	err := l.ask(ctx, ada, listProject, map[string]any{"id": id}, &data)
+	err := l.ask(ctx, m, listProject, map[string]any{"id": id}, &data)
 	data.Project.id = id
 	return data.Project, err
 }
@@ -230,8 +231,12 @@ func (l *loader) importItems(ctx context.Context, ada member, p archive, items [
 		} `json:"createProjectImport"`
 	}
 	// The number makes another key after an import that failed: the key of that one would return it for 24 hours.
+	round := ""
+	if failed > 0 {
+		round = strconv.Itoa(failed)
+	}
 	input := map[string]any{"projectId": p.id, "format": "JSON_LINES", "bytes": len(file)}
-	if err := l.changeAgain(ctx, ada, createProjectImport, failed, input, &created); err != nil {
+	if err := l.changeAgain(ctx, ada, createProjectImport, round, input, &created); err != nil {
 		return err
 	}
 	state := created.CreateProjectImport.Import
@@ -307,33 +312,4 @@ func (l *loader) wait(ctx context.Context, ada member, state importState, items 
 		}
 		state = data.Node
 	}
-}
-
-// finish has somebody finish an item that nobody has finished yet.
-func (l *loader) finish(ctx context.Context, m member, p archive, item plannedItem) error {
-	var data struct {
-		Project struct {
-			Item *struct {
-				ID     string `json:"id"`
-				Status string `json:"status"`
-			} `json:"itemByExternalId"`
-		} `json:"project"`
-	}
-	if err := l.ask(ctx, m, findItem, map[string]any{"project": p.id, "externalId": item.ExternalID}, &data); err != nil {
-		return err
-	}
-	if data.Project.Item == nil {
-		return fmt.Errorf("the item %s was not imported", item.ExternalID)
-	}
-	if data.Project.Item.Status != "NEW" {
-		return nil
-	}
-	input := map[string]any{"itemId": data.Project.Item.ID, "categoryId": under(item.finish.category, p.Categories)}
-	if item.finish.subcategory != "" {
-		input["subcategoryId"] = under(item.finish.subcategory, p.Subcategories)
-	}
-	if len(item.finish.keywords) > 0 {
-		input["keywords"] = item.finish.keywords
-	}
-	return l.change(ctx, m, finishProjectItem, input, &struct{}{}) // a problem says that somebody was faster: so be it
 }

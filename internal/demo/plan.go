@@ -99,9 +99,12 @@ func planNote(day time.Time, s size, owner, i int, titles map[string]bool) plann
 }
 
 // source returns a source of randomness that gives the same for the same note.
-func source(owner, i int) *rand.Rand {
+func source(owner, i int) *rand.Rand { return sourceOf(fmt.Sprintf("taggie demo %d %d", owner, i)) }
+
+// sourceOf returns one that gives the same for the same text.
+func sourceOf(text string) *rand.Rand {
 	h := fnv.New64a()
-	_, _ = fmt.Fprintf(h, "taggie demo %d %d", owner, i)
+	_, _ = h.Write([]byte(text))
 	return rand.New(rand.NewPCG(h.Sum64(), 7))
 }
 

@@ -80,8 +80,8 @@ func TestNotesFollowTheRules(t *testing.T) {
 func TestItemsOfTheFullSet(t *testing.T) {
 	items := planItems(full.items)
 	require.Len(t, items, 2000)
-	ids, kinds, by, found, finished := map[string]bool{}, map[string]int{}, map[int]bool{}, map[string]bool{}, 0
-	for i, item := range items {
+	ids, kinds, found := map[string]bool{}, map[string]int{}, map[string]bool{}
+	for _, item := range items {
 		assert.False(t, ids[item.ExternalID], "%s twice", item.ExternalID)
 		ids[item.ExternalID] = true
 		kinds[item.Type]++
@@ -89,24 +89,45 @@ func TestItemsOfTheFullSet(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, "archive.example.com", address.Host)
 		assert.NotEmpty(t, item.Metadata)
-		f := item.finish
-		if f == nil {
-			continue
-		}
-		finished++
-		by[f.by], found[f.category] = true, true
+		f := findingOf(item.ExternalID)
+		assert.Equal(t, f, findingOf(item.ExternalID))
+		found[f.category] = true
 		assert.True(t, f.subcategory == "" || slices.Contains(subcategories, f.subcategory), f.subcategory)
-		if i < small.items {
-			assert.Less(t, f.by, small.people)
-		}
+		assert.Contains(t, item.Name, " ")
+		assert.NotEqual(t, f.category, mistakeOf(item.ExternalID).category)
 	}
 	assert.Len(t, kinds, 3)
-	assert.Equal(t, 125, finished)
-	assert.Len(t, by, len(people)-1, "everybody but the manager finished some")
 	assert.Len(t, found, len(subjects))
 	assert.Len(t, subjects, 12)
 	assert.Len(t, subcategories, 20)
 	assert.Equal(t, items[:small.items], planItems(small.items), "a smaller set is the beginning of a larger one")
+}
+
+func TestWorkOnTheFullSet(t *testing.T) {
+	finished, mistaken, skipped, by := 0, 0, 0, map[int]plannedWork{}
+	for _, w := range planWork(full) {
+		by[w.by] = w
+		finished += len(w.finishes)
+		skipped += w.skips
+		assert.LessOrEqual(t, w.steps(), 100, "what one request tells of a person's work")
+		assert.NotEqual(t, w.by, w.reviewer)
+		assert.Contains(t, membersOf("REVIEWER"), w.reviewer)
+		for _, f := range w.finishes {
+			assert.True(t, f.reviewed || !f.mistaken, "a mistake that stays")
+			if f.mistaken {
+				mistaken++
+			}
+		}
+	}
+	assert.Equal(t, 125, finished)
+	assert.Equal(t, 11, mistaken)
+	assert.Equal(t, 40, skipped)
+	assert.Len(t, by, len(people)-1, "everybody but the manager finished some")
+	for _, w := range planWork(small) {
+		assert.Less(t, w.by, small.people)
+		assert.Less(t, w.reviewer, small.people)
+		assert.Equal(t, by[w.by].finishes[:len(w.finishes)], w.finishes, "a smaller set is the beginning of a larger one")
+	}
 }
 
 func TestScopeOfTheFullSet(t *testing.T) {

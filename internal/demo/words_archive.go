@@ -49,6 +49,12 @@ var (
 	persons = []string{"a pilot's widow", "the harbour master", "a pupil", "the choirmaster", "an emigrant", "the town clerk"}
 )
 
+// What reviewers say: how a correction begins, and what may stand beside a correct result.
+var (
+	corrections = []string{"Look again: this is", "I think that this is", "Compare the neighbouring pages: this is"}
+	praises     = []string{"", "", "", "Well seen.", "Good eye!"}
+)
+
 // plannedTeam is a team of the project. People are numbers in the list of people; the demo user is the manager.
 type plannedTeam struct {
 	name, kind string

@@ -11,16 +11,20 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/graph"
+	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/auth"
 	"github.com/taggie/taggie/internal/awsclient"
 	"github.com/taggie/taggie/internal/blob"
@@ -29,9 +33,11 @@ import (
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/httpapi"
 	"github.com/taggie/taggie/internal/jobs"
+	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/queue"
 	"github.com/taggie/taggie/internal/telemetry"
 	"github.com/taggie/taggie/internal/user"
 	"github.com/taggie/taggie/loaders"
@@ -49,11 +55,12 @@ func schema(t testing.TB) *ast.Schema {
 	return parsed
 }
 
-// world is a real server on embedded engines, with tables and a bucket of its own.
+// world is a real server on embedded engines, with tables, a bucket and a Redis of its own.
 type world struct {
 	t     *testing.T
 	url   string
 	local *auth.Local
+	redis *redis.Client
 }
 
 func newWorld(t *testing.T) *world {
@@ -75,29 +82,75 @@ func newWorld(t *testing.T) *world {
 	newID, log, metrics := uuid.NewString, slog.New(slog.DiscardHandler), telemetry.NewMetrics()
 	notesStore, projectsStore := dynamo.Notes{DB: db}, dynamo.Projects{DB: db}
 	users := user.NewService(dynamo.Users{DB: db}, unlimited{}, time.Now, newID)
+	queues := w.queues(labelling.Options{Truth: dynamo.Labelling{Projects: projectsStore}, Now: time.Now, NewID: newID, Log: log}, dynamo.Users{DB: db})
 	notes := note.NewService(notesStore.Store(), time.Now, newID).Knowing(users)
 	entities := entity.NewService(dynamo.Entities{DB: db}, users, time.Now, newID)
-	projects := project.NewService(projectsStore, users, time.Now, newID).Receiving(bucket)
+	projects := project.NewService(projectsStore, users, time.Now, newID).Receiving(bucket).Telling(queues.service)
 	handlers := entities.Handlers()
-	handlers[project.RunImport] = project.Importer{Store: projectsStore, Files: bucket, Now: time.Now}.Run
+	handlers[project.RunImport] = project.Importer{Store: projectsStore, Files: bucket, Now: time.Now, Count: queues.importing}.Run
 	tasks := jobs.NewTasks(jobs.TasksOptions{Store: dynamo.Tasks{DB: db}, Handlers: handlers, Log: log, Token: newID})
 	db.OnTask(tasks.Wake)
 	handler, err := httpapi.New(httpapi.Options{
 		Schema: graph.NewExecutableSchema(graph.Config{Resolvers: &resolvers.Resolver{
-			Users: users, Notes: notes, Entities: entities, Projects: projects, Files: bucket, Cursors: page.NewCodec([]byte(unique)),
+			Users: users, Notes: notes, Entities: entities, Projects: projects, Queues: queues.service, Hub: queues.hub,
+			Files: bucket, Cursors: page.NewCodec([]byte(unique)),
 		}}),
-		Loaders: loaders.Sources{Users: users, Notes: notes, Entities: entities, Projects: projects, Observe: metrics.Batch},
-		SignIn:  users.SignIn, Auth: w.local, Metrics: metrics, Log: log, OperationTimeout: 10 * time.Second,
+		Loaders: loaders.Sources{
+			Users: users, Notes: notes, Entities: entities, Projects: projects, Queues: queues.service, Observe: metrics.Batch,
+		},
+		SignIn: users.SignIn, Auth: w.local, Metrics: metrics, Log: log, OperationTimeout: 10 * time.Second,
 	})
 	require.NoError(t, err)
 
 	ctx, cancel := context.WithCancel(context.Background())
-	over := make(chan struct{})
-	go func() { defer close(over); tasks.Run(ctx) }()
+	var running sync.WaitGroup
+	running.Go(func() { tasks.Run(ctx) })
+	running.Go(func() { jobs.Run(ctx, log, queues.jobs...) })
 	web := httptest.NewServer(handler)
-	t.Cleanup(func() { web.Close(); cancel(); <-over })
+	t.Cleanup(func() { queues.hub.Close(); web.Close(); cancel(); running.Wait() })
 	w.url = web.URL
 	return w
+}
+
+// queues is the labelling of projects, wired.
+type queues struct {
+	service   *labelling.Service
+	importing *labelling.Importing
+	hub       *labelling.Hub[model.EventDetails]
+	jobs      []jobs.Job
+}
+
+// queues wires labelling on a Redis of the world's own: messages go to whoever is there.
+func (w *world) queues(o labelling.Options, users resolvers.People) queues {
+	w.t.Helper()
+	engines, err := embedded.Start(w.t.Context(), embedded.Options{Dir: w.t.TempDir(), Redis: true})
+	require.NoError(w.t, err)
+	w.t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		assert.NoError(w.t, engines.Stop(ctx))
+	})
+	options, err := redis.ParseURL(engines.Redis.URL)
+	require.NoError(w.t, err)
+	options.PoolSize = 100
+	w.redis = redis.NewClient(options)
+	w.t.Cleanup(func() { assert.NoError(w.t, w.redis.Close()) })
+	kept := queue.New(w.redis, queue.Options{})
+	o.Queue = kept
+	rebuild := labelling.NewRebuilder(o, 100*time.Millisecond)
+	populate := labelling.NewPopulate(o, rebuild)
+	q := queues{service: labelling.NewService(o, populate, rebuild), importing: labelling.NewImporting(o, populate, rebuild)}
+	q.hub = labelling.NewHub(labelling.HubOptions[model.EventDetails]{
+		Events: kept, Service: q.service, Hydrate: resolvers.EventReader{Things: o.Truth, People: users}.Read, Log: o.Log,
+	})
+	q.jobs = []jobs.Job{
+		{Name: "populate", Every: 100 * time.Millisecond, Do: populate.Run},
+		{Name: "reap", Every: 100 * time.Millisecond, Do: labelling.NewReaper(o, rebuild).Run},
+		{Name: "relay", Every: 100 * time.Millisecond, Do: labelling.NewRelay(o).Run},
+		{Name: "rebuild", Every: time.Second, Do: rebuild.Run},
+		{Name: "consume", Every: time.Second, Do: labelling.NewConsumer(o, rebuild, "demo").Run},
+	}
+	return q
 }
 
 func engine(e embedded.Endpoint) awsclient.Options {
@@ -168,10 +221,7 @@ var everything = []string{
 	`{ viewer { projects(first: 2) { nodes {
   name description suggestedKeywords categories { name } subcategories { name }
   teams { name type members(first: 9) { nodes { user { name } } } }
-  items(first: 250) { nodes {
-    externalId name type url metadata status version category { name } subcategory { name } keywords
-    efforts(first: 2) { nodes { user { name } team { name } } }
-  } }
+  items(first: 250) { nodes { externalId name type url metadata } }
 } } } }`,
 	`{ viewer { scopes(first: 2) { nodes {
   name indexes { name type path kind } members(first: 9) { edges { role node { name } } }
@@ -182,7 +232,8 @@ var everything = []string{
 fragment entity on Entity { type key attributes version relations(first: 15) { edges { predicate attributes node { key } } } }`,
 }
 
-// state is everything that was loaded for a set, in one comparable form; without the note that remembers.
+// state is everything that was loaded for a set, in one comparable form; without the note that remembers. Of what was found out about
+// items, it is how much that is: about which ones is the queue's choice.
 func (w *world) state(s size) string {
 	w.t.Helper()
 	var all []any
@@ -191,9 +242,54 @@ func (w *world) state(s size) string {
 			all = append(all, w.ask(p.email, query))
 		}
 	}
+	all = append(all, w.labelled())
 	text, err := json.MarshalIndent(sorted(all), "", " ")
 	require.NoError(w.t, err)
 	return string(text)
+}
+
+// labelled is how many items of the project have which status, and how many efforts each person has of which kind, after it has
+// looked whether each of them says what was planned for its item.
+func (w *world) labelled() map[string]any {
+	w.t.Helper()
+	found := map[string]any{}
+	count := func(what ...string) {
+		n, _ := found[strings.Join(what, " ")].(int)
+		found[strings.Join(what, " ")] = n + 1
+	}
+	items := at(w.ask(Email, `{ viewer { projects(first: 2) { nodes { items(first: 250) { nodes {
+	  externalId status category { name } subcategory { name } keywords returnedTo { name }
+	  efforts(first: 5) { nodes { user { name } category { name } undoneAt review { verdict comment } } }
+	} } } } } }`), "viewer", "projects", "nodes", 0, "items", "nodes")
+	for _, item := range items.([]any) {
+		id, status := at(item, "externalId").(string), at(item, "status").(string)
+		count(status)
+		if right := findingOf(id); status == "FINISHED" {
+			assert.Equal(w.t, right.category, at(item, "category", "name"), id)
+			if right.subcategory != "" {
+				assert.Equal(w.t, right.subcategory, at(item, "subcategory", "name"), id)
+			} else {
+				assert.Nil(w.t, at(item, "subcategory"), id)
+			}
+			assert.ElementsMatch(w.t, right.keywords, at(item, "keywords"), id)
+		}
+		efforts := at(item, "efforts", "nodes").([]any)
+		for _, e := range efforts {
+			category := at(e, "category", "name").(string)
+			verdict, comment := reviewOf(id, category)
+			if at(e, "review") == nil {
+				assert.Equal(w.t, "CORRECT", verdict, "a mistake about %s was overlooked", id)
+				verdict = "unseen"
+			} else {
+				assert.Equal(w.t, map[string]any{"verdict": verdict, "comment": comment}, at(e, "review"), id)
+			}
+			count("efforts of", at(e, "user", "name").(string), verdict)
+		}
+		if status == "NEW" && len(efforts) > 0 {
+			assert.Equal(w.t, at(efforts[0], "user", "name"), at(item, "returnedTo", "name"), id)
+		}
+	}
+	return found
 }
 
 // sorted orders the lists of a JSON value, so that ids make no difference.

@@ -15,8 +15,9 @@ import (
 // What one operation may cost. A field costs 1, and what is selected below a list as often as the list may have elements.
 // The unit is about a microsecond and a hundred bytes of the answer.
 const (
-	maxCost     = 250_000
-	contentCost = 200 // of a value of up to 350,000 bytes
+	maxCost      = 250_000
+	maxEventCost = 25_000 // of a subscription: each event costs that anew, and many may be told of it at once
+	contentCost  = 200    // of a value of up to 350,000 bytes
 
 	standardPage = 20
 	maxPage      = 500
@@ -37,19 +38,31 @@ var large = map[string]int{
 
 // expected is how many elements a list without pages is taken to have: more than is usual, fewer than are allowed.
 var expected = map[string]int{
-	"Project.categories":    50, // of 200
-	"Project.subcategories": 50, // of 200
-	"Project.teams":         20, // of 50
-	"ProjectImport.faults":  50, // of 100
-	"Scope.indexes":         10, // of 20
+	"ClaimProjectItemsPayload.items":     50,
+	"FinishProjectItemsPayload.outcomes": 50,
+	"MyQueue.claims":                     50,
+	"Project.categories":                 50, // of 200
+	"Project.online":                     50, // of 2,000
+	"Project.subcategories":              50, // of 200
+	"Project.teams":                      20, // of 50
+	"Project.viewerClaims":               50,
+	"ProjectImport.faults":               50, // of 100
+	"ProjectSnapshot.claims":             50,
+	"ProjectSnapshot.statistics":         20, // of 50
+	"Scope.indexes":                      10, // of 20
+	"TeamStatistics.users":               50, // of 2,000
 }
 
 // MutateOperationContext refuses an operation that may cost too much; it changes nothing. It runs after validation,
 // because the lengths of lists may stand in the variables.
 func (bounds) MutateOperationContext(_ context.Context, op *graphql.OperationContext) *gqlerror.Error {
-	if cost := newCosts(op).set(op.Operation.SelectionSet); cost > maxCost {
+	limit := maxCost
+	if op.Operation.Operation == ast.Subscription {
+		limit = maxEventCost
+	}
+	if cost := newCosts(op).set(op.Operation.SelectionSet); cost > limit {
 		return refuse(model.ErrorCodeBadRequest,
-			"the operation may cost %d, and %d is the limit: ask for shorter lists (first, last) or nest fewer of them", cost, maxCost)
+			"the operation may cost %d, and %d is the limit: ask for shorter lists (first, last) or nest fewer of them", cost, limit)
 	}
 	return nil
 }
@@ -101,6 +114,9 @@ func (c *costs) field(field *ast.Field) int {
 		return cost
 	}
 	if len(field.SelectionSet) == 0 {
+		if field.Definition != nil && field.Definition.Arguments.ForName("first") != nil {
+			return 1 + c.page(field) // texts
+		}
 		return 1
 	}
 	return min(1+c.elements(field)*c.set(field.SelectionSet), hugeCost)
@@ -139,11 +155,7 @@ func qualified(field *ast.Field) string {
 func (c *costs) page(field *ast.Field) int {
 	length := 0
 	for _, name := range []string{"first", "last"} {
-		argument := field.Arguments.ForName(name)
-		if argument == nil {
-			continue
-		}
-		value := c.value(argument.Value)
+		value := c.argument(field, name)
 		if value == nil {
 			continue
 		}
@@ -157,6 +169,17 @@ func (c *costs) page(field *ast.Field) int {
 		return standardPage
 	}
 	return length
+}
+
+// argument is what a field is given, or what stands for it when it is not.
+func (c *costs) argument(field *ast.Field, name string) any {
+	if argument := field.Arguments.ForName(name); argument != nil {
+		return c.value(argument.Value)
+	}
+	if declared := field.Definition.Arguments.ForName(name); declared != nil && declared.DefaultValue != nil {
+		return c.value(declared.DefaultValue)
+	}
+	return nil
 }
 
 // given is the number of values in an argument that is a list.

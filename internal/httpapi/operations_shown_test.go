@@ -25,7 +25,7 @@ func TestShown(t *testing.T) {
 		{"under another name", `{ entity(id: "x") { a: attributes } }`, loaders.Shows{Attributes: true}},
 		{"perhaps", `query($b: Boolean!) { entity(id: "x") { attributes @include(if: $b) } }`, loaders.Shows{Attributes: true}},
 		{"in a fragment", `{ node(id: "x") { ...a } } fragment a on Node { ... on Entity { attributes } ... on ProjectItem { metadata } }`, loaders.Shows{Attributes: true, Metadata: true}},
-		{"a mutation", `mutation($i: FinishProjectItemInput!) { finishProjectItem(input: $i) { problem { ... on ProjectItemConflict { current { metadata } } } } }`, loaders.Shows{Metadata: true}},
+		{"a mutation", `mutation($i: FinishProjectItemInput!) { finishProjectItem(input: $i) { problem { ... on LeaseLost { current { metadata } } } } }`, loaders.Shows{Metadata: true}},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			doc, errs := gqlparser.LoadQueryWithRules(s.options.Schema.Schema(), test.query, rules.NewDefaultRules())

@@ -192,6 +192,7 @@ func (s *socket) stream(op *operation, oc *graphql.OperationContext, start time.
 	s.mu.Lock()
 	s.settle(op)
 	s.mu.Unlock()
+	ctx = below(ctx, oc)
 	for counted := false; ; counted = true {
 		resp := next(ctx)
 		if !counted {
@@ -216,6 +217,14 @@ func (s *socket) stream(op *operation, oc *graphql.OperationContext, start time.
 			return
 		}
 	}
+}
+
+// below puts what comes of a subscription below its field: gqlgen leaves that out of the paths of errors.
+func below(ctx context.Context, oc *graphql.OperationContext) context.Context {
+	for _, field := range graphql.CollectFields(oc, oc.Operation.SelectionSet, []string{"Subscription"}) {
+		return graphql.WithFieldContext(ctx, &graphql.FieldContext{Object: "Subscription", Field: field})
+	}
+	return ctx
 }
 
 // logged tells the log of an operation, as it is told of requests.

@@ -22,14 +22,23 @@ type Job struct {
 	Do    func(context.Context) error
 }
 
+// toldAgain is how often the same error of a job is logged, when each round ends with it.
+const toldAgain = time.Minute
+
 // Run does each job at once and then in its interval, until the context ends and the work under way has returned. An error
-// or a panic is logged, and the job comes again.
+// or a panic is logged, and the job comes again; the same one again and again is logged once a minute.
 func Run(ctx context.Context, log *slog.Logger, jobs ...Job) {
 	var running sync.WaitGroup
 	for _, job := range jobs {
 		running.Go(func() {
+			told, at := "", time.Time{}
 			for {
-				if err := attempt(ctx, job); err != nil && ctx.Err() == nil {
+				err := attempt(ctx, job)
+				switch {
+				case err == nil:
+					told = ""
+				case ctx.Err() == nil && (err.Error() != told || time.Since(at) >= toldAgain):
+					told, at = err.Error(), time.Now()
 					log.ErrorContext(ctx, "background job failed; it will run again", "job", job.Name, "error", err)
 				}
 				// Jitter keeps servers that were started together from working at the same moments.

@@ -146,7 +146,7 @@ func (c *claiming) acknowledge(ctx context.Context, reserved []Claim) (got []pro
 	for i := range ids {
 		switch {
 		case made[i]:
-			got = append(got, items[i])
+			got = append(got, c.project.Item(items[i]))
 		case taken[i]:
 			lost++
 		default:
@@ -215,7 +215,7 @@ func (s *Service) claimedBefore(ctx context.Context, in ClaimItems, seed string,
 		case errs != nil && errs[i] != nil:
 			return nil, errs[i]
 		case item.Status == project.Claimed && item.Claim.User == me && tokens[item.Claim.Token]:
-			got = append(got, item)
+			got = append(got, of(members[in.Project]).Item(item))
 		}
 	}
 	return got, nil

@@ -3,6 +3,7 @@ package labelling
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
@@ -25,26 +26,22 @@ func (s *Service) Finish(ctx context.Context, in Finish) (project.FinishedItem, 
 }
 
 func (s *Service) finish(ctx context.Context, in Finish, field string) (project.FinishedItem, error) {
-	keywords, err := parseKeywords(field+".keywords", in.Keywords)
+	keywords, err := project.ParseKeywords(field+".keywords", in.Keywords, project.MaxKeywords)
 	if err != nil {
 		return project.FinishedItem{}, err
 	}
 	return once(ctx, s, "finishItem", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (project.FinishedItem, error) {
-		item, member, err := s.item(ctx, in.Item)
-		if err != nil {
-			return project.FinishedItem{}, err
-		}
 		id := project.EffortID{Project: in.Item.Project, ID: effortOf(in.Item.ID, in.Token)}
-		if err := s.finishable(ctx, item, member, id, &in); err != nil {
-			return project.FinishedItem{}, err
-		}
-		names, err := s.names(ctx, in, field)
-		if err != nil {
-			return project.FinishedItem{}, err
-		}
-		m, _, err := s.change(ctx, in.Item, key.With(id.ID), func(before project.Item, member project.Member) (Move, error) {
+		var names [2]string
+		m, member, err := s.change(ctx, in.Item, key.With(id.ID), func(before project.Item, member project.Member) (Move, error) {
 			if err := s.finishable(ctx, before, member, id, &in); err != nil {
 				return Move{}, err
+			}
+			if names[0] == "" { // they stay what they are
+				var err error
+				if names, err = s.names(ctx, in, field); err != nil {
+					return Move{}, err
+				}
 			}
 			after := s.next(before)
 			after.Status, after.ReturnedTo = project.Finished, ""
@@ -64,14 +61,14 @@ func (s *Service) finish(ctx context.Context, in Finish, field string) (project.
 		if err != nil {
 			return project.FinishedItem{}, err
 		}
-		return project.FinishedItem{Item: m.After, Effort: *m.Effort}, nil
+		return project.FinishedItem{Item: m.After, Effort: of(member).Effort(*m.Effort)}, nil
 	}, func(ctx context.Context, result []string) (project.FinishedItem, error) {
-		item, _, err := s.item(ctx, in.Item)
+		item, member, err := s.item(ctx, in.Item)
 		if err != nil {
 			return gone(project.FinishedItem{}, err)
 		}
 		effort, err := first(s.Truth.EffortsByID(ctx, []project.EffortID{{Project: item.Project, ID: result[0]}}))
-		return gone(project.FinishedItem{Item: item, Effort: effort}, err)
+		return gone(project.FinishedItem{Item: item, Effort: of(member).Effort(effort)}, err)
 	})
 }
 
@@ -91,7 +88,7 @@ func (s *Service) finishable(ctx context.Context, i project.Item, member project
 			return err
 		}
 		if effort.User == member.User {
-			return &AlreadyFinished{Current: i, Effort: effort, Input: in}
+			return &AlreadyFinished{Current: i, Effort: of(member).Effort(effort), Input: in}
 		}
 	}
 	return mine(i, member, in.Token, in)
@@ -132,7 +129,7 @@ type Outcome struct {
 }
 
 // FinishMany is [Service.Finish] for what piled up while a client was offline: an outcome for each, in the order of the inputs, whose
-// own keys are not looked at: theirs follow from the given one. Those of one item are carried out one after the other.
+// own keys are not looked at: theirs follow from the given one and their places in the list. Those of one item are carried out one after the other.
 func (s *Service) FinishMany(ctx context.Context, ins []Finish, key *string) ([]Outcome, error) {
 	if len(ins) < 1 || len(ins) > MaxFinishes {
 		return nil, fault.Invalidf("input.finishes", "give 1 to %d", MaxFinishes)
@@ -156,7 +153,7 @@ func (s *Service) FinishMany(ctx context.Context, ins []Finish, key *string) ([]
 		for _, i := range of[order[n]] {
 			in := ins[i]
 			if in.IdempotencyKey = nil; key != nil {
-				own := derived("finish", *key, in.Item.ID, in.Token)
+				own := derived("finish", *key, strconv.Itoa(i))
 				in.IdempotencyKey = &own
 			}
 			outcomes[i].FinishedItem, outcomes[i].Err = s.finish(ctx, in, fmt.Sprintf("input.finishes.%d", i))

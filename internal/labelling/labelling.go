@@ -3,7 +3,8 @@
 // It knows claims, transitions of items, statistics and events, the service and the jobs that make them, and the two stores it
 // needs: the truth (an item's row) and the queue (fast, and disposable). It must not know engines or the contract. Start reading at
 // [Transition]: everything that happens to an item is one. [Service] makes them, [Consumer] has the queue follow them, [Relay] and
-// [Reaper] look after what was lost on the way, [Populate] keeps the queues full, and [Rebuilder] makes them anew.
+// [Reaper] look after what was lost on the way, [Populate] keeps the queues full, [Importing] counts what is imported, and
+// [Rebuilder] makes them anew. [Hub] tells subscribers what happens.
 package labelling
 
 import (
@@ -220,8 +221,9 @@ type DeadLetter struct {
 
 // Part is a part of what a project's queue is rebuilt from; parts are added up, in any order.
 type Part struct {
-	Number     int    // of this part in its rebuild: one that is given twice counts once
-	Counts     Counts // Total and Claimed are not looked at: they follow from the rest and from Claims
+	Number     int            // of this part in its rebuild: one that is given twice counts once
+	Counts     Counts         // Total and Claimed are not looked at: they follow from the rest and from Claims
+	Imported   map[string]int // how many of the items that Counts and Claims tell of each import brought, by its id
 	Claims     []Claim
 	Returned   []Returned
 	Statistics []Statistics // Type may be given by one part only
@@ -244,4 +246,8 @@ type Settings struct {
 	Paused        bool
 	Categories    []string
 	Subcategories []string
+	Teams         []project.Team // whose types are to be known; a rebuild tells them by its parts instead
 }
+
+// Remaining is how many are not done.
+func (c Counts) Remaining() int { return c.New + c.Claimed }

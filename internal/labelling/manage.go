@@ -110,6 +110,9 @@ func (o Options) setUp(ctx context.Context, p project.Project) error {
 	if err != nil {
 		return err
 	}
+	if settings.Teams, err = first(o.Truth.ListTeams(ctx, []project.ID{p.ID})); err != nil {
+		return err
+	}
 	if err := o.Queue.SetSettings(ctx, p.ID, settings); err != nil {
 		return err
 	}
@@ -131,13 +134,15 @@ func (o Options) settings(ctx context.Context, p project.Project) (Settings, err
 	return s, nil
 }
 
+var _ project.Queues = (*Service)(nil)
+
 // Created is to be told after a project was created, which has no items yet: its queue is there at once. When it cannot be, it is
 // rebuilt as any other.
 func (s *Service) Created(ctx context.Context, p project.Project) {
 	s.follow(ctx, p, s.rebuild.begin)
 }
 
-// Changed is to be told after name, suggested keywords or the lists of a project were changed.
+// Changed is to be told after name, suggested keywords, the lists or the teams of a project were changed.
 func (s *Service) Changed(ctx context.Context, p project.Project) {
 	s.follow(ctx, p, s.setUp)
 }
@@ -151,13 +156,24 @@ func (s *Service) Moved(ctx context.Context, p project.ID, id string, user UserI
 	})
 }
 
-// Rebuild has the queue and the statistics of a project made anew from the truth, for managers; it returns when that is done.
-// [ErrRebuilding] is an expected outcome.
+// rebuildAnswer is how long a rebuild is waited for: that of a small project is done by then.
+const rebuildAnswer = Settle + 2*time.Second
+
+// Rebuild has the queue and the statistics of a project made anew from the truth, for managers. It returns when that is done, or after
+// some seconds: the rebuild of a large project goes on then. [ErrRebuilding] is an expected outcome.
 func (s *Service) Rebuild(ctx context.Context, id project.ID) (project.Project, error) {
 	p, err := s.project(ctx, id, project.Manager)
 	if err != nil {
 		return project.Project{}, err
 	}
-	_, err = s.rebuild.Rebuild(ctx, id, true)
+	done := make(chan error, 1)
+	s.rebuild.all.Go(func() { done <- s.rebuild.now(id) })
+	patience := time.NewTimer(rebuildAnswer)
+	defer patience.Stop()
+	select {
+	case err = <-done:
+	case <-patience.C:
+	case <-ctx.Done():
+	}
 	return p, err
 }

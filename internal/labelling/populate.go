@@ -30,8 +30,9 @@ type cursor struct {
 	epoch   string // of the queue that was filled: an empty one is filled from the beginning
 	shard   int
 	after   string
-	rest    time.Time // until then there is nothing more to be found
-	waiting int       // NEW items that could not be queued then
+	rest    time.Time     // until then there is nothing more to be found
+	resting time.Duration // how long that is
+	waiting int           // NEW items that could not be queued then
 }
 
 const (
@@ -39,9 +40,10 @@ const (
 	leastPage, mostPage = 100, 1000
 	// mostPages bounds what one refill costs: once round all shards, and as much again where others have been before.
 	mostPages = 2*Shards + 2
-	// fruitless is how long a project rests whose items are all queued, reserved or kept for their authors.
-	fruitless = 10 * time.Second
-	listEvery = 10 * time.Second
+	// fruitless is how long a project rests in the end whose items are all queued, reserved or kept for their authors. It begins
+	// with shortRest, since an index may not show yet what was imported just now.
+	shortRest, fruitless = time.Second, 10 * time.Second
+	listEvery            = 10 * time.Second
 )
 
 // NewPopulate returns the job, which has queues rebuilt that Redis does not know.
@@ -107,10 +109,14 @@ func (f *Populate) Refill(ctx context.Context, p project.ID) (int, error) {
 		return 0, nil
 	}
 	if c.epoch != state.Cursor.Epoch {
-		c.epoch, c.shard, c.after, c.rest = state.Cursor.Epoch, rand.N(Shards), "", time.Time{}
+		c.epoch, c.shard, c.after, c.rest, c.resting = state.Cursor.Epoch, rand.N(Shards), "", time.Time{}, 0
 	}
 	if f.Now().Before(c.rest) && waiting <= c.waiting {
 		return 0, nil
+	}
+	// Those that wait may be reserved, or kept for their authors: then the queue needs none, and nothing is listed.
+	if missing, err = f.Queue.Need(ctx, p, state.Size); err != nil {
+		return 0, err
 	}
 	added, ended := 0, 0
 	for pages := 0; pages < mostPages && missing > 0 && ended <= Shards; pages++ {
@@ -138,7 +144,11 @@ func (f *Populate) Refill(ctx context.Context, p project.ID) (int, error) {
 		}
 	}
 	if ended > Shards { // from wherever it was, through all of them: there is no more
-		c.rest, c.waiting = f.Now().Add(fruitless), waiting-added
+		if waiting > c.waiting || added > 0 {
+			c.resting = 0
+		}
+		c.resting = min(max(2*c.resting, shortRest), fruitless)
+		c.rest, c.waiting = f.Now().Add(c.resting), waiting-added
 	}
 	return added, nil
 }

@@ -27,7 +27,7 @@ type LeaseLost struct {
 }
 
 // Error says what happened, for people.
-func (*LeaseLost) Error() string { return "the item is not yours any more" }
+func (*LeaseLost) Error() string { return "you do not have the item by this token, or not any more" }
 
 // AlreadyFinished says that the viewer has finished the item by this very claim before. Nothing was changed.
 type AlreadyFinished struct {

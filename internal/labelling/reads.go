@@ -2,6 +2,7 @@ package labelling
 
 import (
 	"context"
+	"strings"
 
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/project"
@@ -22,10 +23,20 @@ func (s *Service) State(ctx context.Context, p project.Project) (State, error) {
 	return state, s.ready(p.ID, err)
 }
 
-// Snapshot returns the same with the viewer's claims and the statistics of teams, all of one moment.
-func (s *Service) Snapshot(ctx context.Context, p project.Project, teams []string) (Snapshot, error) {
+// Snapshot returns the same with the viewer's claims and, if wanted, the statistics of all teams, all of one moment.
+func (s *Service) Snapshot(ctx context.Context, p project.Project, statistics bool) (Snapshot, error) {
 	if err := shown(p); err != nil {
 		return Snapshot{}, err
+	}
+	var teams []string
+	if statistics {
+		all, err := first(s.Truth.ListTeams(ctx, []project.ID{p.ID}))
+		if err != nil {
+			return Snapshot{}, err
+		}
+		for _, t := range all {
+			teams = append(teams, t.ID)
+		}
 	}
 	snapshot, err := s.Queue.Snapshot(ctx, p.ID, viewer.From(ctx).UserID, teams)
 	return snapshot, s.ready(p.ID, err)
@@ -61,13 +72,18 @@ func (s *Service) Top(ctx context.Context, p project.Project, w Words) ([]Used, 
 // MaxCompletions bounds how many keywords are suggested at once.
 const MaxCompletions = 100
 
-// Keywords returns up to n keywords that begin with the prefix.
+// Keywords returns up to n keywords that begin with the prefix, whatever its case.
 func (s *Service) Keywords(ctx context.Context, p project.Project, prefix string, n int) ([]string, error) {
 	if err := shown(p); err != nil {
 		return nil, err
 	}
 	if n < 1 || n > MaxCompletions {
 		return nil, fault.Invalidf("first", "ask for 1 to %d", MaxCompletions)
+	}
+	if strings.TrimSpace(prefix) != "" {
+		if _, err := project.ParseKeywords("prefix", []string{prefix}, 1); err != nil {
+			return nil, err
+		}
 	}
 	words, err := s.Queue.Keywords(ctx, p.ID, prefix, n)
 	return words, s.ready(p.ID, err)
@@ -147,8 +163,11 @@ func (s *Service) DropDeadLetter(ctx context.Context, id string) error {
 }
 
 func admin(ctx context.Context) error {
-	if viewer.From(ctx).Admin() {
+	switch v := viewer.From(ctx); {
+	case v.Admin():
 		return nil
+	case v.Anonymous():
+		return fault.New(fault.Unauthenticated, "sign in as an administrator first")
 	}
 	return fault.New(fault.Forbidden, "only an administrator may do this")
 }

@@ -24,6 +24,10 @@ type Rebuilder struct {
 	mu     sync.Mutex
 	wanted map[project.ID]bool
 	wants  chan project.ID
+
+	ctx    context.Context // of rebuilds that nobody waits for; ends with Close
+	cancel context.CancelFunc
+	all    sync.WaitGroup
 }
 
 // NewRebuilder returns one that waits as long for indexes to settle; 0 for [Settle].
@@ -32,7 +36,15 @@ func NewRebuilder(o Options, settle time.Duration) *Rebuilder {
 		settle = Settle
 	}
 	const waiting = 10_000 // projects; those above are seen again
-	return &Rebuilder{Options: o, settle: settle, wanted: map[project.ID]bool{}, wants: make(chan project.ID, waiting)}
+	r := &Rebuilder{Options: o, settle: settle, wanted: map[project.ID]bool{}, wants: make(chan project.ID, waiting)}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	return r
+}
+
+// Close gives up rebuilds that were begun for somebody, and returns when none goes on. Others can begin them at once.
+func (r *Rebuilder) Close() {
+	r.cancel()
+	r.all.Wait()
 }
 
 // Want has the queue of a project rebuilt soon, unless it is there by then. It never waits, and does nothing where [Rebuilder.Run] does
@@ -118,7 +130,7 @@ func (r *Rebuilder) abort(ctx context.Context, p project.ID, token string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), brief)
 	defer cancel()
 	if err := r.Queue.Abort(ctx, p, token); err != nil {
-		r.Log.WarnContext(ctx, "a rebuild was not given up; another can begin in a minute", "project", p, "error", err)
+		r.Log.WarnContext(ctx, "a rebuild was not given up; another can begin in a moment", "project", p, "error", err)
 	}
 }
 
@@ -147,13 +159,29 @@ func (r *Rebuilder) Rebuild(ctx context.Context, p project.ID, always bool) (boo
 	if began, err := r.Queue.Begin(ctx, p, token, always); err != nil || !began {
 		return false, err
 	}
-	w := &rebuilding{Options: r.Options, project: p, token: token, since: since, loaded: r.Now(), tally: newTally(p, r.Now())}
+	w := &rebuilding{Options: r.Options, project: p, token: token, since: since, tally: newTally(p, r.Now())}
+	defer w.beats(ctx)()
 	err := w.run(ctx, r.settle)
 	if err != nil {
 		r.abort(ctx, p, token)
 		return false, fmt.Errorf("rebuild the queue of a project: %w", err)
 	}
 	return true, nil
+}
+
+// now rebuilds the queue of a project although it is there, and logs what goes wrong: maybe nobody waits for it any more.
+func (r *Rebuilder) now(p project.ID) (err error) {
+	ctx := r.ctx
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("rebuild a queue: panic: %v\n%s", v, debug.Stack())
+		}
+		if err != nil && !errors.Is(err, ErrRebuilding) {
+			r.Log.ErrorContext(ctx, "a queue was not rebuilt", "project", p, "error", err)
+		}
+	}()
+	_, err = r.Rebuild(ctx, p, true)
+	return err
 }
 
 // rebuilding is one rebuild.
@@ -163,29 +191,45 @@ type rebuilding struct {
 	token   string
 	since   time.Time // changes from then on are recent
 
-	mu     sync.Mutex // guards what follows
-	tally  *tally
-	noted  map[string]bool
-	parts  int
-	loaded time.Time // when the last part was, which is a sign of life
+	mu    sync.Mutex // guards what follows
+	tally *tally
+	noted map[string]bool
+	parts int
+}
+
+// beat is how often a rebuild gives a sign of life. Others wait for several before they take over.
+const beat = 3 * time.Second
+
+// beats keeps the rebuild from being taken over, however long its reads take, until the returned function is called: with a part that
+// holds nothing. It does not tell that somebody took over: the next part does.
+func (w *rebuilding) beats(ctx context.Context) (rest func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var beating sync.WaitGroup
+	beating.Go(func() {
+		for pause(ctx, beat) == nil {
+			if err := w.Queue.Load(ctx, w.project, w.token, Part{}); errors.Is(err, ErrRebuilding) {
+				return
+			}
+		}
+	})
+	return func() {
+		cancel()
+		beating.Wait()
+	}
 }
 
 func (w *rebuilding) run(ctx context.Context, settle time.Duration) error {
 	w.noted = map[string]bool{}
-	timer := time.NewTimer(settle)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := pause(ctx, settle); err != nil {
+		return err
 	}
 	if err := w.shards(func(shard int) error {
-		return w.Truth.ScanEfforts(ctx, w.project, shard, func(page []project.Effort) error { return w.efforts(ctx, page) })
+		return w.Truth.ScanEfforts(ctx, w.project, shard, func(page []project.Effort) error { w.efforts(page); return nil })
 	}); err != nil {
 		return err
 	}
 	if err := w.shards(func(shard int) error {
-		return w.Truth.ScanItems(ctx, w.project, shard, func(page []project.Item) error { return w.items(ctx, page) })
+		return w.Truth.ScanItems(ctx, w.project, shard, func(page []project.Item) error { w.items(page); return nil })
 	}); err != nil {
 		return err
 	}
@@ -201,7 +245,7 @@ func (w *rebuilding) shards(scan func(shard int) error) error {
 	return errors.Join(errs...)
 }
 
-func (w *rebuilding) efforts(ctx context.Context, page []project.Effort) error {
+func (w *rebuilding) efforts(page []project.Effort) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, e := range page {
@@ -211,10 +255,9 @@ func (w *rebuilding) efforts(ctx context.Context, page []project.Effort) error {
 			w.noted[e.Item] = true
 		}
 	}
-	return w.alive(ctx)
 }
 
-func (w *rebuilding) items(ctx context.Context, page []project.Item) error {
+func (w *rebuilding) items(page []project.Item) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, i := range page {
@@ -225,22 +268,11 @@ func (w *rebuilding) items(ctx context.Context, page []project.Item) error {
 			w.noted[i.ID] = true
 		}
 	}
-	return w.alive(ctx)
-}
-
-// alive keeps the rebuild from being taken over, with a part that holds nothing. The caller has the lock.
-func (w *rebuilding) alive(ctx context.Context) error {
-	const often = 10 * time.Second
-	if w.Now().Sub(w.loaded) < often {
-		return nil
-	}
-	return w.load(ctx, Part{})
 }
 
 func (w *rebuilding) load(ctx context.Context, part Part) error {
 	w.parts++
 	part.Number = w.parts
-	w.loaded = w.Now()
 	return w.Queue.Load(ctx, w.project, w.token, part)
 }
 
@@ -264,7 +296,6 @@ func (w *rebuilding) again(ctx context.Context) error {
 		defer w.mu.Unlock()
 		if err = ignoreMissing(err); err == nil {
 			w.tally.replace(ids[n], item, efforts)
-			err = w.alive(ctx)
 		}
 		errs[n] = err
 	})

@@ -38,6 +38,9 @@ type Skip struct {
 // Skip gives up an item that the viewer has. *[LeaseLost] is an expected outcome.
 func (s *Service) Skip(ctx context.Context, in Skip) (project.Item, error) {
 	cause, status, later := Deferred, project.New, time.Duration(0)
+	if in.Minutes != nil && in.Reason != ToMeLater {
+		return project.Item{}, fault.Invalidf("input.minutes", "only what comes to you later has minutes")
+	}
 	switch in.Reason {
 	case ToMeLater:
 		later = Later

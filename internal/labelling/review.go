@@ -33,7 +33,7 @@ func (s *Service) Review(ctx context.Context, in Reviewing) (project.FinishedIte
 		if err != nil {
 			return project.FinishedItem{}, err
 		}
-		return s.revise(ctx, in.Effort, key, func(item project.Item, effort project.Effort, _ []project.Effort) (project.Item, project.Effort, Transition, error) {
+		return s.revise(ctx, p, in.Effort, key, func(item project.Item, effort project.Effort, _ []project.Effort) (project.Item, project.Effort, Transition, error) {
 			switch {
 			case effort.User == p.Member.User:
 				return item, effort, Transition{}, ErrOwnWork
@@ -75,7 +75,7 @@ func (s *Service) Undo(ctx context.Context, in Undoing) (project.FinishedItem, e
 			return project.FinishedItem{}, err
 		}
 		token, since := s.NewID(), s.clock(ctx)
-		return s.revise(ctx, in.Effort, key, func(item project.Item, effort project.Effort, all []project.Effort) (project.Item, project.Effort, Transition, error) {
+		return s.revise(ctx, p, in.Effort, key, func(item project.Item, effort project.Effort, all []project.Effort) (project.Item, project.Effort, Transition, error) {
 			if err := s.undoable(item, effort, p.Member.User); err != nil {
 				return item, effort, Transition{}, err
 			}
@@ -132,7 +132,7 @@ func (s *Service) tell(ctx context.Context, e project.Effort, t *Transition) err
 
 // revise changes an effort together with its item; again when somebody else changed the item meanwhile. decide gets the item with
 // all of its efforts as they are at one moment.
-func (s *Service) revise(ctx context.Context, id project.EffortID, key idempotency.Key, decide func(project.Item, project.Effort, []project.Effort) (project.Item, project.Effort, Transition, error)) (project.FinishedItem, error) {
+func (s *Service) revise(ctx context.Context, p project.Project, id project.EffortID, key idempotency.Key, decide func(project.Item, project.Effort, []project.Effort) (project.Item, project.Effort, Transition, error)) (project.FinishedItem, error) {
 	known, err := first(s.Truth.EffortsByID(ctx, []project.EffortID{id}))
 	if err != nil {
 		return project.FinishedItem{}, err
@@ -152,7 +152,7 @@ func (s *Service) revise(ctx context.Context, id project.EffortID, key idempoten
 		if !found {
 			return project.FinishedItem{}, notFound("effort")
 		}
-		after, changed, t, err := decide(item, effort, efforts)
+		after, changed, t, err := decide(p.Item(item), p.Effort(effort), efforts)
 		if err != nil {
 			return project.FinishedItem{}, err
 		}
@@ -168,7 +168,8 @@ func (s *Service) revise(ctx context.Context, id project.EffortID, key idempoten
 // revised returns an effort and its item as they are now, for a request that is repeated.
 func (s *Service) revised(id project.EffortID) func(context.Context, []string) (project.FinishedItem, error) {
 	return func(ctx context.Context, _ []string) (project.FinishedItem, error) {
-		if _, err := s.project(ctx, id.Project, project.Taggie); err != nil {
+		p, err := s.project(ctx, id.Project, project.Taggie)
+		if err != nil {
 			return gone(project.FinishedItem{}, err)
 		}
 		effort, err := first(s.Truth.EffortsByID(ctx, []project.EffortID{id}))
@@ -176,6 +177,6 @@ func (s *Service) revised(id project.EffortID) func(context.Context, []string) (
 			return gone(project.FinishedItem{}, err)
 		}
 		item, _, err := s.item(ctx, project.ItemID{Project: id.Project, ID: effort.Item})
-		return gone(project.FinishedItem{Item: item, Effort: effort}, err)
+		return gone(project.FinishedItem{Item: item, Effort: p.Effort(effort)}, err)
 	}
 }

@@ -59,6 +59,9 @@ func (s *Service) project(ctx context.Context, id project.ID, need project.TeamT
 	return p, allow(p.Member, need, "project")
 }
 
+// of is the project of a member, as far as it proves what the member may see.
+func of(m project.Member) project.Project { return project.Project{ID: m.Project, Member: m} }
+
 // item returns an item with the viewer's membership in its project.
 func (s *Service) item(ctx context.Context, id project.ItemID) (project.Item, project.Member, error) {
 	me, err := self(ctx)
@@ -74,7 +77,7 @@ func (s *Service) item(ctx context.Context, id project.ItemID) (project.Item, pr
 		return project.Item{}, project.Member{}, err
 	}
 	item, err := first(items, errs)
-	return item, member, err
+	return of(member).Item(item), member, err
 }
 
 // change reads an item, has the next state decided, and stores it; again when somebody else changed the item meanwhile.
@@ -92,7 +95,7 @@ func (s *Service) change(ctx context.Context, id project.ItemID, key idempotency
 		if err = s.move(ctx, m, key); !errors.As(err, &conflict) {
 			return m, member, err
 		}
-		before = conflict.Current
+		before = of(member).Item(conflict.Current)
 	}
 	return Move{}, member, fault.Wrap(fault.Conflict, conflict, "somebody else changes this item again and again")
 }

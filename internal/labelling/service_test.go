@@ -25,10 +25,14 @@ func TestClaimAndFinish(t *testing.T) {
 	assert.Equal(t, labelling.Lease, items[0].Claim.Until.Sub(items[0].Claim.Since))
 
 	done := w.finish(items[0])
-	assert.Equal(t, project.Finished, done.Item.Status)
-	assert.Equal(t, []string{"wing", "beak"}, done.Effort.Keywords)
-	assert.Equal(t, done.Effort.ID, done.Item.LastEffort)
 	assert.Zero(t, done.Item.Claim)
+	item := done.Item
+	assert.Equal(t, []any{project.Finished, bird, owl, []string{"wing", "beak"}, 1, done.Effort.ID, items[0].Version + 1},
+		[]any{item.Status, item.Category, item.Subcategory, item.Keywords, item.Efforts, item.LastEffort, item.Version})
+	e := done.Effort
+	assert.Equal(t, []any{item.ID, ada, "t0", bird, owl, []string{"wing", "beak"}, item.UpdatedAt, item.UpdatedAt},
+		[]any{e.Item, e.User, e.Team, e.Category, e.Subcategory, e.Keywords, e.FinishedAt, e.UpdatedAt})
+	assert.True(t, item.UpdatedAt.After(items[0].UpdatedAt), "time goes on with each change")
 	assert.Len(t, w.truth.outbox, 1)
 	w.deliver()
 	assert.Empty(t, w.truth.outbox)
@@ -96,7 +100,7 @@ func TestFinishTooLateLosesNothing(t *testing.T) {
 	_, err := w.service.Finish(w.as(ada), in)
 	var lost *labelling.LeaseLost
 	require.ErrorAs(t, err, &lost)
-	assert.Equal(t, w.truth.items[item.ID], lost.Current)
+	assert.Equal(t, w.shown(ada).Item(w.truth.items[item.ID]), lost.Current, "as a member is shown it")
 	assert.Equal(t, &in, lost.Input)
 
 	other := w.claim(grace, 1)[0]
@@ -182,7 +186,9 @@ func TestFinishMany(t *testing.T) {
 		require.ErrorAs(t, outcomes[1].Err, &lost)
 		require.NoError(t, outcomes[2].Err)
 		assert.Equal(t, items[1].ID, outcomes[2].Item.ID)
-		require.NoError(t, outcomes[3].Err, "the same request once more")
+		var before *labelling.AlreadyFinished
+		require.ErrorAs(t, outcomes[3].Err, &before, "the same item once more")
+		assert.Equal(t, outcomes[0].Effort, before.Effort)
 		var bad *fault.Error
 		require.ErrorAs(t, outcomes[4].Err, &bad)
 		assert.Equal(t, "input.finishes.4.keywords", bad.Field)
@@ -378,7 +384,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 	}
 	_, err := w.service.DeadLetters(w.as(boss), 10)
 	assert.True(t, fault.Is(err, fault.Forbidden))
-	assert.Equal(t, item, w.truth.items[item.ID])
+	assert.Equal(t, item, w.shown(ada).Item(w.truth.items[item.ID]))
 }
 
 func TestBadInput(t *testing.T) {
@@ -388,19 +394,40 @@ func TestBadInput(t *testing.T) {
 		assert.True(t, fault.Is(err, fault.Invalid), n)
 	}
 	item := w.claim(ada, 1)[0]
-	for field, change := range map[string]func(*labelling.Finish){
-		"input.keywords":      func(f *labelling.Finish) { f.Keywords = make([]string, 1000) },
-		"input.categoryId":    func(f *labelling.Finish) { f.Category.ID = "unknown" },
-		"input.subcategoryId": func(f *labelling.Finish) { f.Subcategory = &f.Category },
-	} {
-		in := w.finishing(item)
-		change(&in)
+	before := w.truth.items[item.ID]
+	refused := func(in labelling.Finish, field string) {
+		t.Helper()
 		_, err := w.service.Finish(w.as(ada), in)
 		var bad *fault.Error
 		require.ErrorAs(t, err, &bad)
 		assert.Equal(t, field, bad.Field)
 	}
-	assert.Equal(t, item, w.truth.items[item.ID], "nothing is lost")
+	for _, keywords := range [][]string{make([]string, 1000), {strings.Repeat("x", project.MaxKeywordRunes+1)}, {"a\x00b"}} {
+		in := w.finishing(item)
+		in.Keywords = keywords
+		refused(in, "input.keywords")
+	}
+	// The store does not look at labels: it is here that one which is not in the list of the project is refused.
+	labels := []project.LabelID{
+		{}, {Project: w.project, Kind: project.Category, ID: "unknown"}, {Project: w.project, Kind: project.Subcategory, ID: "unknown"},
+		{Project: "another", Kind: project.Category, ID: bird}, {Project: "another", Kind: project.Subcategory, ID: owl},
+	}
+	for _, id := range append(labels, w.truth.labels[1].LabelID) {
+		in := w.finishing(item)
+		in.Category = id
+		refused(in, "input.categoryId")
+	}
+	for _, id := range append(labels, w.truth.labels[0].LabelID) {
+		in := w.finishing(item)
+		in.Subcategory = &id
+		refused(in, "input.subcategoryId")
+	}
+	in := w.finishing(item)
+	in.Item.ID = "unknown"
+	_, err := w.service.Finish(w.as(ada), in)
+	assert.True(t, fault.Is(err, fault.NotFound), "got %v", err)
+	assert.Equal(t, before, w.truth.items[item.ID], "nothing is lost")
+	assert.Equal(t, 1, w.truth.calls["MoveItem"], "that of the claim")
 }
 
 func TestLeftAndPresence(t *testing.T) {

@@ -41,8 +41,9 @@ type Move struct {
 
 // Mover changes items.
 type Mover interface {
-	// MoveItem makes the change in one transaction of rows of this item, and records the idempotency key with it.
-	// *project.ItemConflict with the current item when Before is not its version; NotFound when it, or a label, does not exist.
+	// MoveItem makes the change in one transaction of rows of this item alone, and records the idempotency key with it.
+	// *project.ItemConflict with the current item when Before is not its version; NotFound when it, or an effort to change, does not
+	// exist. Labels are not looked at: they are never deleted, and who names one has read it.
 	MoveItem(ctx context.Context, m Move, once idempotency.Key) error
 }
 
@@ -99,7 +100,7 @@ type Queue interface {
 	Resume(ctx context.Context, p project.ID, by UserID) (bool, error)
 	SetSettings(ctx context.Context, p project.ID, s Settings) error
 	Note(ctx context.Context, p project.ID, id string, e Event) (bool, error)
-	AddItems(ctx context.Context, p project.ID, id string, n int, by UserID) (bool, error)
+	AddItems(ctx context.Context, p project.ID, importID string, imported int, by UserID) (bool, error)
 	Suggest(ctx context.Context, p project.ID, keywords []string) error
 	Now(ctx context.Context) (time.Time, error)
 }

@@ -18,6 +18,7 @@ type tally struct {
 	items     map[id]added
 	incorrect map[id]bool // for each effort that was added: whether it was counted as incorrect
 	counts    map[project.Status]int
+	imported  map[string]*int // items of each import
 	claims    map[string]project.Item
 	returned  map[string]project.Item
 	teams     map[string]map[UserID]UserStatistics
@@ -30,6 +31,7 @@ type tally struct {
 type added struct {
 	version int
 	status  project.Status
+	by      *int // is one less without it
 }
 
 // id is an id of an item or effort: most are UUIDs, and are kept as such.
@@ -45,7 +47,7 @@ func idOf(text string) id {
 
 func newTally(p project.ID, now time.Time) *tally {
 	return &tally{
-		project: p, now: now, items: map[id]added{}, incorrect: map[id]bool{}, counts: map[project.Status]int{},
+		project: p, now: now, items: map[id]added{}, incorrect: map[id]bool{}, counts: map[project.Status]int{}, imported: map[string]*int{},
 		claims: map[string]project.Item{}, returned: map[string]project.Item{}, teams: map[string]map[UserID]UserStatistics{},
 		keywords: map[string]int{}, labels: map[project.Kind]map[string]int{project.Category: {}, project.Subcategory: {}},
 	}
@@ -57,8 +59,14 @@ func (t *tally) addItem(i project.Item) {
 	if _, there := t.items[key]; there {
 		return
 	}
-	t.items[key] = added{version: i.Version, status: i.Status}
+	by := t.imported[i.Import]
+	if by == nil {
+		by = new(int)
+		t.imported[i.Import] = by
+	}
+	t.items[key] = added{version: i.Version, status: i.Status, by: by}
 	t.counts[i.Status]++
+	*by++
 	switch {
 	case i.Status == project.Claimed:
 		t.claims[i.ID] = i
@@ -102,6 +110,7 @@ func (t *tally) replace(name string, i project.Item, efforts []project.Effort) {
 	key := idOf(name)
 	if was, there := t.items[key]; there {
 		t.counts[was.status]--
+		*was.by--
 		delete(t.items, key)
 		delete(t.claims, name)
 		delete(t.returned, name)
@@ -153,6 +162,16 @@ func (t *tally) parts(labels []project.Label, teams []project.Team, suggested []
 		}
 		room--
 		return &parts[len(parts)-1]
+	}
+	for id, n := range t.imported {
+		if id == "" || *n == 0 {
+			continue
+		}
+		p := next()
+		if p.Imported == nil {
+			p.Imported = map[string]int{}
+		}
+		p.Imported[id] = *n
 	}
 	for _, i := range t.claims {
 		p := next()

@@ -102,7 +102,13 @@ func newWorld(t *testing.T, items int, o queue.Options) *world {
 		defer cancel()
 		assert.NoError(t, engines.Stop(ctx))
 	})
-	options, err := redis.ParseURL(engines.Redis.URL)
+	return newWorldAt(t, engines.Redis.URL, items, o)
+}
+
+// newWorldAt is the same on the Redis at the address.
+func newWorldAt(t *testing.T, url string, items int, o queue.Options) *world {
+	t.Helper()
+	options, err := redis.ParseURL(url)
 	require.NoError(t, err)
 	options.PoolSize = 100
 	w := &world{t: t, truth: newTruth(), client: redis.NewClient(options), project: project.ID(uuid.NewString())}
@@ -180,7 +186,7 @@ func (w *world) flush() {
 }
 
 func (w *world) as(u project.UserID) context.Context {
-	return viewer.With(w.t.Context(), viewer.Viewer{UserID: u})
+	return viewer.With(w.t.Context(), viewer.Viewer{UserID: u, Identity: viewer.Identity{Subject: string(u)}})
 }
 
 func (w *world) shown(u project.UserID) project.Project {

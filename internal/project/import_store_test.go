@@ -38,6 +38,7 @@ type warehouse struct {
 	files     map[string]string  // by key
 	tick      time.Duration      // passes whenever the clock is read
 	opened    []int64            // offsets
+	count     Counting
 }
 
 func (w *warehouse) call() (last bool, err error) {
@@ -176,7 +177,7 @@ func newWarehouse(t require.TestingT, format Format, text string) *warehouse {
 func (w *warehouse) run(ctx context.Context, tries int) error {
 	var mu sync.Mutex
 	now := time.Date(2026, 11, 20, 1, 0, 0, 0, time.UTC)
-	again, err := Importer{Store: w, Files: w, Now: func() time.Time {
+	again, err := Importer{Store: w, Files: w, Count: w.count, Now: func() time.Time {
 		mu.Lock()
 		defer mu.Unlock()
 		now = now.Add(w.tick)

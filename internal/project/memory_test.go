@@ -241,18 +241,6 @@ func (s *shelf) ListItemsOf(_ context.Context, requests []LabelItemsRequest) ([]
 	return found, nil
 }
 
-func (s *shelf) FinishItem(_ context.Context, before, after Item, e Effort, key idempotency.Key) error {
-	if err := s.write(key); err != nil {
-		return err
-	}
-	if s.items[before.ItemID].Version != before.Version {
-		s.writes--
-		return &ItemConflict{}
-	}
-	s.items[after.ItemID], s.efforts[e.EffortID] = after, e
-	return nil
-}
-
 func (s *shelf) EffortsByID(_ context.Context, ids []EffortID) ([]Effort, []error) {
 	s.reads++
 	return lookUp(s.efforts, ids)

@@ -34,7 +34,7 @@ func (s *Service) Create(ctx context.Context, in Create) (Project, error) {
 	if p.Description, err = parseDescription("input.description", in.Description); err != nil {
 		return Project{}, err
 	}
-	if p.Keywords, err = parseKeywords("input.suggestedKeywords", in.Keywords, MaxSuggestions); err != nil {
+	if p.Keywords, err = ParseKeywords("input.suggestedKeywords", in.Keywords, MaxSuggestions); err != nil {
 		return Project{}, err
 	}
 	labels, err := s.parseBoth("", in.Categories, in.Subcategories)
@@ -50,7 +50,11 @@ func (s *Service) Create(ctx context.Context, in Create) (Project, error) {
 		}
 		team := Team{TeamID: TeamID{Project: p.ID, ID: s.newID()}, Name: firstTeam, Type: Manager, CreatedAt: p.CreatedAt}
 		p.Member = Member{Project: p.ID, User: me, Team: team.ID, Type: team.Type, AddedAt: p.CreatedAt}
-		return shownTo(p), s.store.CreateProject(ctx, p, labels, team, p.Member, key.With(string(p.ID)))
+		if err := s.store.CreateProject(ctx, p, labels, team, p.Member, key.With(string(p.ID))); err != nil {
+			return Project{}, err
+		}
+		s.tellCreated(ctx, p)
+		return shownTo(p), nil
 	}, s.reread)
 }
 
@@ -102,7 +106,7 @@ func (s *Service) Update(ctx context.Context, in Update) (Project, error) {
 		}
 	}
 	if in.Keywords != nil {
-		if keywords, err = parseKeywords("input.suggestedKeywords", *in.Keywords, MaxSuggestions); err != nil {
+		if keywords, err = ParseKeywords("input.suggestedKeywords", *in.Keywords, MaxSuggestions); err != nil {
 			return Project{}, err
 		}
 	}
@@ -123,7 +127,11 @@ func (s *Service) Update(ctx context.Context, in Update) (Project, error) {
 				after.Version++
 				after.UpdatedAt = s.later(before.UpdatedAt)
 			}
-			return after, s.store.UpdateProject(ctx, before, after, key.With(string(after.ID)))
+			err := s.store.UpdateProject(ctx, before, after, key.With(string(after.ID)))
+			if err == nil && (after.Name != before.Name || !slices.Equal(after.Keywords, before.Keywords)) {
+				s.tellChanged(ctx, after)
+			}
+			return after, err
 		})
 	}, s.reread)
 }
@@ -153,6 +161,9 @@ func (s *Service) AddLabels(ctx context.Context, in AddLabels) (Project, error) 
 		err = s.store.AddLabels(ctx, in.Project, labels, key.With(string(in.Project)))
 		if errors.Is(err, NameTaken) {
 			return Project{}, s.taken(ctx, p, labels)
+		}
+		if err == nil {
+			s.tellChanged(ctx, p)
 		}
 		return p, err
 	}, s.reread)

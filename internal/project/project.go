@@ -186,6 +186,14 @@ type Claim struct {
 	Until time.Time // the end of the lease
 }
 
+// TokenFor returns the token for who has the item, nil for everybody else.
+func (c Claim) TokenFor(u UserID) *string {
+	if u == "" || u != c.User {
+		return nil
+	}
+	return &c.Token
+}
+
 // Verdict is what a reviewer found out about an effort.
 type Verdict string
 
@@ -223,6 +231,12 @@ type Effort struct {
 	UndoneAt    time.Time // when its author took it back; it counts for nothing then
 	UpdatedAt   time.Time
 	as          proof
+}
+
+// FinishedItem is an item after it was finished, and that somebody did it.
+type FinishedItem struct {
+	Item   Item
+	Effort Effort
 }
 
 // VersionConflict says that the project is not at the expected version. Current is the project as it is.

@@ -41,22 +41,30 @@ func parseName(field, what, name string) (string, error) {
 	return parseLine(field, what, name, MaxNameRunes)
 }
 
-// parseDescription allows several lines.
-func parseDescription(field, text string) (string, error) {
+// ParseText returns a text of several lines, of any length, without white space around it. Invalid when it is not valid UTF-8, or has
+// control characters other than line breaks and tabs; what is its name in the message.
+func ParseText(field, what, text string) (string, error) {
 	text = strings.TrimSpace(text)
 	switch {
 	case !utf8.ValidString(text):
-		return "", fault.Invalidf(field, "a description must be valid UTF-8")
+		return "", fault.Invalidf(field, "%s must be valid UTF-8", what)
 	case strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\n\r\t", r) }):
-		return "", fault.Invalidf(field, "a description may not contain control characters other than line breaks and tabs")
-	case len(text) > MaxDescriptionBytes:
-		return "", fault.Invalidf(field, "a description has at most %d bytes", MaxDescriptionBytes)
+		return "", fault.Invalidf(field, "%s may not contain control characters other than line breaks and tabs", what)
 	}
 	return text, nil
 }
 
-// parseKeywords returns the keywords in NFKC, each once whatever its case, as it was typed first.
-func parseKeywords(field string, values []string, most int) ([]string, error) {
+func parseDescription(field, text string) (string, error) {
+	text, err := ParseText(field, "a description", text)
+	if err == nil && len(text) > MaxDescriptionBytes {
+		return "", fault.Invalidf(field, "a description has at most %d bytes", MaxDescriptionBytes)
+	}
+	return text, err
+}
+
+// ParseKeywords returns the keywords in NFKC, each once whatever its case, as it was typed first. Invalid when one is empty, longer
+// than [MaxKeywordRunes], not valid UTF-8 or of several lines, or when there are more than most.
+func ParseKeywords(field string, values []string, most int) ([]string, error) {
 	var keywords []string
 	seen := map[string]bool{}
 	for _, value := range values {

@@ -17,6 +17,7 @@ type Service struct {
 	shows   ItemReader // what is shown; changes begin with what the store has
 	people  People
 	uploads Uploads
+	queues  Queues // nil for none
 	now     func() time.Time
 	newID   func() string
 }

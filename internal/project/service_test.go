@@ -64,10 +64,6 @@ func TestWhoMayDoWhat(t *testing.T) {
 			_, err := w.CreateExport(ctx, CreateExport{Project: "p", Format: CSV})
 			return err
 		}},
-		"finish": {Taggie, func(w world, ctx context.Context) error {
-			_, err := w.Finish(ctx, Finish{Item: ItemID{"p", "i"}, Category: LabelID{"p", Category, "owl"}})
-			return err
-		}},
 	}
 	for name, way := range ways {
 		for user, role := range map[UserID]TeamType{"": "", "other": "", "tag": Taggie, "rev": Reviewer, "man": Manager} {

@@ -86,10 +86,6 @@ type LabelItemsRequest struct {
 
 // Efforts keeps what was found out about items.
 type Efforts interface {
-	// FinishItem makes before, a NEW item, after, a finished one, with the effort and the links to its category and subcategory
-	// in place of those of an effort before. *[ItemConflict] when before is not its state; NotFound when it, or a label, does
-	// not exist.
-	FinishItem(ctx context.Context, before, after Item, e Effort, once idempotency.Key) error
 	// ListEffortsOfItems lists the efforts of each item, the newest first, in the order of the requests. It sees every
 	// acknowledged write.
 	ListEffortsOfItems(ctx context.Context, requests []ItemEffortsRequest) ([]page.Slice[Effort], []error)

@@ -36,7 +36,10 @@ func (s *Service) CreateTeam(ctx context.Context, in CreateTeam) (Team, error) {
 			TeamID: TeamID{Project: in.Project, ID: s.newID()}, Name: name, Type: in.Type, CreatedAt: s.later(time.Time{}),
 			as: proof(p.Member.Type),
 		}
-		return s.putTeam(ctx, t, true, key)
+		if t, err = s.putTeam(ctx, t, true, key); err == nil {
+			s.tellChanged(ctx, p)
+		}
+		return t, err
 	}, func(ctx context.Context, result []string) (Team, error) {
 		return gone(s.team(ctx, TeamID{Project: in.Project, ID: result[0]}, Taggie))
 	})
@@ -136,6 +139,9 @@ func (s *Service) PutMember(ctx context.Context, in PutMember) (Member, error) {
 		if _, unknown := errors.AsType[*UnknownUser](err); unknown {
 			return Member{}, &UnknownUser{Field: in.field()}
 		}
+		if err == nil && before.Team != m.Team {
+			s.tellMoved(ctx, m.Project, user, m.Team)
+		}
 		return m, err
 	}, func(ctx context.Context, result []string) (Member, error) {
 		p, err := s.get(ctx, in.Team.Project, Taggie)
@@ -172,7 +178,17 @@ func (s *Service) RemoveMember(ctx context.Context, in RemoveMember) error {
 				return struct{}{}, err
 			}
 		}
-		return struct{}{}, s.store.DeleteMember(ctx, in.Project, in.User, key.With(string(in.User)))
+		// Of who is no member nothing is told: everybody may ask to leave any project.
+		_, err := s.member(ctx, in.Project, in.User)
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return struct{}{}, err
+		}
+		was := err == nil
+		err = s.store.DeleteMember(ctx, in.Project, in.User, key.With(string(in.User)))
+		if err == nil && was {
+			s.tellLeft(ctx, in.Project, in.User)
+		}
+		return struct{}{}, err
 	}, func(context.Context, []string) (struct{}, error) { return struct{}{}, nil })
 	return err
 }

@@ -26,6 +26,7 @@ type transition struct {
 	Incorrect     bool             `json:"incorrect"`
 	Cleared       bool             `json:"cleared"`
 	Keywords      []string         `json:"keywords"`
+	Completions   []string         `json:"completions"`   // what the keywords are found by, one for each
 	Categories    []string         `json:"categories"`    // one, or none
 	Subcategories []string         `json:"subcategories"` // the same
 }
@@ -41,7 +42,7 @@ func (q *Queue) Apply(ctx context.Context, t labelling.Transition) (bool, error)
 	body, err := json.Marshal(transition{
 		ID: t.ID, Cause: t.Cause, Item: t.Item, Status: t.Status, User: t.User, Author: t.Author, Team: t.Team, Token: t.Token,
 		Until: millis(t.Until), At: millis(t.At), Later: millis(t.Later), From: from, Incorrect: t.Incorrect, Cleared: t.Cleared,
-		Keywords: append([]string{}, t.Keywords...), Categories: some(t.Category), Subcategories: some(t.Subcategory),
+		Keywords: append([]string{}, t.Keywords...), Completions: completions(t.Keywords), Categories: some(t.Category), Subcategories: some(t.Subcategory),
 	})
 	if err != nil {
 		return false, fmt.Errorf("write down a transition: %w", err)

@@ -105,6 +105,7 @@ func testLostAcknowledgement(t *testing.T, f *fixture) {
 	assert.Equal(t, []string{"i1"}, f.waiting(t))
 
 	// The same, and the item waits while its claim, or the end of it, becomes known.
+	f.count(t, 2)
 	for _, c := range []labelling.Transition{f.claimed(f.claimOf("x", "ada", "x")), f.ended(f.claimOf("y", "ada", "y"), labelling.Finished, project.Finished)} {
 		_, _, err := f.Fill(t.Context(), f.project, []string{c.Item}, 5)
 		require.NoError(t, err)

@@ -71,6 +71,7 @@ func testReserveInOrder(t *testing.T, f *fixture) {
 	// What somebody else has, or is kept for, is not given out because it stands in a list.
 	require.NoError(t, f.client.RPush(t.Context(), keysOf(f.project).userReturned("lin"), "i2").Err())
 	assert.Empty(t, f.reserve(t, "lin", 1))
+	f.count(t, 1)
 	_, _, err := f.Fill(t.Context(), f.project, []string{"x"}, 5)
 	require.NoError(t, err)
 	soon = f.ended(f.claim(t, "lin", 1)[0], labelling.Deferred, project.New)
@@ -99,8 +100,16 @@ func testSkipped(t *testing.T, f *fixture) {
 	last := f.reserve(t, "ada", 3)
 	assert.Equal(t, []string{"i2"}, names(last))
 	assert.Equal(t, []string{"i0", "i1"}, f.waiting(t), "in the same order")
-	assert.Equal(t, []string{"i0", "i1"}, names(f.reserve(t, "grace", 3)))
+	others := f.reserve(t, "grace", 3)
+	assert.Equal(t, []string{"i0", "i1"}, names(others))
 	assert.Equal(t, labelling.Counts{Total: 3, New: 3}, f.state(t).Counts)
+
+	for _, c := range others {
+		_, err := f.Cancel(t.Context(), c, true)
+		require.NoError(t, err)
+	}
+	assert.Empty(t, f.reserve(t, "ada", 1))
+	assert.Empty(t, f.waiting(t), "what one does not want makes room when it is all that there is")
 }
 
 func testReserveRefuses(t *testing.T, f *fixture) {
@@ -256,6 +265,7 @@ func testExpired(t *testing.T, f *fixture) {
 
 func testFill(t *testing.T, f *fixture) {
 	f.items(t, 2)
+	f.count(t, 10)
 	f.claim(t, "ada", 1)   // i0
 	f.reserve(t, "ada", 1) // i1
 	fill := func(size int, ids ...string) (added, missing int) {
@@ -301,6 +311,7 @@ func testFillAtOnce(t *testing.T, f *fixture) {
 	for i := range ids {
 		ids[i] = fmt.Sprintf("x%d", i)
 	}
+	f.count(t, len(ids))
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {

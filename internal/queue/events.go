@@ -96,15 +96,6 @@ func event(at labelling.Cursor, fields any) labelling.Event {
 // Note appends an event that concerns no single item; its cursor, counts and length of the queue are filled in, and its time when
 // it has none. The same id a second time does nothing. It reports whether the id was new. ErrNotReady.
 func (q *Queue) Note(ctx context.Context, p project.ID, id string, e labelling.Event) (bool, error) {
-	return q.note(ctx, p, id, e, 0)
-}
-
-// AddItems counts n NEW items that were imported, and appends the event. The same id a second time does nothing. ErrNotReady.
-func (q *Queue) AddItems(ctx context.Context, p project.ID, id string, n int, by labelling.UserID) (bool, error) {
-	return q.note(ctx, p, id, labelling.Event{Cause: labelling.Imported, User: by}, n)
-}
-
-func (q *Queue) note(ctx context.Context, p project.ID, id string, e labelling.Event, items int) (bool, error) {
 	body, err := json.Marshal(transition{
 		Cause: e.Cause, Item: e.Item, User: e.User, Author: e.Author, Team: e.Team, Status: e.Status, At: millis(e.At),
 	})
@@ -113,5 +104,14 @@ func (q *Queue) note(ctx context.Context, p project.ID, id string, e labelling.E
 	}
 	k := keysOf(p)
 	return q.flag(ctx, "append an event", noteScript, []string{k.epoch(), k.applied(), k.metadata(), k.queue(), k.events()},
-		id, body, items, q.o.MaxEvents, labelling.Remembered.Milliseconds())
+		id, body, q.o.MaxEvents, labelling.Remembered.Milliseconds())
+}
+
+// AddItems is told how many items an import has brought so far, all of them together. Those above what was counted of it are
+// counted as NEW, and the event is appended; a number that is not above does nothing. What a rebuild has seen of the import is
+// counted already. It reports whether anything was added. ErrNotReady.
+func (q *Queue) AddItems(ctx context.Context, p project.ID, importID string, imported int, by labelling.UserID) (bool, error) {
+	k := keysOf(p)
+	return q.flag(ctx, "count imported items", addScript, []string{k.epoch(), k.imports(), k.metadata(), k.queue(), k.events()},
+		importID, imported, string(by), q.o.MaxEvents)
 }

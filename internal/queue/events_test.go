@@ -35,7 +35,7 @@ func testPause(t *testing.T, f *fixture) {
 func testEvents(t *testing.T, f *fixture) {
 	start := f.state(t).Cursor
 	for _, news := range []bool{true, false} {
-		added, err := f.AddItems(t.Context(), f.project, "import 1", 7, "boss")
+		added, err := f.AddItems(t.Context(), f.project, "import 1", 7, "boss") // again: the first answer was lost
 		require.NoError(t, err)
 		assert.Equal(t, news, added)
 		noted, err := f.Note(t.Context(), f.project, "joined", labelling.Event{Cause: labelling.Members, User: "grace", Team: "t1", At: time.UnixMilli(1_700_000_000_123)})
@@ -208,10 +208,35 @@ func testSize(t *testing.T, f *fixture) {
 	assert.Equal(t, 20, f.state(t).Size)
 }
 
+// A queue without a size of its own holds no more than it was filled to, whatever comes back.
+func testFull(t *testing.T, f *fixture) {
+	f.count(t, 5)
+	fill := func(ids ...string) {
+		_, _, err := f.Fill(t.Context(), f.project, ids, 3)
+		require.NoError(t, err)
+	}
+	fill("a", "b", "c")
+	claims := f.claim(t, "ada", 1)
+	reserved := f.reserve(t, "ada", 1)
+	require.Len(t, reserved, 1)
+	fill("d", "e")
+	assert.Equal(t, []string{"c", "d", "e"}, f.waiting(t))
+	f.must(t, f.ended(claims[0], labelling.Released, project.New))
+	assert.Equal(t, []string{"a", "c", "d"}, f.waiting(t))
+	_, err := f.Cancel(t.Context(), reserved[0], true)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"b", "a", "c"}, f.waiting(t))
+}
+
 func testSettingsAndWords(t *testing.T, f *fixture) {
 	for range 2 {
-		require.NoError(t, f.SetSettings(t.Context(), f.project, labelling.Settings{Name: "Fish", Categories: []string{"b", "a"}, Subcategories: []string{"c"}}))
+		require.NoError(t, f.SetSettings(t.Context(), f.project, labelling.Settings{Name: "Fish", Categories: []string{"b", "a"}, Subcategories: []string{"c"}, Teams: []project.Team{
+			{TeamID: project.TeamID{Project: f.project, ID: "t1"}, Type: project.Taggie}, {TeamID: project.TeamID{Project: f.project, ID: "t2"}, Type: project.Manager},
+		}}))
 	}
+	teams, err := f.StatisticsOf(t.Context(), f.project, []string{"t2", "t1", "t3"})
+	require.NoError(t, err)
+	assert.Equal(t, []labelling.Statistics{{Team: "t2", Type: project.Manager}, {Team: "t1", Type: project.Taggie}, {Team: "t3"}}, teams)
 	labels, err := f.Labels(t.Context(), f.project, labelling.Categories)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"b", "a"}, labels)
@@ -227,7 +252,7 @@ func testSettingsAndWords(t *testing.T, f *fixture) {
 	require.NoError(t, f.Suggest(t.Context(), f.project, []string{"wing", "winter", "wi", "Wing", "wïng", "owl"}))
 	require.NoError(t, f.Suggest(t.Context(), f.project, nil))
 	for prefix, want := range map[string][]string{
-		"wi": {"wi", "wing", "winter"}, "win": {"wing", "winter"}, "wï": {"wïng"}, "x": {}, "": {"Wing", "owl", "wi", "wing"}, "[": {}, "(": {},
+		"wi": {"wi", "Wing", "wing", "winter"}, "WIN": {"Wing", "wing", "winter"}, "Wï": {"wïng"}, "x": {}, "": {"owl", "wi", "Wing", "wing"}, "[": {}, "(": {},
 	} {
 		got, err := f.Keywords(t.Context(), f.project, prefix, 4)
 		require.NoError(t, err)

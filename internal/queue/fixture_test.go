@@ -51,7 +51,11 @@ var suite = []struct {
 	{"fill", testFill},
 	{"fill at once", testFillAtOnce},
 	{"size", testSize},
+	{"full", testFull},
 	{"settings and words", testSettingsAndWords},
+	{"fill what is counted", testFillWhatIsCounted},
+	{"imports", testImports},
+	{"imports at once", testImportsAtOnce},
 	{"apply each cause", testApply},
 	{"apply without acknowledgement", testLostAcknowledgement},
 	{"apply in any order", testAnyOrder},
@@ -65,6 +69,7 @@ var suite = []struct {
 	{"snapshot", testSnapshot},
 	{"presence", testPresence},
 	{"messages", testMessages},
+	{"messages are sent once", testMessagesAreSentOnce},
 	{"messages fail", testMessagesFail},
 	{"messages are taken over", testMessagesAreTakenOver},
 	{"messages after a flush", testMessagesAfterAFlush},
@@ -126,12 +131,19 @@ func (f *fixture) items(t *testing.T, n int) []string {
 	for i := range ids {
 		ids[i] = "i" + strconv.Itoa(i)
 	}
-	_, err := f.AddItems(t.Context(), f.project, uuid.NewString(), n, "boss")
-	require.NoError(t, err)
+	f.count(t, n)
 	added, _, err := f.Fill(t.Context(), f.project, ids, labelling.MaxQueueSize)
 	require.NoError(t, err)
 	require.Equal(t, n, added)
 	return ids
+}
+
+// count counts n items as imported.
+func (f *fixture) count(t *testing.T, n int) {
+	t.Helper()
+	added, err := f.AddItems(t.Context(), f.project, uuid.NewString(), n, "boss")
+	require.NoError(t, err)
+	require.Equal(t, n > 0, added)
 }
 
 func (f *fixture) id() string { return fmt.Sprintf("n%d", f.serial.Add(1)) }

@@ -38,6 +38,7 @@ func (k keys) held() string     { return "taggie:project:held:" + string(k) }   
 func (k keys) metadata() string { return "taggie:project:metadata:" + string(k) } // hash
 func (k keys) events() string   { return "taggie:project:events:" + string(k) }   // stream
 func (k keys) epoch() string    { return "taggie:project:epoch:" + string(k) }    // string: of that stream
+func (k keys) imports() string  { return "taggie:project:imports:" + string(k) }  // hash: import → how many of its items are counted
 func (k keys) applied() string  { return "taggie:project:applied:" + string(k) }  // sorted set: transition, or token of an ended claim → when, ms
 func (k keys) online() string   { return "taggie:project:online:" + string(k) }   // sorted set: user → last heartbeat, ms
 func (k keys) rebuild() string  { return "taggie:project:rebuild:" + string(k) }  // string: the token of the rebuild that is under way
@@ -54,7 +55,7 @@ func (k keys) of(what, part string) string {
 
 func (k keys) count(w labelling.Words) string { return "taggie:count:" + string(w) + ":" + string(k) }   // sorted set: word → uses
 func (k keys) top(w labelling.Words) string   { return "taggie:topused:" + string(w) + ":" + string(k) } // sorted set: the five of them used most
-func (k keys) keywords() string               { return "taggie:keywords:" + string(k) }                  // sorted set: all scores 0
+func (k keys) keywords() string               { return "taggie:keywords:" + string(k) }                  // sorted set: folded form, NUL, keyword; all scores 0
 func (k keys) labels(w labelling.Words) string { // list: what may be chosen
 	return "taggie:" + string(w) + ":" + string(k)
 }
@@ -69,6 +70,7 @@ func staged(key, token string) string { return key + ":" + escape(token) }
 const streams = 8
 
 func finishedKey(n int) string { return fmt.Sprintf("taggie:finished:{%d}", n) }      // stream: messages
+func sentKey(n int) string     { return fmt.Sprintf("taggie:finished:sent:{%d}", n) } // hash: name of a message → its entry in the stream
 func deadKey(n int) string     { return fmt.Sprintf("taggie:finished:dead:{%d}", n) } // stream: dead letters
 
 // streamOf returns the number of the stream that a dead letter is of, and its entry there.

@@ -24,15 +24,14 @@ const (
 	grace = 5 * time.Second        // for settling a message when the context of its consumer has ended
 )
 
-// Publish sends a message. Messages of one item travel through one stream, in order.
+// Publish sends a message. Messages of one item travel through one stream, in order. One that waits already, or is being handled, is
+// not sent a second time: whoever thinks that it is late need not know how much waits.
 func (q *Queue) Publish(ctx context.Context, m labelling.Message) error {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(string(m.Project) + "/" + m.Item)) // never fails
-	err := q.client.XAdd(ctx, &redis.XAddArgs{Stream: finishedKey(int(h.Sum32() % streams)), Values: fields(m)}).Err()
-	if err != nil {
-		return failed("send a message", err)
-	}
-	return nil
+	n := int(h.Sum32() % streams)
+	_, err := q.run(ctx, "send a message", publishScript, []string{finishedKey(n), sentKey(n)}, fields(m)...)
+	return err
 }
 
 func fields(m labelling.Message) []any {
@@ -64,13 +63,18 @@ type worker struct {
 	consumer string
 	handle   func(context.Context, labelling.Message) error
 	reclaim  time.Time // when to look for stuck messages next
+	failing  bool      // Redis did not answer the last time, which was logged
 }
 
 func (w *worker) run(ctx context.Context) {
+	if err := w.forget(ctx); err != nil && ctx.Err() == nil {
+		w.o.Log.WarnContext(ctx, "consumers of the past are not forgotten; the next one that starts tries again", "stream", w.n, "error", err)
+	}
 	for ctx.Err() == nil {
 		err := w.step(ctx)
 		switch {
 		case err == nil || ctx.Err() != nil:
+			w.failing = false
 		case strings.HasPrefix(err.Error(), "NOGROUP"):
 			// Nothing was ever sent, or Redis was emptied. From the beginning: what waits there has been handled by nobody.
 			err = w.client.XGroupCreateMkStream(ctx, finishedKey(w.n), group, "0").Err()
@@ -83,8 +87,32 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
+// forget removes consumers from the group that have not been heard of for long: each process that ever ran was one. Those that have
+// messages stay until these are taken over.
+func (w *worker) forget(ctx context.Context) error {
+	consumers, err := w.client.XInfoConsumers(ctx, finishedKey(w.n), group).Result()
+	if err != nil {
+		if answer, ok := errors.AsType[redis.Error](err); ok && !passing(answer) {
+			return nil // there is no such stream or group yet
+		}
+		return err
+	}
+	for _, c := range consumers {
+		if c.Pending > 0 || c.Idle < w.o.Forget {
+			continue
+		}
+		if err := w.client.XGroupDelConsumer(ctx, finishedKey(w.n), group, c.Name).Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (w *worker) pause(ctx context.Context, err error) {
-	w.o.Log.WarnContext(ctx, "messages cannot be read", "stream", w.n, "error", err)
+	if !w.failing { // once, not at each try
+		w.o.Log.WarnContext(ctx, "messages cannot be read; it is tried again", "stream", w.n, "error", err)
+	}
+	w.failing = true
 	select {
 	case <-ctx.Done():
 	case <-time.After(rest):
@@ -164,7 +192,7 @@ func (w *worker) deliver(ctx context.Context, m redis.XMessage, tries int) error
 		w.o.Log.ErrorContext(ctx, "a message is dead", "id", msg.ID, "project", msg.Project, "item", msg.Item, "tries", tries, "error", err)
 		return w.settle(ctx, m, msg, cmp.Or(err.Error(), "unknown"))
 	}
-	w.o.Log.WarnContext(ctx, "a message was not handled", "id", msg.ID, "project", msg.Project, "item", msg.Item, "tries", tries, "error", err)
+	w.o.Log.WarnContext(ctx, "a message was not handled; it is tried again", "id", msg.ID, "project", msg.Project, "item", msg.Item, "tries", tries, "error", err)
 	return nil
 }
 
@@ -183,8 +211,8 @@ func (w *worker) try(ctx context.Context, m labelling.Message) (err error) {
 func (w *worker) settle(ctx context.Context, m redis.XMessage, msg labelling.Message, reason string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	args := append([]any{group, m.ID, reason}, fields(msg)...)
-	_, err := w.Queue.run(ctx, "settle a message", settleScript, []string{finishedKey(w.n), deadKey(w.n)}, args...)
+	args := append([]any{group, m.ID, reason, "tries", msg.Tries}, fields(msg)...)
+	_, err := w.Queue.run(ctx, "settle a message", settleScript, []string{finishedKey(w.n), sentKey(w.n), deadKey(w.n)}, args...)
 	return err
 }
 
@@ -213,9 +241,11 @@ func (q *Queue) DeadLetters(ctx context.Context, n int) ([]labelling.DeadLetter,
 			return nil, failed("read dead letters", err)
 		}
 		for _, e := range entries {
-			letters = append(letters, labelling.DeadLetter{
+			l := labelling.DeadLetter{
 				ID: fmt.Sprintf("%d/%s", stream, e.ID), Message: message(e.Values), Reason: text(e.Values["reason"]), At: instant(text(e.Values["died"])),
-			})
+			}
+			l.Message.Tries = number(e.Values["tries"])
+			letters = append(letters, l)
 		}
 	}
 	slices.SortStableFunc(letters, func(a, b labelling.DeadLetter) int { return b.At.Compare(a.At) })
@@ -233,6 +263,6 @@ func (q *Queue) raise(ctx context.Context, id string, again bool) error {
 	if !ok {
 		return labelling.ErrNoDeadLetter
 	}
-	_, err := q.run(ctx, "settle a dead letter", retryScript, []string{finishedKey(n), deadKey(n)}, entry, bit(again))
+	_, err := q.run(ctx, "settle a dead letter", retryScript, []string{finishedKey(n), sentKey(n), deadKey(n)}, entry, bit(again))
 	return err
 }

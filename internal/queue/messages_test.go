@@ -82,6 +82,79 @@ func testMessages(t *testing.T, f *fixture) {
 	assert.Equal(t, labelling.Message{ID: "late", Project: f.project, Item: "i0", Body: []byte("body of late\x00\xff"), Tries: 1}, last)
 }
 
+// Each process that ever consumed was one with a name of its own. The embedded Redis, which does not outlive its server, does not tell
+// how long it has not heard of one.
+func TestConsumersAreForgotten(t *testing.T) {
+	f := newFixture(t, serverClient(t))
+	names := func() (all []string) {
+		for n := range streams {
+			consumers, err := f.client.XInfoConsumers(t.Context(), finishedKey(n), group).Result()
+			if err != nil {
+				continue // nobody has consumed from this one yet
+			}
+			for _, c := range consumers {
+				all = append(all, c.Name)
+			}
+		}
+		return all
+	}
+	works := func(f *fixture, name string) (stop func()) {
+		for i := range 20 * streams { // so that each stream has some: who never got a message may not be known
+			f.publish(t, "m", fmt.Sprintf("i%d", i))
+		}
+		stop = f.consume(t, name, func(context.Context, labelling.Message) error { return nil })
+		f.backlog(t, 0, 0)
+		return stop
+	}
+	works(f, "old")()
+	works(f, "next")()
+	assert.Len(t, names(), 2*streams, "who was heard of lately stays")
+	works(f.with(Options{Forget: time.Nanosecond}), "new")
+	all := names()
+	assert.Len(t, all, streams)
+	assert.NotContains(t, all, "old")
+}
+
+func testMessagesAreSentOnce(t *testing.T, f *fixture) {
+	for range 3 {
+		f.publish(t, "late", "i1")
+	}
+	f.publish(t, "late", "i2")
+	f.backlog(t, 2, 0)
+	// What the stream has lost does not wait.
+	for n := range streams {
+		require.NoError(t, f.client.Del(t.Context(), finishedKey(n)).Err())
+	}
+	f.backlog(t, 0, 0)
+	f.publish(t, "late", "i1")
+	f.publish(t, "late", "i2")
+	f.backlog(t, 2, 0)
+
+	var in inbox
+	handling, handled := make(chan struct{}, 3), make(chan struct{})
+	f.consume(t, "one", func(_ context.Context, m labelling.Message) error {
+		in.put(m)
+		handling <- struct{}{}
+		<-handled
+		return nil
+	})
+	<-handling
+	f.publish(t, "late", "i1")
+	f.publish(t, "late", "i2")
+	f.backlog(t, 2, 0)
+	close(handled)
+	f.backlog(t, 0, 0)
+	assert.Len(t, in.all(), 2)
+	f.publish(t, "late", "i1") // only who handles it knows whether it was handled before
+	f.backlog(t, 0, 0)
+	assert.Len(t, in.all(), 3)
+	for n := range streams {
+		left, err := f.client.Exists(t.Context(), sentKey(n)).Result()
+		require.NoError(t, err)
+		assert.Zero(t, left, "what was handled is forgotten")
+	}
+}
+
 func testMessagesFail(t *testing.T, f *fixture) {
 	f = f.with(Options{Stuck: 20 * time.Millisecond, Tries: 3})
 	var in inbox
@@ -118,7 +191,7 @@ func testMessagesFail(t *testing.T, f *fixture) {
 	}
 	assert.Equal(t, "no", byID["never"].Reason)
 	assert.Contains(t, byID["panics"].Reason, "a bug")
-	assert.Equal(t, labelling.Message{ID: "never", Project: f.project, Item: "never", Body: []byte("body of never\x00\xff")}, byID["never"].Message)
+	assert.Equal(t, labelling.Message{ID: "never", Project: f.project, Item: "never", Body: []byte("body of never\x00\xff"), Tries: 3}, byID["never"].Message)
 	assert.WithinDuration(t, time.Now(), byID["never"].At, time.Minute)
 	one, err := f.DeadLetters(t.Context(), 1)
 	require.NoError(t, err)

@@ -13,12 +13,12 @@ import (
 // Heartbeat says that a user is online, and at work in some projects. Presence needs no truth: after Redis was emptied it is there
 // again with the next heartbeats.
 func (q *Queue) Heartbeat(ctx context.Context, u labelling.UserID, projects []project.ID) error {
-	n, _, err := q.online(ctx, onlineUsersKey, string(u))
+	n, _, err := q.online(ctx, onlineUsersKey, string(u), false)
 	if err != nil {
 		return err
 	}
 	for _, p := range projects {
-		if _, _, err := q.online(ctx, keysOf(p).online(), string(u)); err != nil {
+		if _, _, err := q.online(ctx, keysOf(p).online(), string(u), false); err != nil {
 			return err
 		}
 	}
@@ -27,13 +27,13 @@ func (q *Queue) Heartbeat(ctx context.Context, u labelling.UserID, projects []pr
 
 // Online returns who is at work in a project, the one heard of last at the end.
 func (q *Queue) Online(ctx context.Context, p project.ID) ([]labelling.Online, error) {
-	_, users, err := q.online(ctx, keysOf(p).online(), "")
+	_, users, err := q.online(ctx, keysOf(p).online(), "", true)
 	return users, err
 }
 
 // OnlineCount returns how many users are online, in whatever project or none.
 func (q *Queue) OnlineCount(ctx context.Context) (int, error) {
-	n, _, err := q.online(ctx, onlineUsersKey, "")
+	n, _, err := q.online(ctx, onlineUsersKey, "", false)
 	if err != nil {
 		return 0, err
 	}
@@ -49,8 +49,8 @@ func (q *Queue) writeCount(ctx context.Context, n int) error {
 	return nil
 }
 
-func (q *Queue) online(ctx context.Context, key, user string) (int, []labelling.Online, error) {
-	reply, err := q.run(ctx, "ask who is online", heartbeatScript, []string{key}, user, q.o.Presence.Milliseconds())
+func (q *Queue) online(ctx context.Context, key, user string, names bool) (int, []labelling.Online, error) {
+	reply, err := q.run(ctx, "ask who is online", heartbeatScript, []string{key}, user, q.o.Presence.Milliseconds(), bit(names))
 	if err != nil {
 		return 0, nil, err
 	}

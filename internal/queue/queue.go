@@ -50,6 +50,7 @@ type Options struct {
 	MaxClaims   int           // of a user in a project; labelling.MaxClaims
 	Stuck       time.Duration // after which a message is tried again; 30 s
 	Tries       int           // after which a message is dead; 10
+	Forget      time.Duration // after which a consumer that was not heard of is forgotten; 24 h
 	Log         *slog.Logger  // of what goes on in the background; nothing by default
 }
 
@@ -68,6 +69,7 @@ func New(client redis.UniversalClient, o Options) *Queue {
 	o.MaxClaims = or(o.MaxClaims, labelling.MaxClaims)
 	o.Stuck = or(o.Stuck, 30*time.Second)
 	o.Tries = or(o.Tries, 10)
+	o.Forget = or(o.Forget, 24*time.Hour)
 	return &Queue{client: client, blocking: o.Blocking, o: o}
 }
 

@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	// rebuildLease is how long a rebuild may pause before another may take over; each part renews it.
-	rebuildLease = time.Minute
+	// rebuildLease is how long a rebuild may pause before another may take over; each part renews it. A project is not ready for as
+	// long when the process that rebuilds it is killed.
+	rebuildLease = 15 * time.Second
 	// stagedFor is how long what an abandoned rebuild prepared stays around.
 	stagedFor = time.Hour
 )
@@ -35,14 +36,16 @@ type (
 	stagedPart struct {
 		Number     string             `json:"number"`
 		Counts     map[string]int     `json:"counts"`
+		Imported   map[string]int     `json:"imported"`
 		Claims     []stagedClaim      `json:"claims"`
 		Returned   []stagedItem       `json:"returned"`
 		Statistics []stagedStatistics `json:"statistics"`
 		Used       [][]stagedWord     `json:"used"`
-		Keywords   []string           `json:"keywords"`
-		Applied    []string           `json:"applied"`
-		Users      []string           `json:"users"`
-		Teams      []string           `json:"teams"`
+		// Completions stand for keywords, whether used or only suggested.
+		Completions []string `json:"completions"`
+		Applied     []string `json:"applied"`
+		Users       []string `json:"users"`
+		Teams       []string `json:"teams"`
 	}
 	stagedClaim struct {
 		Item  string `json:"item"`
@@ -85,10 +88,13 @@ func (q *Queue) Load(ctx context.Context, p project.ID, token string, part label
 		return places[key]
 	}
 	out := stagedPart{
-		Number: strconv.Itoa(part.Number),
-		Counts: map[string]int{"new-items": part.Counts.New, "finished-items": part.Counts.Finished, "skipped-items": part.Counts.Skipped},
-		Claims: []stagedClaim{}, Returned: []stagedItem{}, Statistics: []stagedStatistics{},
-		Used: make([][]stagedWord, len(words)), Keywords: append([]string{}, part.Keywords...), Applied: append([]string{}, part.Applied...),
+		Number:   strconv.Itoa(part.Number),
+		Counts:   map[string]int{"new-items": part.Counts.New, "finished-items": part.Counts.Finished, "skipped-items": part.Counts.Skipped},
+		Imported: maps.Clone(part.Imported), Claims: []stagedClaim{}, Returned: []stagedItem{}, Statistics: []stagedStatistics{},
+		Used: make([][]stagedWord, len(words)), Completions: completions(part.Keywords), Applied: append([]string{}, part.Applied...),
+	}
+	if out.Imported == nil {
+		out.Imported = map[string]int{}
 	}
 	users, teams := map[string]bool{}, map[string]bool{}
 	for _, c := range part.Claims {
@@ -117,6 +123,9 @@ func (q *Queue) Load(ctx context.Context, p project.ID, token string, part label
 		out.Used[i] = []stagedWord{}
 		for _, u := range part.Used[w] {
 			out.Used[i] = append(out.Used[i], stagedWord{u.Value, u.Count})
+			if w == labelling.Keywords {
+				out.Completions = append(out.Completions, completions([]string{u.Value})...)
+			}
 		}
 	}
 	out.Users, out.Teams = append([]string{}, slices.Collect(maps.Keys(users))...), append([]string{}, slices.Collect(maps.Keys(teams))...)
@@ -142,7 +151,7 @@ func (q *Queue) Commit(ctx context.Context, p project.ID, token string, s labell
 		k.rebuild(), k.epoch(), k.events(), k.queue(), k.queued(), k.labels(labelling.Categories), k.labels(labelling.Subcategories),
 		k.top(words[0]), k.top(words[1]), k.top(words[2]), k.applied(), staged(k.applied(), token), mark[0], mark[1], mark[2],
 	}
-	replaced := []string{k.metadata(), k.wip(), k.claims(), k.held(), k.count(words[0]), k.count(words[1]), k.count(words[2]), k.keywords()}
+	replaced := []string{k.metadata(), k.wip(), k.claims(), k.held(), k.count(words[0]), k.count(words[1]), k.count(words[2]), k.keywords(), k.imports()}
 	for _, u := range users {
 		replaced = append(replaced, k.userQueue(labelling.UserID(u)), k.userReturned(labelling.UserID(u)))
 	}
@@ -184,7 +193,7 @@ func (q *Queue) stagedKeys(k keys, token string) []string {
 	return []string{
 		staged(k.rebuild(), token) + ":parts", staged(k.rebuild(), token) + ":users", staged(k.rebuild(), token) + ":teams",
 		staged(k.metadata(), token), staged(k.wip(), token), staged(k.claims(), token), staged(k.held(), token), staged(k.applied(), token),
-		staged(k.count(words[0]), token), staged(k.count(words[1]), token), staged(k.count(words[2]), token), staged(k.keywords(), token),
+		staged(k.count(words[0]), token), staged(k.count(words[1]), token), staged(k.count(words[2]), token), staged(k.keywords(), token), staged(k.imports(), token),
 	}
 }
 

@@ -214,7 +214,7 @@ func calls(f *fixture, n int) map[string]func(context.Context) error {
 		"Pause":      func(ctx context.Context) error { return tell(f.Pause(ctx, f.project, "boss")) },
 		"Resume":     func(ctx context.Context) error { return tell(f.Resume(ctx, f.project, "boss")) },
 		"SetSettings": func(ctx context.Context) error {
-			return f.SetSettings(ctx, f.project, labelling.Settings{Categories: []string{"c"}})
+			return f.SetSettings(ctx, f.project, labelling.Settings{Categories: []string{"c"}, Teams: []project.Team{{TeamID: project.TeamID{ID: "t:1"}}}})
 		},
 		"Top":      func(ctx context.Context) error { return tell(f.Top(ctx, f.project, labelling.Keywords)) },
 		"Keywords": func(ctx context.Context) error { return tell(f.Keywords(ctx, f.project, "w", 9)) },

@@ -34,6 +34,8 @@ var (
 	snapshotSource string
 	//go:embed lua/read.lua
 	readSource string
+	//go:embed lua/add.lua
+	addSource string
 	//go:embed lua/note.lua
 	noteSource string
 	//go:embed lua/pause.lua
@@ -48,6 +50,8 @@ var (
 	statisticsSource string
 	//go:embed lua/heartbeat.lua
 	heartbeatSource string
+	//go:embed lua/publish.lua
+	publishSource string
 	//go:embed lua/settle.lua
 	settleSource string
 	//go:embed lua/retry.lua
@@ -69,6 +73,7 @@ var (
 	fillScript       = script(fillSource)
 	snapshotScript   = script(snapshotSource)
 	readScript       = script(readSource)
+	addScript        = script(addSource)
 	noteScript       = script(noteSource)
 	pauseScript      = script(pauseSource)
 	settingsScript   = script(settingsSource)
@@ -76,6 +81,7 @@ var (
 	wordsScript      = script(wordsSource)
 	statisticsScript = script(statisticsSource)
 	heartbeatScript  = script(heartbeatSource)
+	publishScript    = script(publishSource)
 	settleScript     = script(settleSource)
 	retryScript      = script(retrySource)
 	beginScript      = script(beginSource)

@@ -113,6 +113,7 @@ func TestScriptsDeclareTheirKeysInOneSlot(t *testing.T) {
 	})
 	_ = f.Commit(ctx, "p1", "tok{en}", labelling.Settings{})
 	_ = f.Abort(ctx, "p1", "tok{en}")
+	_ = f.Publish(ctx, labelling.Message{ID: "{1}", Project: "p1", Item: "i{2}"})
 	w := &worker{Queue: f.Queue, n: 3, handle: func(context.Context, labelling.Message) error { return nil }}
 	_ = w.deliver(ctx, redis.XMessage{ID: "1-1"}, 1)
 	_ = f.RetryDeadLetter(ctx, "3/1-1")
@@ -160,7 +161,7 @@ func TestScriptsUseDeclaredKeysOnly(t *testing.T) {
 			}
 		}
 		if name == "prelude.lua" { // functions there get keys under these names
-			for _, v := range []string{"applied", "claims", "counts", "events", "metadata", "queue", "queued", "top"} {
+			for _, v := range []string{"applied", "claims", "counts", "events", "messages", "metadata", "queue", "queued", "sent", "top"} {
 				declared[v] = true
 			}
 		}

@@ -160,8 +160,8 @@ func (q *Queue) SetSize(ctx context.Context, n int) error {
 }
 
 // Fill appends ids of NEW items to a project's queue until it is full; size is that of queues without one of their own. An id that
-// waits already, is reserved or claimed, or is kept for its author is left out. It returns how many were appended and how many
-// the queue still lacks. ErrNotReady.
+// waits already, is reserved or claimed, or is kept for its author is left out, and the queue never holds more ids than items are
+// counted as NEW. It returns how many were appended and how many the queue still lacks, within both bounds. ErrNotReady.
 func (q *Queue) Fill(ctx context.Context, p project.ID, ids []string, size int) (added, missing int, err error) {
 	k := keysOf(p)
 	args := make([]any, 0, 1+len(ids))
@@ -206,12 +206,14 @@ func (q *Queue) pause(ctx context.Context, p project.ID, by labelling.UserID, pa
 // is cut. ErrNotReady.
 func (q *Queue) SetSettings(ctx context.Context, p project.ID, s labelling.Settings) error {
 	k := keysOf(p)
-	args := []any{s.Name, s.Size, len(s.Categories)}
+	keys := []string{k.epoch(), k.metadata(), k.queue(), k.queued(), k.labels(labelling.Categories), k.labels(labelling.Subcategories)}
+	args := []any{s.Name, s.Size, len(s.Teams), len(s.Categories)}
+	for _, team := range s.Teams {
+		keys, args = append(keys, k.team(team.ID)), append(args, string(team.Type))
+	}
 	for _, name := range slices.Concat(s.Categories, s.Subcategories) {
 		args = append(args, name)
 	}
-	_, err := q.run(ctx, "set up a queue", settingsScript, []string{
-		k.epoch(), k.metadata(), k.queue(), k.queued(), k.labels(labelling.Categories), k.labels(labelling.Subcategories),
-	}, args...)
+	_, err := q.run(ctx, "set up a queue", settingsScript, keys, args...)
 	return err
 }

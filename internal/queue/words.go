@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/project"
@@ -24,11 +25,32 @@ func (q *Queue) Top(ctx context.Context, p project.ID, w labelling.Words) ([]lab
 	return top, nil
 }
 
-// Keywords returns up to n keywords that begin with the prefix, byte for byte, in the order of their bytes. ErrNotReady.
+// Keywords returns up to n keywords that begin with the prefix, whatever its case, in the order of their folded forms. ErrNotReady.
 func (q *Queue) Keywords(ctx context.Context, p project.ID, prefix string, n int) ([]string, error) {
+	prefix = labelling.Fold(prefix)
+	first := "[" + prefix
+	if prefix == "+" || prefix == "-" { // which the embedded Redis takes for an end of the set: what follows all that stand before it
+		first = "(" + string(prefix[0]-1) + "\xff"
+	}
 	// No text has the byte 255, so it stands after all that begin with the prefix.
-	reply, err := q.words(ctx, p, keysOf(p).keywords(), "range", n, "["+prefix, "("+prefix+"\xff")
-	return texts(reply), err
+	reply, err := q.words(ctx, p, keysOf(p).keywords(), "range", n, first, "("+prefix+"\xff")
+	found := texts(reply)
+	for i, member := range found {
+		_, found[i], _ = strings.Cut(member, completes)
+	}
+	return found, err
+}
+
+// completes stands between what a keyword is found by and the keyword itself; no keyword has it.
+const completes = "\x00"
+
+// completions returns the members of the set of keywords that stand for some.
+func completions(keywords []string) []string {
+	members := make([]string, len(keywords))
+	for i, word := range keywords {
+		members[i] = labelling.Fold(word) + completes + word
+	}
+	return members
 }
 
 // Labels returns the categories or subcategories of a project, in their order. ErrNotReady.
@@ -51,8 +73,8 @@ func (q *Queue) words(ctx context.Context, p project.ID, key, how string, args .
 // Suggest adds keywords that can be completed from their beginnings, without having been used. ErrNotReady.
 func (q *Queue) Suggest(ctx context.Context, p project.ID, keywords []string) error {
 	args := make([]any, len(keywords))
-	for i, word := range keywords {
-		args[i] = word
+	for i, member := range completions(keywords) {
+		args[i] = member
 	}
 	k := keysOf(p)
 	_, err := q.run(ctx, "suggest keywords", suggestScript, []string{k.epoch(), k.keywords()}, args...)

@@ -34,27 +34,12 @@ func NewLabellingWorld(t testing.TB, s LabellingStores, clock *Clock) *Labelling
 	return &LabellingWorld{ProjectWorld: NewProjectWorld(t, s.ProjectStores, clock), Truth: s.Truth}
 }
 
-// Transition returns what happened to an item just now.
-func (w *LabellingWorld) Transition(cause labelling.Cause, after project.Item, by project.UserID) *labelling.Transition {
-	return &labelling.Transition{ID: uuid.NewString(), Cause: cause, Project: after.Project, Item: after.ID, Version: after.Version,
-		Status: after.Status, User: by, Team: w.Team.ID, At: w.Clock.Now()}
-}
-
 // Claiming returns how a user gets an item.
 func (w *LabellingWorld) Claiming(i project.Item, by project.UserID) labelling.Move {
 	after := i
 	after.Status, after.Version, after.UpdatedAt = project.Claimed, i.Version+1, w.Clock.Now()
 	after.Claim = project.Claim{User: by, Token: uuid.NewString(), Since: w.Clock.Now(), Until: w.Clock.Now().Add(labelling.Lease)}
 	return labelling.Move{Before: i, After: after}
-}
-
-// Finishing returns how a user finishes an item, with everything that a transition can tell.
-func (w *LabellingWorld) Finishing(i project.Item, by project.UserID, category, subcategory string) labelling.Move {
-	after, e := w.Found(i, by, category, subcategory)
-	after.Claim, after.ReturnedTo = project.Claim{}, ""
-	t := w.Transition(labelling.Finished, after, by)
-	t.Token, t.Effort, t.Category, t.Subcategory, t.Keywords = i.Claim.Token, e.ID, "an \"owl\"", "asleep ☾", e.Keywords
-	return labelling.Move{Before: i, After: after, Effort: &e, Transition: t}
 }
 
 // Reviewing returns how a reviewer finds an effort to be incorrect: the item waits for its author.
@@ -168,6 +153,7 @@ func LabellingSuite(t *testing.T, open OpenLabelling) {
 		"an incorrect effort returns its item":                 reviewedEffort,
 		"an effort is taken back":                              undoneEffort,
 		"an item is found to be something else":                relinkedItem,
+		"an item is finished again":                            finishedAgain,
 		"what does not exist is not changed":                   movedNothing,
 		"a move happens once per key":                          movesOncePerKey,
 		"the outbox is listed from its oldest and deleted":     orderedOutbox,

@@ -72,6 +72,7 @@ func finishersTogether(t *testing.T, w *LabellingWorld) {
 		}
 		var conflict *project.ItemConflict
 		if assert.ErrorAs(t, err, &conflict) {
+			assert.Equal(t, item.ItemID, conflict.Current.ItemID)
 			assert.Equal(t, project.Finished, conflict.Current.Status)
 			assert.Equal(t, item.Version+1, conflict.Current.Version)
 			assert.Zero(t, conflict.Current.Claim)
@@ -161,16 +162,38 @@ func relinkedItem(t *testing.T, w *LabellingWorld) {
 	assert.Equal(t, []string{back.ID}, w.OfLabel(cat))
 }
 
+func finishedAgain(t *testing.T, w *LabellingWorld) {
+	owl, cat, asleep := w.Label("owl"), w.Label("cat"), w.Label("asleep")
+	item := w.Fill(1)[0]
+	first, e1 := w.Finish(item, w.Ada, owl.ID, asleep.ID)
+	w.Clock.Advance(time.Second)
+	second, e2 := w.Finish(first, w.Ada, cat.ID, "")
+	assert.Equal(t, []string{item.ID}, w.OfLabel(cat))
+	assert.Empty(t, w.OfLabel(asleep))
+	w.Clock.Advance(time.Second)
+	third, e3 := w.Finish(second, w.Ada, cat.ID, asleep.ID)
+	assert.Equal(t, third, w.get(item.ItemID))
+	assert.Equal(t, []project.Effort{e3, e2, e1}, w.efforts(item))
+	assert.Empty(t, w.OfLabel(owl))
+	assert.Equal(t, []string{item.ID}, w.OfLabel(cat))
+	assert.Equal(t, []string{item.ID}, w.OfLabel(asleep))
+	assert.Len(t, w.Items(project.Finished), 1)
+}
+
 func movedNothing(t *testing.T, w *LabellingWorld) {
 	items := w.Fill(2)
-	unknown := w.Finishing(items[0], w.Ada, "nothing", "")
-	isFault(t, w.Truth.MoveItem(t.Context(), unknown, idempotency.Key{}), fault.NotFound)
 	lost := w.Finishing(items[0], w.Ada, w.Label("owl").ID, "")
 	lost.Changed = true // an effort that is not there
 	isFault(t, w.Truth.MoveItem(t.Context(), lost, idempotency.Key{}), fault.NotFound)
 	nothing := items[0]
 	nothing.ID = "nothing"
+	finish := w.Finishing(nothing, w.Ada, w.Label("owl").ID, "")
+	isFault(t, w.Truth.MoveItem(t.Context(), finish, idempotency.Key{}), fault.NotFound)
 	isFault(t, w.Truth.MoveItem(t.Context(), w.Claiming(nothing, w.Ada), idempotency.Key{}), fault.NotFound)
+	_, errs := w.Truth.EffortsByID(t.Context(), []project.EffortID{finish.Effort.EffortID})
+	isFault(t, errs[0], fault.NotFound)
+	assert.Empty(t, w.OfLabel(w.Label("owl")))
+	assert.Empty(t, w.efforts(nothing))
 	_, _, err := w.Truth.ItemWithEfforts(t.Context(), nothing.ItemID)
 	isFault(t, err, fault.NotFound)
 	assert.Empty(t, w.Outbox())

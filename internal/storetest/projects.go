@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/task"
@@ -21,6 +22,7 @@ type ProjectStores struct {
 	Users    user.Store
 	Projects project.Store
 	Tasks    task.Store
+	Mover    labelling.Mover // over the same rows: by it items are finished
 }
 
 // OpenProjects returns empty stores that take their time from now.
@@ -152,26 +154,34 @@ func (w *ProjectWorld) Fill(n int) []project.Item {
 	return items
 }
 
-// Found returns the item as the user finishes it, and the effort.
-func (w *ProjectWorld) Found(i project.Item, by project.UserID, category, subcategory string) (project.Item, project.Effort) {
+// Transition returns what happened to an item just now.
+func (w *ProjectWorld) Transition(cause labelling.Cause, after project.Item, by project.UserID) *labelling.Transition {
+	return &labelling.Transition{ID: uuid.NewString(), Cause: cause, Project: after.Project, Item: after.ID, Version: after.Version,
+		Status: after.Status, User: by, Team: w.Team.ID, At: w.Clock.Now()}
+}
+
+// Finishing returns how a user finishes an item, with everything that a transition can tell.
+func (w *ProjectWorld) Finishing(i project.Item, by project.UserID, category, subcategory string) labelling.Move {
 	e := project.Effort{
 		EffortID: project.EffortID{Project: i.Project, ID: uuid.NewString()}, Item: i.ID, User: by, Team: w.Team.ID,
 		Category: category, Subcategory: subcategory, Keywords: []string{"night"}, FinishedAt: w.Clock.Now(), UpdatedAt: w.Clock.Now(),
 	}
-	i.Status, i.Category, i.Subcategory, i.Keywords = project.Finished, category, subcategory, e.Keywords
-	i.Efforts++
-	i.LastEffort = e.ID
-	i.Version++
-	i.UpdatedAt = e.FinishedAt
-	return i, e
+	after := i
+	after.Status, after.Category, after.Subcategory, after.Keywords = project.Finished, category, subcategory, e.Keywords
+	after.Claim, after.ReturnedTo = project.Claim{}, ""
+	after.Efforts, after.LastEffort = i.Efforts+1, e.ID
+	after.Version, after.UpdatedAt = i.Version+1, e.FinishedAt
+	t := w.Transition(labelling.Finished, after, by)
+	t.Token, t.Effort, t.Category, t.Subcategory, t.Keywords = i.Claim.Token, e.ID, "an \"owl\"", "asleep ☾", e.Keywords
+	return labelling.Move{Before: i, After: after, Effort: &e, Transition: t}
 }
 
 // Finish finishes an item, and returns it and the effort.
 func (w *ProjectWorld) Finish(i project.Item, by project.UserID, category, subcategory string) (project.Item, project.Effort) {
 	w.t.Helper()
-	after, e := w.Found(i, by, category, subcategory)
-	require.NoError(w.t, w.Projects.FinishItem(w.t.Context(), i, after, e, idempotency.Key{}))
-	return after, e
+	m := w.Finishing(i, by, category, subcategory)
+	require.NoError(w.t, w.Mover.MoveItem(w.t.Context(), m, idempotency.Key{}))
+	return m.After, *m.Effort
 }
 
 // Items lists all items of a status.
@@ -231,9 +241,7 @@ func ProjectsSuite(t *testing.T, open OpenProjects) {
 		"items are listed in pages":                           itemsInPages,
 		"items are read with memberships":                     itemsWithMembers,
 		"items keep what they are":                            itemsWhole,
-		"an item is finished":                                 finishedItem,
-		"an item is finished by one of two":                   finishedByOne,
-		"an item is finished again":                           finishedAgain,
+		"finished items are read with what they are":          finishedItem,
 		"items of labels are listed in pages":                 itemsOfLabels,
 		"efforts are listed in pages":                         listedEfforts,
 		"imports and exports are kept and listed":             keptTransfers,

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,53 +36,6 @@ func finishedItem(t *testing.T, w *ProjectWorld) {
 	assert.Equal(t, []string{item.ID}, w.OfLabel(owl))
 	assert.Equal(t, []string{item.ID}, w.OfLabel(asleep))
 	assert.Empty(t, w.OfLabel(w.Label("cat")))
-
-	other := w.Fill(1)[0]
-	after, e := w.Found(other, w.Ada, "nothing", "")
-	isFault(t, w.Projects.FinishItem(t.Context(), other, after, e, idempotency.Key{}), fault.NotFound)
-	assert.Empty(t, w.efforts(other))
-	after, e = w.Found(other, w.Ada, asleep.ID, "") // no category
-	isFault(t, w.Projects.FinishItem(t.Context(), other, after, e, idempotency.Key{}), fault.NotFound)
-	other.ID = "nothing"
-	after, e = w.Found(other, w.Ada, owl.ID, "")
-	isFault(t, w.Projects.FinishItem(t.Context(), other, after, e, idempotency.Key{}), fault.NotFound)
-}
-
-func finishedByOne(t *testing.T, w *ProjectWorld) {
-	item := w.Fill(1)[0]
-	owl := w.Label("owl")
-	var done atomic.Int64
-	together(5, func(int) {
-		after, e := w.Found(item, w.Ada, owl.ID, "")
-		err := w.Projects.FinishItem(t.Context(), item, after, e, idempotency.Key{})
-		if err == nil {
-			done.Add(1)
-			return
-		}
-		var conflict *project.ItemConflict
-		if assert.ErrorAs(t, err, &conflict) {
-			assert.Equal(t, item.ItemID, conflict.Current.ItemID)
-			assert.Equal(t, 2, conflict.Current.Version)
-		}
-	})
-	assert.EqualValues(t, 1, done.Load())
-	assert.Len(t, w.efforts(item), 1)
-}
-
-func finishedAgain(t *testing.T, w *ProjectWorld) {
-	item := w.Fill(1)[0]
-	owl, cat, asleep := w.Label("owl"), w.Label("cat"), w.Label("asleep")
-	first, e1 := w.Finish(item, w.Ada, owl.ID, asleep.ID)
-	w.Clock.Advance(time.Second)
-	second, e2 := w.Finish(first, w.Ada, cat.ID, "")
-	w.Clock.Advance(time.Second)
-	third, e3 := w.Finish(second, w.Ada, cat.ID, asleep.ID)
-	assert.Equal(t, third, w.get(item.ItemID))
-	assert.Equal(t, []project.Effort{e3, e2, e1}, w.efforts(item))
-	assert.Empty(t, w.OfLabel(owl))
-	assert.Equal(t, []string{item.ID}, w.OfLabel(cat))
-	assert.Equal(t, []string{item.ID}, w.OfLabel(asleep))
-	assert.Len(t, w.Items(project.Finished), 1)
 }
 
 func itemsOfLabels(t *testing.T, w *ProjectWorld) {
@@ -94,8 +46,7 @@ func itemsOfLabels(t *testing.T, w *ProjectWorld) {
 		if i%3 == 0 {
 			label = cat
 		}
-		after, e := w.Found(items[i], w.Ada, label.ID, asleep.ID)
-		assert.NoError(t, w.Projects.FinishItem(t.Context(), items[i], after, e, idempotency.Key{}))
+		assert.NoError(t, w.Mover.MoveItem(t.Context(), w.Finishing(items[i], w.Ada, label.ID, asleep.ID), idempotency.Key{}))
 	})
 	for label, want := range map[project.Label]int{owl: 16, cat: 8, asleep: 24} {
 		assert.Len(t, pages(t, 5, func(win page.Window) (page.Slice[project.Item], error) {

@@ -94,9 +94,7 @@ func followingTasks(t *testing.T, w *ProjectWorld) {
 
 func projectsOncePerKey(t *testing.T, w *ProjectWorld) {
 	ctx, id := t.Context(), w.Project.ID
-	item := w.Fill(1)[0]
 	grace := w.SignUp("grace")
-	after, e := w.Found(item, w.Ada, w.Label("owl").ID, "")
 	labels := Labels(id, project.Category, "dog")
 	many := Labels(id, project.Subcategory, numbered("sub", 120)...)
 	team := project.Team{TeamID: project.TeamID{Project: id, ID: uuid.NewString()}, Name: "Day", Type: project.Taggie, CreatedAt: w.Clock.Now()}
@@ -116,7 +114,6 @@ func projectsOncePerKey(t *testing.T, w *ProjectWorld) {
 		func(k idempotency.Key) error { return w.Projects.PutMember(ctx, w.member(grace, w.Team), k) },
 		func(k idempotency.Key) error { return w.Projects.DeleteMember(ctx, id, grace, k) },
 		func(k idempotency.Key) error { return w.Projects.DeleteMember(ctx, id, "nobody", k) },
-		func(k idempotency.Key) error { return w.Projects.FinishItem(ctx, item, after, e, k) },
 		func(k idempotency.Key) error { return w.Projects.PutImport(ctx, nil, i, nil, k) },
 	} {
 		key := idempotency.Key{Viewer: string(w.Ada), Key: numbered("key", 20)[n], Hash: []byte("hash"), ExpiresAt: w.Clock.Now().Add(time.Hour)}.With("result")

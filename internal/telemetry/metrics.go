@@ -32,6 +32,8 @@ type Metrics struct {
 	retries     *prometheus.CounterVec
 	throttles   *prometheus.CounterVec
 	unprocessed *prometheus.CounterVec
+
+	queues *queueMetrics
 }
 
 // NewMetrics returns the metrics on a registry of their own, with those of the Go runtime, the process and the build.
@@ -66,6 +68,7 @@ func NewMetrics() *Metrics {
 		retries:          counter("taggie_dynamodb_retries_total", "Attempts after the first of a call.", "operation"),
 		throttles:        counter("taggie_dynamodb_throttles_total", "Attempts that DynamoDB refused for throttling.", "table", "operation"),
 		unprocessed:      counter("taggie_dynamodb_unprocessed_total", "Keys or writes that an answer left unprocessed.", "operation"),
+		queues:           newQueueMetrics(r),
 	}
 }
 

@@ -8,7 +8,7 @@
 --   what came back of whom gets the item back, 12 the user's later, 13 the user's skipped, 14 statistics of the team that is counted
 --   for, 15 to 17 counts of keywords, categories, subcategories, 18 to 20 their top, 21 keywords.
 -- ARGV: 1 the transition as JSON (see apply.go), 2 events to keep, 3 ms to remember transitions, 4 ms to hold what came back, 5 words
---   at the top, 6 ms the user queue is kept, 7 ids the queue may hold.
+--   at the top, 6 ms the user queue is kept, 7 ids a queue may hold at most.
 -- Returns: OK and whether anything was changed (1 or 0); NOTREADY.
 local epoch, applied, metadata, queue, queued, wip, claims, held, events =
   KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
@@ -77,11 +77,7 @@ elseif to == 'NEW' and not claim and not late then
     redis.call('RPUSH', returned, t.item)
     redis.call('ZADD', held, whole(now + tonumber(ARGV[4])), t.item)
   else
-    enqueue(queue, queued, t.item, t.cause ~= 'DEFERRED')
-    local size = tonumber(redis.call('HGET', metadata, 'queue-size') or ARGV[7])
-    if redis.call('LLEN', queue) > size then -- the last one waits in the truth
-      redis.call('SREM', queued, redis.call('RPOP', queue))
-    end
+    giveBack(metadata, queue, queued, t.item, t.cause ~= 'DEFERRED', ARGV[7])
   end
 elseif to ~= 'NEW' then
   unqueue(queue, queued, t.item)
@@ -105,10 +101,10 @@ if t.cause == 'FINISHED' or t.cause == 'UNDONE' then
   redis.call('HINCRBY', team, 'team:finished', by)
   redis.call('HINCRBY', team, t.user .. ':finished', by)
   for i, used in ipairs({t.keywords, t.categories, t.subcategories}) do
-    for _, word in ipairs(used) do
+    for n, word in ipairs(used) do
       redis.call('ZINCRBY', counts[i][1], by, word)
       redis.call('ZREMRANGEBYSCORE', counts[i][1], 0, 0)
-      if i == 1 and by == 1 then redis.call('ZADD', keywords, 0, word) end
+      if i == 1 and by == 1 then redis.call('ZADD', keywords, 0, t.completions[n]) end
     end
     if #used > 0 then rank(counts[i][1], counts[i][2], ARGV[5]) end
   end

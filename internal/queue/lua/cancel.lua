@@ -1,7 +1,8 @@
 -- cancel undoes a reservation. It does the same to a claim that turned out not to be in the truth, and tells of that.
 --
 -- KEYS: 1 epoch, 2 metadata, 3 queue, 4 queued, 5 wip, 6 claims, 7 held, 8 events, 9 user queue, 10 user returned, 11 user later.
--- ARGV: 1 item, 2 token, 3 whether the item goes back to where it came from (1 or 0), 4 ms to hold what came back, 5 events to keep.
+-- ARGV: 1 item, 2 token, 3 whether the item goes back to where it came from (1 or 0), 4 ms to hold what came back, 5 events to keep, 6 ids a queue may
+--   hold at most.
 -- Returns: OK and whether there was such a claim (1 or 0); NOTREADY.
 local epoch, metadata, queue, queued, wip, claims, held = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local events, mine, returned, later = KEYS[8], KEYS[9], KEYS[10], KEYS[11]
@@ -19,7 +20,7 @@ if ARGV[3] == '1' then
     redis.call('ZADD', held, whole(now + tonumber(ARGV[4])), item)
   else
     if claim.from == 'later' then redis.call('ZADD', later, whole(now), item) end
-    enqueue(queue, queued, item, true)
+    giveBack(metadata, queue, queued, item, true, ARGV[6])
   end
 end
 if claim.counted then

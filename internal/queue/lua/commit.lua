@@ -3,7 +3,7 @@
 --
 -- KEYS: 1 rebuild, 2 epoch, 3 events, 4 queue, 5 queued, 6 categories, 7 subcategories, 8 to 10 top of keywords, categories,
 --   subcategories, 11 applied and 12 what is staged of it, 13 loaded parts, users and teams (13, 14, 15), then key and staged key of: 16
---   metadata, 18 wip, 20 claims, 22 held, 24, 26, 28 counts, 30 keywords, 32... those of users and teams.
+--   metadata, 18 wip, 20 claims, 22 held, 24, 26, 28 counts, 30 keywords, 32 imports, 34... those of users and teams.
 -- ARGV: 1 token, which becomes the epoch, 2 name, 3 size (0 for none of its own), 4 whether paused (1 or 0), 5 events to keep, 6 words
 --   at the top, 7 how many categories follow, 8... categories, then subcategories.
 -- Returns: OK; REBUILDING when somebody else took over.

@@ -53,6 +53,32 @@ local function enqueue(queue, queued, item, first)
   return 1
 end
 
+-- giveBack puts an item into the queue again, which holds no more than it may all the same: the last one waits in the truth instead, where
+-- it is found again. The size of a queue that has none of its own is that to which it was filled.
+local function giveBack(metadata, queue, queued, item, first, most)
+  enqueue(queue, queued, item, first)
+  local sizes = redis.call('HMGET', metadata, 'queue-size', 'filled-to')
+  if redis.call('LLEN', queue) > tonumber(sizes[1] or sizes[2] or most) then
+    redis.call('SREM', queued, redis.call('RPOP', queue))
+  end
+end
+
+-- nameOf returns what tells a message from all others, of its fields and their values.
+local function nameOf(fields)
+  local of = {}
+  for i = 1, #fields, 2 do of[fields[i]] = fields[i + 1] end
+  return of.project .. '/' .. of.item .. '/' .. of.id
+end
+
+-- post appends a message to a stream unless it is there.
+local function post(messages, sent, fields)
+  local name = nameOf(fields)
+  local at = redis.call('HGET', sent, name)
+  if at and redis.call('XRANGE', messages, at, at)[1] then return 0 end
+  redis.call('HSET', sent, name, redis.call('XADD', messages, '*', unpack(fields)))
+  return 1
+end
+
 -- rank writes down the words used most.
 local function rank(counts, top, n)
   redis.call('DEL', top)

@@ -1,5 +1,5 @@
 -- reserve gives a user items: what came back to the user, what the user put off until now, then the head of the queue without
--- what the user does not want again, which goes to its end. The same reservation a second time returns the same items.
+-- what the user does not want again, which goes to its end, or out of it when it is all that there is. The same reservation a second time returns the same items.
 --
 -- KEYS: 1 epoch, 2 metadata, 3 queue, 4 queued, 5 wip, 6 claims, 7 held, 8 user queue, 9 user returned, 10 user later, 11 user skipped.
 -- ARGV: 1 user, 2 ms of a reservation, 3 claims a user may have, 4 ids to look at in the queue, 5 ms the user queue is kept,
@@ -75,6 +75,10 @@ for _ = 1, math.min(look, redis.call('LLEN', queue)) do
     take(item, 'queue')
   end
 end
-for _, item in ipairs(aside) do redis.call('RPUSH', queue, item) end
+-- Where nothing else waits, these make room for what waits in the truth: they are found there again.
+local room = taken == 0 and redis.call('LLEN', queue) == 0
+for _, item in ipairs(aside) do
+  if room then redis.call('SREM', queued, item) else redis.call('RPUSH', queue, item) end
+end
 if taken > 0 then redis.call('PEXPIRE', mine, ARGV[5]) end
 return reply

@@ -1,0 +1,69 @@
+package labelling
+
+import (
+	"context"
+	"slices"
+
+	"github.com/taggie/taggie/internal/project"
+)
+
+// ClaimsNow is what a user has in a project.
+type ClaimsNow struct {
+	Project project.Project // as the viewer is in it: the proof for what is shown
+	Claims  []Claim         // oldest first; for reading only
+}
+
+// Claims tells what the viewer, who has to be a member, has in a project: now, and whenever that has changed. Changes that follow
+// one another quickly may be told as one. The channel is closed, and the faults are, as with [Hub.Listen].
+func (h *Hub[T]) Claims(ctx context.Context, p project.ID) (<-chan ClaimsNow, error) {
+	e := &claimsEar[T]{hub: h, out: make(chan ClaimsNow)}
+	if err := h.listen(ctx, Listen{Project: p, Mine: true}, e); err != nil {
+		return nil, err
+	}
+	return e.out, nil
+}
+
+// claimsEar hears that the viewer did something, and reads what came of it.
+type claimsEar[T any] struct {
+	hub   *Hub[T]
+	out   chan ClaimsNow
+	now   ClaimsNow // as it was told
+	told  bool
+	stale bool // something happened since
+}
+
+func (e *claimsEar[T]) Tell(ctx context.Context, t Told[T]) error {
+	e.now.Project = t.Project
+	switch {
+	case t.Snapshot != nil:
+		return e.show(ctx, t.Snapshot.Claims)
+	case t.Event != nil:
+		e.stale = true
+	}
+	return nil
+}
+
+func (e *claimsEar[T]) Rest(ctx context.Context) error {
+	if !e.stale {
+		return nil
+	}
+	short, cancel := context.WithTimeout(ctx, prompt)
+	claims, err := e.hub.o.Service.Claims(short, e.now.Project)
+	cancel()
+	if err != nil {
+		return err
+	}
+	return e.show(ctx, claims)
+}
+
+// show tells claims unless they are those that were told last.
+func (e *claimsEar[T]) show(ctx context.Context, claims []Claim) error {
+	e.stale = false
+	if e.told && slices.Equal(claims, e.now.Claims) {
+		return nil
+	}
+	e.now.Claims, e.told = claims, true
+	return send(ctx, e.out, e.now)
+}
+
+func (e *claimsEar[T]) Close() { close(e.out) }

@@ -1,0 +1,51 @@
+package project
+
+// What follows is for what was read of a project without looking who may see it, by jobs or for all subscribers at once: who was
+// shown the project may see that too.
+
+// Item returns an item of the project as the viewer is shown it. One of another project comes back as it is.
+func (p Project) Item(i Item) Item {
+	if i.Project == p.ID {
+		i.as = proof(p.Member.Type)
+	}
+	return i
+}
+
+// Effort does the same for an effort.
+func (p Project) Effort(e Effort) Effort {
+	if e.Project == p.ID {
+		e.as = proof(p.Member.Type)
+	}
+	return e
+}
+
+// Team does the same for a team.
+func (p Project) Team(t Team) Team {
+	if t.Project == p.ID {
+		t.as = proof(p.Member.Type)
+	}
+	return t
+}
+
+// Label does the same for a category or subcategory.
+func (p Project) Label(l Label) Label {
+	if l.Project == p.ID {
+		l.as = proof(p.Member.Type)
+	}
+	return l
+}
+
+// ItemRef names an item of the project.
+func (p Project) ItemRef(id string) Ref[ItemID] {
+	return Ref[ItemID]{ID: ItemID{Project: p.ID, ID: id}, as: proof(p.Member.Type)}
+}
+
+// TeamRef names a team of the project.
+func (p Project) TeamRef(id string) Ref[TeamID] {
+	return Ref[TeamID]{ID: TeamID{Project: p.ID, ID: id}, as: proof(p.Member.Type)}
+}
+
+// EffortRef names an effort of the project.
+func (p Project) EffortRef(id string) Ref[EffortID] {
+	return Ref[EffortID]{ID: EffortID{Project: p.ID, ID: id}, as: proof(p.Member.Type)}
+}

@@ -1,0 +1,48 @@
+package project
+
+import "context"
+
+// Queues hear of what changes in projects, after it is stored. They never fail: what they miss they
+// find out later, by looking.
+type Queues interface {
+	// Created is told of a project that has no items yet.
+	Created(ctx context.Context, p Project)
+	// Changed is told that the name, the suggested keywords, the lists or the teams of a project are different.
+	Changed(ctx context.Context, p Project)
+	// Left is told that a user is no member any more, after Moved is.
+	Left(ctx context.Context, p ID, user UserID)
+	// Moved is told that a user joined, moved to another team, or left: then team is "". id names this one change.
+	Moved(ctx context.Context, p ID, id string, user UserID, team string)
+}
+
+// Telling returns the service that tells the queues; without them nobody is told.
+func (s *Service) Telling(q Queues) *Service {
+	with := *s
+	with.queues = q
+	return &with
+}
+
+func (s *Service) tellCreated(ctx context.Context, p Project) {
+	if s.queues != nil {
+		s.queues.Created(ctx, p)
+	}
+}
+
+func (s *Service) tellChanged(ctx context.Context, p Project) {
+	if s.queues != nil {
+		s.queues.Changed(ctx, p)
+	}
+}
+
+func (s *Service) tellMoved(ctx context.Context, p ID, user UserID, team string) {
+	if s.queues != nil {
+		s.queues.Moved(ctx, p, s.newID(), user, team)
+	}
+}
+
+func (s *Service) tellLeft(ctx context.Context, p ID, user UserID) {
+	s.tellMoved(ctx, p, user, "") // first: who is gone sees nothing more of what follows
+	if s.queues != nil {
+		s.queues.Left(ctx, p, user)
+	}
+}

@@ -1,0 +1,36 @@
+package project
+
+import (
+	"context"
+	"time"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/task"
+)
+
+// WatchImport tells how an import goes: now, and after each change, until it has ended; see [task.Watch]. Every look is also one at who
+// may see it. The faults are those of [Service.ImportsByID].
+func (s *Service) WatchImport(ctx context.Context, id TransferID) (<-chan Import, error) {
+	return watch(ctx, func(ctx context.Context) (Import, error) { return first(s.ImportsByID(ctx, []TransferID{id})) }, task.Watched[Import]{
+		Over: func(i Import) bool { return i.State.Ended() }, Same: func(a, b Import) bool { return a.Version == b.Version }, Hopeless: hopeless,
+	})
+}
+
+// WatchExport does the same for an export.
+func (s *Service) WatchExport(ctx context.Context, id TransferID) (<-chan Export, error) {
+	return watch(ctx, func(ctx context.Context) (Export, error) { return first(s.ExportsByID(ctx, []TransferID{id})) }, task.Watched[Export]{
+		Over: func(e Export) bool { return e.State.Ended() }, Same: func(a, b Export) bool { return a.Version == b.Version }, Hopeless: hopeless,
+	})
+}
+
+func hopeless(err error) bool { return !fault.Is(err, fault.Unavailable) }
+
+func watch[T any](ctx context.Context, read func(context.Context) (T, error), w task.Watched[T]) (<-chan T, error) {
+	now, err := read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ticker := time.NewTicker(task.WatchEvery)
+	context.AfterFunc(ctx, ticker.Stop)
+	return task.Watch(ctx, ticker.C, now, read, w), nil
+}

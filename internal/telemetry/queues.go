@@ -1,0 +1,94 @@
+package telemetry
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// queueMetrics tell of the queues of projects, and of who listens to what happens in them.
+type queueMetrics struct {
+	queued  prometheus.Counter
+	built   prometheus.Counter
+	read    prometheus.Counter
+	gaps    prometheus.Counter
+	backlog *backlog
+	sockets atomic.Pointer[func() int]
+}
+
+func newQueueMetrics(r *prometheus.Registry) *queueMetrics {
+	counter := func(name, help string) prometheus.Counter {
+		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+		r.MustRegister(c)
+		return c
+	}
+	m := &queueMetrics{
+		queued: counter("taggie_queue_items_added_total", "Items that this server put into the queues of projects."),
+		built:  counter("taggie_queue_builds_total", "Queues that this server made, for new projects and anew."),
+		read:   counter("taggie_project_events_read_total", "Events of projects that were read to be told: once however many listen, and again for who comes back after long."),
+		gaps:   counter("taggie_project_event_gaps_total", "Times that events of a project were missed, because they are no longer kept or the queue was lost."),
+		backlog: &backlog{
+			waiting: prometheus.NewDesc("taggie_queue_messages_waiting", "Messages that wait for a consumer or are being handled, of all servers.", nil, nil),
+			dead:    prometheus.NewDesc("taggie_queue_dead_letters", "Messages that nobody could handle.", nil, nil),
+		},
+	}
+	r.MustRegister(m.backlog, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "taggie_sockets_open", Help: "Open WebSockets."}, func() float64 {
+		if open := m.sockets.Load(); open != nil {
+			return float64((*open)())
+		}
+		return 0
+	}))
+	return m
+}
+
+// Sockets has the number of open sockets asked for at each scrape; open must not wait.
+func (m *Metrics) Sockets(open func() int) { m.queues.sockets.Store(&open) }
+
+// Queued counts items that were put into a queue.
+func (m *Metrics) Queued(items int) { m.queues.queued.Add(float64(items)) }
+
+// QueueBuilt counts a queue that was made.
+func (m *Metrics) QueueBuilt() { m.queues.built.Inc() }
+
+// EventsRead counts events of a project; gap says that some were missed.
+func (m *Metrics) EventsRead(events int, gap bool) {
+	m.queues.read.Add(float64(events))
+	if gap {
+		m.queues.gaps.Inc()
+	}
+}
+
+// Backlog sets how many messages wait, and how many are dead.
+func (m *Metrics) Backlog(waiting, dead int) { m.queues.backlog.set(waiting, dead, true) }
+
+// NoBacklog says that this is not known now: better no number than an old one.
+func (m *Metrics) NoBacklog() { m.queues.backlog.set(0, 0, false) }
+
+// backlog tells two numbers as long as they are known.
+type backlog struct {
+	waiting, dead *prometheus.Desc
+
+	mu      sync.Mutex
+	numbers [2]int // in the same order
+	known   bool
+}
+
+func (b *backlog) set(waiting, dead int, known bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.numbers, b.known = [2]int{waiting, dead}, known
+}
+
+// Describe sends what can be told.
+func (b *backlog) Describe(ch chan<- *prometheus.Desc) { ch <- b.waiting; ch <- b.dead }
+
+// Collect sends the numbers.
+func (b *backlog) Collect(ch chan<- prometheus.Metric) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.known {
+		ch <- prometheus.MustNewConstMetric(b.waiting, prometheus.GaugeValue, float64(b.numbers[0]))
+		ch <- prometheus.MustNewConstMetric(b.dead, prometheus.GaugeValue, float64(b.numbers[1]))
+	}
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/jobs"
+	"github.com/taggie/taggie/internal/labelling"
+	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/queue"
+	"github.com/taggie/taggie/internal/telemetry"
+	"github.com/taggie/taggie/resolvers"
+)
+
+// queues is the labelling of projects, wired: what hands out their items, and what tells how that goes.
+type queues struct {
+	queue     *queue.Queue
+	service   *labelling.Service
+	importing *labelling.Importing
+	hub       *labelling.Hub[model.EventDetails]
+	populate  *labelling.Populate
+	reaper    *labelling.Reaper
+	relay     *labelling.Relay
+	rebuild   *labelling.Rebuilder
+	consumer  *labelling.Consumer
+	metrics   *telemetry.Metrics
+}
+
+// newQueues wires labelling. Nothing runs until [queues.run] does, or somebody listens to the hub, which is to be closed.
+func newQueues(s *stores, metrics *telemetry.Metrics, log *slog.Logger) *queues {
+	kept := queue.New(s.redis, queue.Options{Blocking: s.waiting, Log: log})
+	truth := dynamo.Labelling{Projects: dynamo.Projects{DB: s.db}}
+	shown := lightItems{Labelling: truth, items: truth.WithoutMetadata()} // of which events are kept in memory
+	o := labelling.Options{Truth: truth, Queue: countedQueue{kept, metrics}, Now: time.Now, NewID: uuid.NewString, Log: log}
+	q := &queues{queue: kept, rebuild: labelling.NewRebuilder(o, 0), metrics: metrics}
+	q.populate = labelling.NewPopulate(o, q.rebuild)
+	q.reaper = labelling.NewReaper(o, q.rebuild)
+	q.relay = labelling.NewRelay(o)
+	q.consumer = labelling.NewConsumer(o, q.rebuild, consumerName())
+	q.service = labelling.NewService(o, q.populate, q.rebuild)
+	q.importing = labelling.NewImporting(o, q.populate, q.rebuild)
+	q.hub = labelling.NewHub(labelling.HubOptions[model.EventDetails]{
+		Events: countedEvents{kept, metrics}, Service: q.service, Hydrate: resolvers.EventReader{Things: shown, People: dynamo.Users{DB: s.db}}.Read, Log: log,
+	})
+	return q
+}
+
+// lightItems are the things of projects, items without their metadata.
+type lightItems struct {
+	dynamo.Labelling
+	items dynamo.Projects
+}
+
+// ItemsByID returns items without their metadata.
+func (l lightItems) ItemsByID(ctx context.Context, user labelling.UserID, ids []project.ItemID) ([]project.Item, map[project.ID]project.Member, []error) {
+	return l.items.ItemsByID(ctx, user, ids)
+}
+
+// consumerName is this process's own among all that consume messages, and tells operators which one that is.
+func consumerName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return host + ":" + uuid.NewString()
+}
+
+const (
+	populateEvery = time.Second
+	lookEvery     = 5 * time.Second // for leases that ended, and for what was left in the outbox
+	backlogEvery  = 15 * time.Second
+	// backlogPatience bounds how long Redis is asked for the backlog.
+	backlogPatience = 2 * time.Second
+	// restartAfter is about how long what should never end rests before it is started again.
+	restartAfter = time.Second
+)
+
+// run does what has to be done for the queues in the background, until the context ends and all of it has returned. Any number of
+// servers do the same.
+func (q *queues) run(ctx context.Context, log *slog.Logger) {
+	jobs.Run(ctx, log,
+		jobs.Job{Name: "fill queues", Every: populateEvery, Do: q.populate.Run},
+		jobs.Job{Name: "take back items whose lease ended", Every: lookEvery, Do: q.reaper.Run},
+		jobs.Job{Name: "send again what was left in the outbox", Every: lookEvery, Do: q.relay.Run},
+		jobs.Job{Name: "rebuild queues", Every: restartAfter, Do: lasting(q.rebuild.Run)},
+		jobs.Job{Name: "follow transitions", Every: restartAfter, Do: lasting(q.consumer.Run)},
+		jobs.Job{Name: "count messages", Every: backlogEvery, Do: q.countMessages},
+	)
+}
+
+// errEnded says that something ended which goes on as long as its context.
+var errEnded = errors.New("it ended before it was told to")
+
+// lasting makes a job of what goes on until the context ends: that it ends before is an error.
+func lasting(run func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		err := run(ctx)
+		if ctx.Err() == nil && err == nil {
+			err = errEnded
+		}
+		return err
+	}
+}
+
+// countMessages has the metrics say how many messages wait, and how many are dead: they are not asked for at each scrape.
+func (q *queues) countMessages(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, backlogPatience)
+	defer cancel()
+	waiting, dead, err := q.queue.Backlog(ctx)
+	if err != nil {
+		q.metrics.NoBacklog()
+		return err
+	}
+	q.metrics.Backlog(waiting, dead)
+	return nil
+}
+
+// countedQueue counts what becomes of queues.
+type countedQueue struct {
+	labelling.Queues
+	metrics *telemetry.Metrics
+}
+
+// Fill counts the ids that are put into queues.
+func (q countedQueue) Fill(ctx context.Context, p project.ID, ids []string, size int) (added, missing int, err error) {
+	added, missing, err = q.Queues.Fill(ctx, p, ids, size)
+	q.metrics.Queued(added)
+	return added, missing, err
+}
+
+// Commit counts queues that were made, for new projects and anew.
+func (q countedQueue) Commit(ctx context.Context, p project.ID, token string, s labelling.Settings) error {
+	err := q.Queues.Commit(ctx, p, token, s)
+	if err == nil {
+		q.metrics.QueueBuilt()
+	}
+	return err
+}
+
+// countedEvents counts what is read of the events of projects.
+type countedEvents struct {
+	labelling.Events
+	metrics *telemetry.Metrics
+}
+
+// Read counts events, and the times that some were missed.
+func (e countedEvents) Read(ctx context.Context, p project.ID, after labelling.Cursor, n int, block time.Duration) ([]labelling.Event, error) {
+	events, err := e.Events.Read(ctx, p, after, n, block)
+	e.metrics.EventsRead(len(events), errors.Is(err, labelling.ErrGap))
+	return events, err
+}

@@ -1,0 +1,134 @@
+package resolvers
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/labelling"
+	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/user"
+)
+
+// EventReader reads what events are about, once for everybody who is told of them: nobody is the viewer.
+type EventReader struct {
+	Things labelling.Things
+	People People
+}
+
+// People reads users.
+type People interface {
+	UsersByID(ctx context.Context, ids []user.ID) ([]user.User, []error)
+}
+
+// Read returns the details of each of a project's events, in their order. What cannot be read is left out, and read by who needs it.
+// Cost: one BatchGetItem for the items and one for their labels per 100, one for the users, and the teams.
+func (r EventReader) Read(ctx context.Context, p project.ID, events []labelling.Event) []model.EventDetails {
+	var group errgroup.Group
+	var teams []project.Team
+	var people map[user.ID]user.User
+	var items map[string]project.Item
+	var labels map[project.LabelID]project.Label
+	group.Go(func() error { teams = r.teams(ctx, p); return nil })
+	group.Go(func() error { people = r.people(ctx, events); return nil })
+	group.Go(func() error { items, labels = r.items(ctx, p, events); return nil })
+	_ = group.Wait() // what fails is left out
+	details := make([]model.EventDetails, len(events))
+	for i, e := range events {
+		d := &details[i]
+		for _, id := range []user.ID{e.User, e.Author} {
+			if u, ok := people[id]; ok {
+				d.People = append(d.People, u)
+			}
+		}
+		for _, t := range teams {
+			if t.ID == e.Team {
+				d.Team = &t
+			}
+		}
+		item, ok := items[e.Item]
+		if !ok {
+			continue
+		}
+		d.Item = &item
+		for _, ref := range labelsOf(item) {
+			if l, ok := labels[ref]; ok {
+				d.Labels = append(d.Labels, l)
+			}
+		}
+	}
+	return details
+}
+
+func labelsOf(i project.Item) (ids []project.LabelID) {
+	for _, refers := range []func() (project.Ref[project.LabelID], bool){i.CategoryRef, i.SubcategoryRef} {
+		if ref, ok := refers(); ok {
+			ids = append(ids, ref.ID)
+		}
+	}
+	return ids
+}
+
+func (r EventReader) teams(ctx context.Context, p project.ID) []project.Team {
+	all, errs := r.Things.ListTeams(ctx, []project.ID{p})
+	if errs != nil && errs[0] != nil {
+		return nil
+	}
+	return all[0]
+}
+
+func (r EventReader) people(ctx context.Context, events []labelling.Event) map[user.ID]user.User {
+	var ids []user.ID
+	for _, e := range events {
+		for _, id := range []user.ID{e.User, e.Author} {
+			if id != "" {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return byKey(ids, func(ids []user.ID) ([]user.User, []error) { return r.People.UsersByID(ctx, ids) })
+}
+
+func (r EventReader) items(ctx context.Context, p project.ID, events []labelling.Event) (map[string]project.Item, map[project.LabelID]project.Label) {
+	var ids []project.ItemID
+	for _, e := range events {
+		if e.Item != "" {
+			ids = append(ids, project.ItemID{Project: p, ID: e.Item})
+		}
+	}
+	found := byKey(ids, func(ids []project.ItemID) ([]project.Item, []error) {
+		items, _, errs := r.Things.ItemsByID(ctx, "", ids)
+		return items, errs
+	})
+	items := make(map[string]project.Item, len(found))
+	var labels []project.LabelID
+	for id, item := range found {
+		items[id.ID] = item
+		labels = append(labels, labelsOf(item)...)
+	}
+	return items, byKey(labels, func(ids []project.LabelID) ([]project.Label, []error) { return r.Things.LabelsByID(ctx, ids) })
+}
+
+// byKey reads what has these ids, each once, and leaves out what cannot be read.
+func byKey[K comparable, V any](ids []K, read func([]K) ([]V, []error)) map[K]V {
+	seen := make(map[K]bool, len(ids))
+	var once []K
+	for _, id := range ids {
+		if !seen[id] {
+			seen[id] = true
+			once = append(once, id)
+		}
+	}
+	all := make(map[K]V, len(once))
+	if len(once) == 0 {
+		return all
+	}
+	values, errs := read(once)
+	for i, id := range once {
+		if errs == nil || errs[i] == nil {
+			all[id] = values[i]
+		}
+	}
+	return all
+}

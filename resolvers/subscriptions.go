@@ -1,0 +1,262 @@
+package resolvers
+
+import (
+	"context"
+
+	"github.com/taggie/taggie/graph"
+	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/entity"
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/gid"
+	"github.com/taggie/taggie/internal/labelling"
+	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/user"
+	"github.com/taggie/taggie/loaders"
+)
+
+// Subscription returns the resolvers of Subscription.
+func (r *Resolver) Subscription() graph.SubscriptionResolver { return subscription{r} }
+
+// ProjectSnapshot returns the resolvers of ProjectSnapshot.
+func (r *Resolver) ProjectSnapshot() graph.ProjectSnapshotResolver { return snapshots{r} }
+
+// ProjectTeamStatistics returns the resolvers of ProjectTeamStatistics.
+func (r *Resolver) ProjectTeamStatistics() graph.ProjectTeamStatisticsResolver {
+	return teamStatistics{}
+}
+
+// ProjectEvent returns the resolvers of ProjectEvent.
+func (r *Resolver) ProjectEvent() graph.ProjectEventResolver { return events{r} }
+
+// MyQueue returns the resolvers of MyQueue.
+func (r *Resolver) MyQueue() graph.MyQueueResolver { return myQueues{r} }
+
+type subscription struct{ *Resolver }
+
+// maxTypes is how many types of events there are.
+const maxTypes = 16
+
+const messageGap = "events were missed; what follows shows the project as it is now"
+
+func (s subscription) ProjectEvents(ctx context.Context, projectID_ gid.ID, after *model.EventCursor, types []labelling.Cause, mine bool) (<-chan model.ProjectMessage, error) {
+	id, err := projectID("projectId", projectID_)
+	if err != nil {
+		return nil, err
+	}
+	l := labelling.Listen{Project: id, Types: types, Mine: mine, Statistics: selected(ctx, "ProjectMessage", "ProjectSnapshot").has("statistics")}
+	if len(types) > maxTypes {
+		return nil, fault.Invalidf("types", "there are no more than %d types", maxTypes)
+	}
+	if after != nil {
+		if after.Project != id {
+			return nil, fault.Invalidf("after", "this is the cursor of another project")
+		}
+		l.After = &after.Cursor
+	}
+	told, err := s.Hub.Listen(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	return mapped(ctx, told, func(t labelling.Told[model.EventDetails]) model.ProjectMessage {
+		switch {
+		case t.Snapshot != nil:
+			return model.ProjectSnapshot{Project: t.Project, Snapshot: *t.Snapshot}
+		case t.Event != nil:
+			return model.ProjectEvent{Event: *t.Event, Project: t.Project, Details: t.Hydrated}
+		}
+		return model.ProjectGap{Message: messageGap}
+	}), nil
+}
+
+// mapped hands on what comes from one channel in another form, until that is closed or the context ends.
+func mapped[A, B any](ctx context.Context, from <-chan A, form func(A) B) <-chan B {
+	to := make(chan B)
+	go func() {
+		defer close(to)
+		for a := range from {
+			select {
+			case to <- form(a):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return to
+}
+
+func (s subscription) MyQueue(ctx context.Context, projectID_ gid.ID) (<-chan *model.MyQueue, error) {
+	id, err := projectID("projectId", projectID_)
+	if err != nil {
+		return nil, err
+	}
+	claims, err := s.Hub.Claims(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return mapped(ctx, claims, func(c labelling.ClaimsNow) *model.MyQueue {
+		return &model.MyQueue{Shown: c.Project, Now: c.Claims}
+	}), nil
+}
+
+func (s subscription) OnlineCount(ctx context.Context) (<-chan *int, error) {
+	counts, err := s.Hub.OnlineCount(ctx)
+	return pointed(ctx, counts, err)
+}
+
+func (s subscription) ImportProgress(ctx context.Context, importID_ gid.ID) (<-chan *project.Import, error) {
+	id, err := importID("importId", importID_)
+	if err != nil {
+		return nil, err
+	}
+	states, err := s.Projects.WatchImport(ctx, id)
+	return pointed(ctx, states, err)
+}
+
+func (s subscription) ExportProgress(ctx context.Context, exportID_ gid.ID) (<-chan *project.Export, error) {
+	id, err := exportID("exportId", exportID_)
+	if err != nil {
+		return nil, err
+	}
+	states, err := s.Projects.WatchExport(ctx, id)
+	return pointed(ctx, states, err)
+}
+
+func (s subscription) IndexProgress(ctx context.Context, scope gid.ID, name string) (<-chan *entity.Index, error) {
+	id, err := scopeID("scopeId", scope)
+	if err != nil {
+		return nil, err
+	}
+	states, err := s.Entities.WatchIndex(ctx, id, name)
+	return pointed(ctx, states, err)
+}
+
+// pointed hands on what comes from a channel as what may be null in the contract.
+func pointed[T any](ctx context.Context, from <-chan T, err error) (<-chan *T, error) {
+	if err != nil {
+		return nil, err
+	}
+	return mapped(ctx, from, func(v T) *T { return &v }), nil
+}
+
+type myQueues struct{ *Resolver }
+
+func (myQueues) Project(ctx context.Context, q *model.MyQueue) (*project.Project, error) {
+	return projectOf(ctx, q.Shown.ID)
+}
+
+func (r myQueues) Claims(ctx context.Context, q *model.MyQueue) ([]project.Item, error) {
+	return r.claimed(ctx, q.Shown, q.Now)
+}
+
+type snapshots struct{ *Resolver }
+
+func (r snapshots) Claims(ctx context.Context, s *model.ProjectSnapshot) ([]project.Item, error) {
+	loaders.From(ctx).Projects.Prime(s.Project.ID, s.Project)
+	return r.claimed(ctx, s.Project, s.Snapshot.Claims)
+}
+
+func (r snapshots) Statistics(ctx context.Context, s *model.ProjectSnapshot) ([]model.ProjectTeamStatistics, error) {
+	load := loaders.From(ctx)
+	load.Projects.Prime(s.Project.ID, s.Project)
+	teams, err := load.TeamsOf.LoadNow(ctx, s.Project.Ref())
+	if err != nil {
+		return nil, err
+	}
+	of := make(map[string]labelling.Statistics, len(s.Snapshot.Statistics))
+	for _, one := range s.Snapshot.Statistics {
+		of[one.Team] = one
+	}
+	sel := selected(ctx, "ProjectTeamStatistics")
+	r.teamsAhead(ctx, teams, sel.in("team", "Team", "Node"))
+	all, each := make([]model.ProjectTeamStatistics, len(teams)), make([]labelling.Statistics, len(teams))
+	for i, t := range teams {
+		ref := s.Project.TeamRef(t.ID)
+		load.Teams.Prime(ref, t)
+		each[i] = of[t.ID]
+		all[i] = model.ProjectTeamStatistics{Of: ref, Statistics: each[i]}
+	}
+	statisticsAhead(ctx, each, sel.in("statistics", "TeamStatistics"))
+	return all, nil
+}
+
+type teamStatistics struct{}
+
+func (teamStatistics) Team(ctx context.Context, s *model.ProjectTeamStatistics) (*project.Team, error) {
+	return found(loaders.From(ctx).Teams.Load(ctx, s.Of))
+}
+
+type events struct{ *Resolver }
+
+func (r events) Item(ctx context.Context, e *model.ProjectEvent) (*project.Item, error) {
+	if e.Event.Item == "" {
+		return nil, nil
+	}
+	prime(ctx, e)
+	sel := selected(ctx, "ProjectItem", "Node")
+	ref := e.Project.ItemRef(e.Event.Item)
+	if e.Details.Item != nil && !sel.has("metadata") { // which may be large, and is not kept
+		loaders.From(ctx).Items.Prime(ref, e.Project.Item(*e.Details.Item))
+	}
+	item, err := found(loaders.From(ctx).Items.Load(ctx, ref))
+	if item != nil {
+		r.itemsAhead(ctx, []project.Item{*item}, sel)
+	}
+	return item, err
+}
+
+// prime gives the loaders of a response what was read once for all who are told of the event.
+func prime(ctx context.Context, e *model.ProjectEvent) {
+	load := loaders.From(ctx)
+	for _, u := range e.Details.People {
+		load.Users.Prime(u.ID, u)
+	}
+	if e.Details.Team != nil {
+		load.Teams.Prime(e.Project.TeamRef(e.Details.Team.ID), e.Project.Team(*e.Details.Team))
+	}
+	if e.Details.Item == nil {
+		return
+	}
+	item := e.Project.Item(*e.Details.Item)
+	for _, l := range e.Details.Labels {
+		for _, refers := range []func() (project.Ref[project.LabelID], bool){item.CategoryRef, item.SubcategoryRef} {
+			if ref, ok := refers(); ok && ref.ID == l.LabelID {
+				load.Labels.Prime(ref, e.Project.Label(l))
+			}
+		}
+	}
+}
+
+func (events) Status(_ context.Context, e *model.ProjectEvent) (*project.Status, error) {
+	if e.Event.Status == "" {
+		return nil, nil
+	}
+	return &e.Event.Status, nil
+}
+
+func (events) User(ctx context.Context, e *model.ProjectEvent) (*user.User, error) {
+	return somebody(ctx, e, e.Event.User)
+}
+
+func (events) Author(ctx context.Context, e *model.ProjectEvent) (*user.User, error) {
+	return somebody(ctx, e, e.Event.Author)
+}
+
+func somebody(ctx context.Context, e *model.ProjectEvent, id user.ID) (*user.User, error) {
+	if id == "" {
+		return nil, nil
+	}
+	prime(ctx, e)
+	return person(ctx, id)
+}
+
+func (r events) Team(ctx context.Context, e *model.ProjectEvent) (*project.Team, error) {
+	if e.Event.Team == "" {
+		return nil, nil
+	}
+	prime(ctx, e)
+	team, err := found(loaders.From(ctx).Teams.Load(ctx, e.Project.TeamRef(e.Event.Team)))
+	if team != nil {
+		r.teamsAhead(ctx, []project.Team{*team}, selected(ctx, "Team", "Node"))
+	}
+	return team, err
+}
