@@ -13,17 +13,19 @@ import (
 // fullSize makes the tests of load as large as what is promised, which takes minutes.
 const fullSize = "TAGGIE_TEST_FULL"
 
-// load is how many items how many labellers work on, and after how long the next server is killed at the latest. A server has to live
-// for as long as it takes to make a queue anew out of that many changes: that is begun again when its server dies.
-func load() (items, labellers int, next time.Duration) {
+// load is how many items how many labellers work on.
+func load() (items, labellers int) {
 	if os.Getenv(fullSize) != "" {
-		return 10_000, 100, 12 * time.Second
+		return 10_000, 100
 	}
-	return 1_500, 100, 5 * time.Second
+	return 1_500, 100
 }
 
+// often is after how long the next server is killed at the latest.
+const often = 5 * time.Second
+
 func TestManyLabellersFinishEveryItemOnce(t *testing.T) {
-	items, labellers, _ := load()
+	items, labellers := load()
 	f := newFastFleet(t, 3)
 	c := newWorkforce(f, f.servers[0].queued(items, 200, labellers), items)
 	began := time.Now()
@@ -35,14 +37,14 @@ func TestManyLabellersFinishEveryItemOnce(t *testing.T) {
 }
 
 func TestWhatWasFinishedStaysFinishedWhenServersDieAndRedisIsEmptied(t *testing.T) {
-	items, labellers, next := load()
+	items, labellers := load()
 	f := newFastFleet(t, 3)
 	c := newWorkforce(f, f.servers[0].queued(items, 200, labellers), items)
 	began := time.Now()
 	kills, flushes := 0, 0
 	c.work(func(ctx context.Context) {
 		for emptied := 0; flushes < 2 || c.known() < items*3/4; kills++ {
-			c.until(ctx, c.known()+items/10, next)
+			c.until(ctx, c.known()+items/10, often)
 			require.NoError(t, ctx.Err(), "%d items are finished, Redis was emptied %d times", c.known(), flushes)
 			s := f.servers[kills%len(f.servers)]
 			require.Error(t, s.kill())

@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -14,6 +15,14 @@ import (
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/project"
 )
+
+func idsOfItems(items []project.Item) []project.ItemID {
+	ids := make([]project.ItemID, len(items))
+	for n, i := range items {
+		ids[n] = i.ItemID
+	}
+	return ids
+}
 
 func TestCallsOfLabelling(t *testing.T) {
 	t.Parallel()
@@ -56,6 +65,17 @@ func TestCallsOfLabelling(t *testing.T) {
 		{"ListByStatus", listed(10), ops{"Query": 1}, 0},
 		{"ListByStatus of all", listed(1_000), ops{"Query": 1}, 0},
 		{"ItemWithEfforts", func() error { _, _, err := db.ItemWithEfforts(ctx, items[0].ItemID); return err }, ops{"TransactGetItems": 1, "Query": 1}, 0},
+		{"ItemsWithEfforts", func() error { _, _, errs := db.ItemsWithEfforts(ctx, idsOfItems(items)); return errors.Join(errs...) }, ops{"BatchGetItem": 1, "TransactGetItems": 1, "Query": 1}, 0},
+		{"ItemsWithEfforts of one each", func() error {
+			for _, i := range items[1:28] {
+				if err := db.MoveItem(ctx, w.Finishing(i, w.Ada, owl.ID, ""), once); err != nil {
+					return err
+				}
+			}
+			inj.Recorder().Reset()
+			_, _, errs := db.ItemsWithEfforts(ctx, idsOfItems(items[1:]))
+			return errors.Join(errs...)
+		}, ops{"BatchGetItem": 1, "TransactGetItems": 1}, 0},
 		{"ListOutbox", func() error { _, err := db.ListOutbox(ctx, w.Clock.Now().Add(time.Hour), 10); return err }, ops{"Query": 16}, 0},
 		{"InOutbox", func() error { _, err := db.InOutbox(ctx, *finish.Transition); return err }, ops{"GetItem": 1}, 0},
 		{"DeleteOutbox", func() error { return db.DeleteOutbox(ctx, gone) }, ops{"BatchWriteItem": 2}, 26},

@@ -34,10 +34,7 @@ func (db Labelling) ItemWithEfforts(ctx context.Context, id project.ItemID) (pro
 		for from := 0; from == 0 || from < len(ids); from += atOnce {
 			var now project.Item
 			made := -1
-			wants := []want{{entitiesMaster, shardedKey(itemID(id)), func(raw []byte) (err error) {
-				made, err = decodeCounted(raw, &now)
-				return err
-			}}}
+			wants := []want{wantCounted(id, &now, &made)}
 			for n := from; n < min(from+atOnce, len(ids)); n++ {
 				wants = append(wants, wantEffort(ids[n], &efforts[n]))
 			}
@@ -60,6 +57,73 @@ func (db Labelling) ItemWithEfforts(ctx context.Context, id project.ItemID) (pro
 		return project.Item{}, nil, missing([]error{err}, noSuchItem)[0]
 	}
 	return item, efforts, nil
+}
+
+// ItemsWithEfforts reads items, each with all of its efforts as both are at one moment; NotFound for those that do not exist. Most
+// items have one effort at most, of which the item tells: those are read many at a time, the others each as in [Labelling.ItemWithEfforts].
+//
+// Index: primary. Key: <item>/<project>:ProjectItem~<shard> and <effort>/<project>:ProjectItemEffort~<shard>.
+// Cost: ⌈n/100⌉ BatchGetItem, ⌈m/50⌉ TransactGetItems for m items of one effort, and 1 Query and 1 TransactGetItems for each that has more.
+func (db Labelling) ItemsWithEfforts(ctx context.Context, ids []project.ItemID) ([]project.Item, [][]project.Effort, []error) {
+	items, made, wants := make([]project.Item, len(ids)), make([]int, len(ids)), make([]want, len(ids))
+	for n, id := range ids {
+		wants[n] = wantCounted(id, &items[n], &made[n])
+	}
+	errs := missing(db.batchGet(ctx, wants), noSuchItem)
+	if errs == nil {
+		errs = make([]error, len(ids))
+	}
+	efforts := make([][]project.Effort, len(ids))
+	var pairs, others []int
+	for n, i := range items {
+		switch {
+		case errs[n] != nil || made[n] == 0:
+		case made[n] == 1 && i.LastEffort != "":
+			pairs = append(pairs, n)
+		default:
+			others = append(others, n)
+		}
+	}
+	for some := range slices.Chunk(pairs, maxActions/2) {
+		moved := db.withTheirEffort(ctx, some, items, efforts, errs)
+		others = append(others, moved...)
+	}
+	for _, n := range others {
+		items[n], efforts[n], errs[n] = db.ItemWithEfforts(ctx, ids[n])
+	}
+	return items, efforts, errs
+}
+
+// withTheirEffort reads those of the items again that are given by their places, together with the one effort of each. It returns the
+// places of items that have become others meanwhile.
+func (db Labelling) withTheirEffort(ctx context.Context, places []int, items []project.Item, efforts [][]project.Effort, errs []error) (moved []int) {
+	now, made, wants := make([]project.Item, len(places)), make([]int, len(places)), make([]want, 0, 2*len(places))
+	effort := make([]project.Effort, len(places))
+	for at, n := range places {
+		last := project.EffortID{Project: items[n].Project, ID: items[n].LastEffort}
+		wants = append(wants, wantCounted(items[n].ItemID, &now[at], &made[at]), wantEffort(last, &effort[at]))
+	}
+	read := db.transactGet(ctx, wants)
+	for at, n := range places {
+		err := errors.Join(read[2*at], read[2*at+1])
+		switch {
+		case errors.Is(err, errMissing) || err == nil && (made[at] != 1 || now[at].LastEffort != items[n].LastEffort):
+			moved = append(moved, n)
+		case err != nil:
+			errs[n] = err
+		default:
+			items[n], efforts[n] = now[at], effort[at:at+1]
+		}
+	}
+	return moved
+}
+
+// wantCounted is what [decodeCounted] reads.
+func wantCounted(id project.ItemID, into *project.Item, made *int) want {
+	return want{entitiesMaster, shardedKey(itemID(id)), func(raw []byte) (err error) {
+		*made, err = decodeCounted(raw, into)
+		return err
+	}}
 }
 
 // decodeCounted reads an item and how many efforts were ever made. An item that no move has touched does not count them: none

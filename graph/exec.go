@@ -5615,8 +5615,8 @@ type Mutation {
   createProjectExport(input: CreateProjectExportInput!): CreateProjectExportPayload
 
   """
-  Hands items of the queue to the caller, each for 15 minutes; fewer than asked for when there are no more, or when the caller would
-  have more than 50 of the project. An item is in the hands of one user at a time. For members.
+  Hands items of the queue to the caller, each for 15 minutes; fewer than asked for when no more wait in the queue, which is filled up
+  again at once, or when the caller would have more than 50 of the project. An item is in the hands of one user at a time. For members.
   """
   claimProjectItems(input: ClaimProjectItemsInput!): ClaimProjectItemsPayload
   "Gives the caller a claimed item for another 15 minutes from now on."
@@ -6813,9 +6813,9 @@ type Project implements Node {
   "Up to 10,000 bytes."
   description: String!
   createdAt: DateTime!
-  "When name, description or suggested keywords changed last."
+  "When name, description, suggested keywords, ` + "`" + `paused` + "`" + ` or the size of the queue changed last."
   updatedAt: DateTime!
-  "Grows by one with each change of name, description or suggested keywords; see ` + "`" + `expectedVersion` + "`" + ` of the mutations."
+  "Grows by one with each change of these; see ` + "`" + `expectedVersion` + "`" + ` of the mutations."
   version: Int!
   "The caller's membership."
   viewerMember: ProjectMember!

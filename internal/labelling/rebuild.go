@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -198,7 +199,7 @@ type rebuilding struct {
 }
 
 // beat is how often a rebuild gives a sign of life. Others wait for several before they take over.
-const beat = 3 * time.Second
+const beat = time.Second
 
 // beats keeps the rebuild from being taken over, however long its reads take, until the returned function is called: with a part that
 // holds nothing. It does not tell that somebody took over: the next part does.
@@ -285,19 +286,24 @@ func (w *rebuilding) again(ctx context.Context) error {
 	for _, t := range pending {
 		w.noted[t.Item] = true
 	}
-	ids := make([]string, 0, len(w.noted))
+	ids := make([]project.ItemID, 0, len(w.noted))
 	for id := range w.noted {
-		ids = append(ids, id)
+		ids = append(ids, project.ItemID{Project: w.project, ID: id})
 	}
-	errs := make([]error, len(ids))
-	each(len(ids), func(n int) {
-		item, efforts, err := w.Truth.ItemWithEfforts(ctx, project.ItemID{Project: w.project, ID: ids[n]})
+	const atOnce = 100
+	chunks := slices.Collect(slices.Chunk(ids, atOnce))
+	errs := make([]error, len(chunks))
+	each(len(chunks), func(n int) {
+		items, efforts, failed := w.Truth.ItemsWithEfforts(ctx, chunks[n])
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if err = ignoreMissing(err); err == nil {
-			w.tally.replace(ids[n], item, efforts)
+		for i, id := range chunks[n] {
+			if err := ignoreMissing(failed[i]); err != nil {
+				errs[n] = err
+				return
+			}
+			w.tally.replace(id.ID, items[i], efforts[i])
 		}
-		errs[n] = err
 	})
 	if err := errors.Join(errs...); err != nil {
 		return err

@@ -78,6 +78,8 @@ type Scanner interface {
 	ScanEfforts(ctx context.Context, p project.ID, shard int, page func([]project.Effort) error) error
 	// ItemWithEfforts returns an item and all of its efforts as they are at one moment. Consistent.
 	ItemWithEfforts(ctx context.Context, id project.ItemID) (project.Item, []project.Effort, error)
+	// ItemsWithEfforts does the same for many items, each as it is at a moment of its own. The errors are aligned with ids.
+	ItemsWithEfforts(ctx context.Context, ids []project.ItemID) ([]project.Item, [][]project.Effort, []error)
 	// ListAllProjects lists the projects of all users, some at a time, in the order of ids behind after, for jobs. Consistent.
 	ListAllProjects(ctx context.Context, after project.ID, limit int) ([]project.ID, error)
 }

@@ -387,6 +387,14 @@ func (s *truth) ItemWithEfforts(_ context.Context, id project.ItemID) (project.I
 	return i, efforts, nil
 }
 
+func (s *truth) ItemsWithEfforts(ctx context.Context, ids []project.ItemID) ([]project.Item, [][]project.Effort, []error) {
+	items, efforts, errs := make([]project.Item, len(ids)), make([][]project.Effort, len(ids)), make([]error, len(ids))
+	for n, id := range ids {
+		items[n], efforts[n], errs[n] = s.ItemWithEfforts(ctx, id)
+	}
+	return items, efforts, errs
+}
+
 func (s *truth) ListAllProjects(_ context.Context, after project.ID, limit int) ([]project.ID, error) {
 	err := s.begin("ListAllProjects")
 	defer s.mu.Unlock()

@@ -72,6 +72,8 @@ var suite = []struct {
 	{"messages are sent once", testMessagesAreSentOnce},
 	{"messages fail", testMessagesFail},
 	{"messages are taken over", testMessagesAreTakenOver},
+	{"messages in order", testMessagesInOrder},
+	{"streams of the killed", testStreamsOfTheKilled},
 	{"messages after a flush", testMessagesAfterAFlush},
 	{"rebuild", testRebuild},
 	{"rebuild once", testRebuildOnce},

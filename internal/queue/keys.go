@@ -73,6 +73,9 @@ func finishedKey(n int) string { return fmt.Sprintf("taggie:finished:{%d}", n) }
 func sentKey(n int) string     { return fmt.Sprintf("taggie:finished:sent:{%d}", n) } // hash: name of a message → its entry in the stream
 func deadKey(n int) string     { return fmt.Sprintf("taggie:finished:dead:{%d}", n) } // stream: dead letters
 
+func ownerKey(n int) string  { return fmt.Sprintf("taggie:finished:owner:{%d}", n) }  // string: the consumer that handles the messages of the stream
+func wantedKey(n int) string { return fmt.Sprintf("taggie:finished:wanted:{%d}", n) } // string: JSON of who would like to, and how many it has
+
 // streamOf returns the number of the stream that a dead letter is of, and its entry there.
 func streamOf(letter string) (n int, entry string, ok bool) {
 	number, entry, found := strings.Cut(letter, "/")

@@ -44,6 +44,8 @@ func TestKeysAreSpelledAsDocumented(t *testing.T) {
 		"taggie:finished:{7}":                 finishedKey(7),
 		"taggie:finished:sent:{7}":            sentKey(7),
 		"taggie:finished:dead:{7}":            deadKey(7),
+		"taggie:finished:owner:{7}":           ownerKey(7),
+		"taggie:finished:wanted:{7}":          wantedKey(7),
 		"taggie:project:queue:{p1}:tok":       staged(k.queue(), "tok"),
 		"taggie:project:queue:{%}":            keysOf("").queue(),
 		"taggie:user:queue:{p%7D1%25}:u%3A1":  keysOf("p}1%").userQueue("u:1"),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -158,12 +159,13 @@ func testMessagesAreSentOnce(t *testing.T, f *fixture) {
 func testMessagesFail(t *testing.T, f *fixture) {
 	f = f.with(Options{Stuck: 20 * time.Millisecond, Tries: 3})
 	var in inbox
+	var unready atomic.Int32
 	f.consume(t, "one", func(_ context.Context, m labelling.Message) error {
 		in.put(m)
 		switch {
 		case m.ID == "twice" && m.Tries < 2:
 			return errors.New("not yet")
-		case m.ID == "not ready" && m.Tries < 5:
+		case m.ID == "not ready" && unready.Add(1) < 10:
 			return fmt.Errorf("apply: %w", labelling.ErrNotReady)
 		case m.ID == "panics":
 			panic("a bug")
@@ -180,7 +182,7 @@ func testMessagesFail(t *testing.T, f *fixture) {
 	for _, m := range in.all() {
 		tries[m.ID]++
 	}
-	assert.Equal(t, map[string]int{"twice": 2, "not ready": 5, "panics": 3, "never": 3, "fine": 1}, tries)
+	assert.Equal(t, map[string]int{"twice": 2, "not ready": 10, "panics": 3, "never": 3, "fine": 1}, tries)
 
 	letters, err := f.DeadLetters(t.Context(), 10)
 	require.NoError(t, err)
@@ -241,7 +243,7 @@ func testMessagesAreTakenOver(t *testing.T, f *fixture) {
 	}
 
 	// One whose consumers die each time ends, too.
-	f = f.with(Options{Stuck: time.Millisecond, Tries: 1})
+	f = f.with(Options{Stuck: time.Millisecond, Lease: 10 * time.Millisecond, Tries: 1})
 	hang := make(chan struct{})
 	var stops []func()
 	for i := range 2 {
@@ -266,6 +268,85 @@ func testMessagesAreTakenOver(t *testing.T, f *fixture) {
 		stop()
 	}
 	f.backlog(t, 0, 1)
+}
+
+// Consumers come and go; the messages of each item are handled one after the other all the same.
+func testMessagesInOrder(t *testing.T, f *fixture) {
+	f = f.with(Options{Lease: 2 * time.Second})
+	const items, each = 16, 30
+	var mu sync.Mutex
+	busy, seen := map[string]bool{}, map[string][]string{}
+	handle := func(_ context.Context, m labelling.Message) error {
+		mu.Lock()
+		assert.False(t, busy[m.Item], "two have messages of one item at a time")
+		busy[m.Item], seen[m.Item] = true, append(seen[m.Item], m.ID)
+		mu.Unlock()
+		time.Sleep(time.Millisecond) // as long as it takes
+		mu.Lock()
+		busy[m.Item] = false
+		mu.Unlock()
+		return nil
+	}
+	owners := func() map[string]int {
+		of := map[string]int{}
+		for n := range streams {
+			if name, err := f.client.Get(t.Context(), ownerKey(n)).Result(); err == nil {
+				of[name]++
+			}
+		}
+		return of
+	}
+	shared := func(want map[string]int) {
+		t.Helper()
+		require.Eventually(t, func() bool { return assert.ObjectsAreEqual(want, owners()) }, 20*time.Second, 5*time.Millisecond, "%v", want)
+	}
+	endOne := f.consume(t, "one", handle)
+	shared(map[string]int{"one": streams})
+	f.consume(t, "two", handle)
+	shared(map[string]int{"one": streams / 2, "two": streams / 2})
+	for n := range each {
+		for i := range items {
+			f.publish(t, fmt.Sprint(n), fmt.Sprintf("i%d", i))
+		}
+		switch n {
+		case 10:
+			f.consume(t, "three", handle)
+		case 20:
+			endOne()
+		}
+	}
+	f.backlog(t, 0, 0)
+	shared(map[string]int{"two": streams / 2, "three": streams / 2})
+	var want []string
+	for n := range each {
+		want = append(want, fmt.Sprint(n))
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for item, ids := range seen {
+		assert.Equal(t, want, ids, item)
+	}
+	assert.Len(t, seen, items)
+}
+
+// One that was killed keeps its streams until its lease ends; what it had taken is handled then, and nobody waits for it to be stuck.
+func testStreamsOfTheKilled(t *testing.T, f *fixture) {
+	f = f.with(Options{Lease: 100 * time.Millisecond, Stuck: time.Hour})
+	for i := range 20 {
+		f.publish(t, "m", fmt.Sprint(i))
+	}
+	for n := range streams {
+		require.NoError(t, f.client.Set(t.Context(), ownerKey(n), "killed", 300*time.Millisecond).Err())
+		require.NoError(t, f.client.XGroupCreateMkStream(t.Context(), finishedKey(n), group, "0").Err())
+		err := f.client.XReadGroup(t.Context(), &redis.XReadGroupArgs{Group: group, Consumer: "killed", Streams: []string{finishedKey(n), ">"}, Block: -1}).Err()
+		if !errors.Is(err, redis.Nil) {
+			require.NoError(t, err)
+		}
+	}
+	var in inbox
+	f.consume(t, "next", func(_ context.Context, m labelling.Message) error { in.put(m); return nil })
+	f.backlog(t, 0, 0)
+	assert.Len(t, in.all(), 20)
 }
 
 func testMessagesAfterAFlush(t *testing.T, f *fixture) {

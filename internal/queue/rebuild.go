@@ -16,7 +16,7 @@ import (
 const (
 	// rebuildLease is how long a rebuild may pause before another may take over; each part renews it. A project is not ready for as
 	// long when the process that rebuilds it is killed.
-	rebuildLease = 15 * time.Second
+	rebuildLease = 6 * time.Second
 	// stagedFor is how long what an abandoned rebuild prepared stays around.
 	stagedFor = time.Hour
 )

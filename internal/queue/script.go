@@ -52,6 +52,8 @@ var (
 	heartbeatSource string
 	//go:embed lua/publish.lua
 	publishSource string
+	//go:embed lua/own.lua
+	ownSource string
 	//go:embed lua/settle.lua
 	settleSource string
 	//go:embed lua/retry.lua
@@ -82,6 +84,7 @@ var (
 	statisticsScript = script(statisticsSource)
 	heartbeatScript  = script(heartbeatSource)
 	publishScript    = script(publishSource)
+	ownScript        = script(ownSource)
 	settleScript     = script(settleSource)
 	retryScript      = script(retrySource)
 	beginScript      = script(beginSource)

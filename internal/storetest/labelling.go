@@ -163,6 +163,7 @@ func LabellingSuite(t *testing.T, open OpenLabelling) {
 		"a scan ends with the error of who reads":              scanEnded,
 		"an item and its efforts are of one moment":            effortsOfOneMoment,
 		"an item has more efforts than a transaction":          manyEfforts,
+		"many items with their efforts":                        itemsWithEfforts,
 		"all projects are listed in the order of ids":          listedProjectsOfAll,
 		"a project is paused, and has a queue of its own size": pausedProject,
 	} {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/project"
@@ -225,9 +226,13 @@ func effortsOfOneMoment(t *testing.T, w *LabellingWorld) {
 			item = m.After
 		}
 	})
-	seen := 0
+	seen, reads := 0, 0
 	for seen < 25 && !t.Failed() {
 		found, efforts, err := w.Truth.ItemWithEfforts(t.Context(), id)
+		if reads++; reads%2 == 0 {
+			items, all, errs := w.Truth.ItemsWithEfforts(t.Context(), []project.ItemID{id})
+			found, efforts, err = items[0], all[0], errs[0]
+		}
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, found.Efforts, seen)
 		seen = found.Efforts
@@ -236,6 +241,57 @@ func effortsOfOneMoment(t *testing.T, w *LabellingWorld) {
 			require.Equal(t, found.LastEffort, efforts[seen-1].ID)
 		}
 	}
+}
+
+func itemsWithEfforts(t *testing.T, w *LabellingWorld) {
+	items := w.Fill(130)
+	owl := w.Label("owl").ID
+	want, efforts := slices.Clone(items), make([][]project.Effort, len(items))
+	for n := range items {
+		w.Clock.Advance(time.Millisecond)
+		step := func(m labelling.Move) {
+			want[n] = w.Do(m)
+			if m.Effort != nil && m.Changed {
+				efforts[n][len(efforts[n])-1] = *m.Effort
+			} else if m.Effort != nil {
+				efforts[n] = append(efforts[n], *m.Effort)
+			}
+		}
+		switch {
+		case n < 10: // nobody touched it
+		case n < 15:
+			step(w.Claiming(want[n], w.Ada))
+		case n < 120:
+			step(w.Finishing(want[n], w.Ada, owl, ""))
+		default:
+			step(w.Finishing(want[n], w.Ada, owl, ""))
+			step(w.Reviewing(want[n], efforts[n][0], w.Ada))
+			if n%2 == 0 {
+				step(w.Finishing(want[n], w.Ada, owl, ""))
+			}
+			if n%4 == 0 {
+				step(w.Undoing(want[n], efforts[n][1]))
+			}
+		}
+	}
+	want[20] = w.Do(w.Undoing(want[20], efforts[20][0]))
+	ids := itemIDs(items)
+	for n, i := range items {
+		_, of, err := w.Truth.ItemWithEfforts(t.Context(), i.ItemID)
+		require.NoError(t, err)
+		efforts[n] = of // as they were taken back, too
+	}
+	nothing := ids[0]
+	nothing.ID = "nothing"
+	found, of, errs := w.Truth.ItemsWithEfforts(t.Context(), append(ids, nothing))
+	require.Len(t, errs, len(ids)+1)
+	for n := range ids {
+		require.NoError(t, errs[n])
+		require.Equal(t, want[n], found[n])
+		require.ElementsMatch(t, efforts[n], of[n], "of item %d", n)
+	}
+	isFault(t, errs[len(ids)], fault.NotFound)
+	assert.Zero(t, found[len(ids)])
 }
 
 func manyEfforts(t *testing.T, w *LabellingWorld) {
