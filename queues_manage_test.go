@@ -69,10 +69,11 @@ func TestAQueueIsRebuilt(t *testing.T) {
 	go func() {
 		began <- l.mutate("rebuildProjectQueue", "project { id } problem { __typename ... on Problem { message } }", vars{"projectId": l.id})
 	}()
-	require.Eventually(t, func() bool { // meanwhile nothing is handed out
-		a := l.labellers[1].do(claimItems, vars{"in": vars{"projectId": l.id}})
+	require.Eventually(t, func() bool {
+		a := l.do(`query($p: ID!) { project(id: $p) { queue { queued } } }`, vars{"p": l.id})
 		return len(a.Errors) == 1 && a.Errors[0].Extensions.Code == "UNAVAILABLE" && a.Errors[0].Extensions.Retryable
 	}, patience, 20*time.Millisecond)
+	l.labellers[1].do(claimItems, vars{"in": vars{"projectId": l.id}}).fails("UNAVAILABLE", "") // meanwhile nothing is handed out
 	a := l.mutate("rebuildProjectQueue", "project { id } problem { __typename ... on Problem { message } }", vars{"projectId": l.id})
 	require.Empty(t, a.Errors, "%s", a.body)
 	assert.Equal(t, "RebuildUnderWay", a.str("result.problem.__typename"))

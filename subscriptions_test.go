@@ -212,3 +212,17 @@ func TestWhoMissedEventsIsTold(t *testing.T) {
 	}
 	gap("the epoch before", before.str("cursor"))
 }
+
+func TestASubscriptionSelectsOneField(t *testing.T) {
+	s := newServer(t)
+	ada := s.user("ada@example.com")
+	for _, query := range []string{
+		`subscription { onlineCount again: onlineCount }`,
+		`subscription { ...F } fragment F on Subscription { onlineCount again: onlineCount }`,
+		`subscription { onlineCount @skip(if: true) }`,
+	} {
+		err := ada.subscribe(query, nil).ended()
+		require.ErrorContains(t, err, "GRAPHQL_VALIDATION_FAILED", query)
+	}
+	ada.subscribe(`subscription { onlineCount onlineCount }`, nil).next() // is one
+}

@@ -2,6 +2,8 @@ package dynamo
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -177,4 +179,65 @@ func TestItemWithEffortsThatCannotBeRead(t *testing.T) {
 	item.ID = string(make([]byte, 3_000))
 	_, _, err := db.ItemWithEfforts(t.Context(), item.ItemID)
 	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
+}
+
+// Items that change after it was seen that they have one effort are read with the efforts that they have then.
+func TestItemsWithEffortsThatChangeMeanwhile(t *testing.T) {
+	t.Parallel()
+	w, db, inj := openWorldOfLabelling(t)
+	owl := w.Label("owl").ID
+	items := w.Fill(3)
+	efforts := make([]project.Effort, len(items))
+	for n := range items {
+		m := w.Finishing(items[n], w.Ada, owl, "")
+		items[n], efforts[n] = w.Do(m), *m.Effort
+	}
+	gate := inj.Hold(faultinject.First(1), faultinject.Operation("TransactGetItems"))
+	t.Cleanup(gate.Open)
+	type result struct {
+		items   []project.Item
+		efforts [][]project.Effort
+		errs    []error
+	}
+	read := make(chan result, 1)
+	go func() {
+		var r result
+		r.items, r.efforts, r.errs = db.ItemsWithEfforts(t.Context(), idsOfItems(items))
+		read <- r
+	}()
+	require.NoError(t, gate.Wait(t.Context(), 1))
+	w.Clock.Advance(time.Second)
+	again := w.Finishing(items[0], w.Ada, owl, "")
+	items[0] = w.Do(again)
+	undone := w.Undoing(items[1], efforts[1])
+	items[1] = w.Do(undone)
+	gate.Open()
+	r := <-read
+	require.NoError(t, errors.Join(r.errs...))
+	assert.Equal(t, items, r.items)
+	assert.Equal(t, [][]project.Effort{{efforts[0], *again.Effort}, {*undone.Effort}, {efforts[2]}}, r.efforts)
+}
+
+// DynamoDB reads at most 4 MB in one transaction.
+func TestItemsWithEffortsOfManyBytes(t *testing.T) {
+	t.Parallel()
+	w, db, inj := openWorldOfLabelling(t)
+	items := w.Draw(w.Import(), 1, 60)
+	for n := range items {
+		items[n].Metadata = map[string]any{"text": strings.Repeat("x", 90_000)}
+	}
+	_, _, err := db.ImportItems(t.Context(), items)
+	require.NoError(t, err)
+	for n := range items {
+		items[n] = w.Do(w.Finishing(items[n], w.Ada, w.Label("owl").ID, ""))
+	}
+	inj.Recorder().Reset()
+	found, _, errs := db.ItemsWithEfforts(t.Context(), idsOfItems(items))
+	require.NoError(t, errors.Join(errs...))
+	assert.Equal(t, items, found)
+	for _, c := range inj.Recorder().Calls(faultinject.Operation("TransactGetItems")) {
+		assert.LessOrEqual(t, len(c.Keys), 2*4_000_000/90_000)
+	}
+	assert.Equal(t, 2, made(inj)["TransactGetItems"])
+	assert.Zero(t, made(inj)["Query"])
 }

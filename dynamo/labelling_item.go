@@ -33,8 +33,8 @@ func (db Labelling) ItemWithEfforts(ctx context.Context, id project.ItemID) (pro
 		const atOnce = maxActions - 1 // with the item
 		for from := 0; from == 0 || from < len(ids); from += atOnce {
 			var now project.Item
-			made := -1
-			wants := []want{wantCounted(id, &now, &made)}
+			var c itemRead
+			wants := []want{wantCounted(id, &now, &c)}
 			for n := from; n < min(from+atOnce, len(ids)); n++ {
 				wants = append(wants, wantEffort(ids[n], &efforts[n]))
 			}
@@ -46,7 +46,7 @@ func (db Labelling) ItemWithEfforts(ctx context.Context, id project.ItemID) (pro
 				return errStale // a row that points to it was seen before it was made
 			case errors.Join(errs...) != nil:
 				return errors.Join(errs...)
-			case made != len(ids) || from > 0 && now.Version != item.Version:
+			case c.made != len(ids) || from > 0 && now.Version != item.Version:
 				return errStale
 			}
 			item = now
@@ -65,9 +65,9 @@ func (db Labelling) ItemWithEfforts(ctx context.Context, id project.ItemID) (pro
 // Index: primary. Key: <item>/<project>:ProjectItem~<shard> and <effort>/<project>:ProjectItemEffort~<shard>.
 // Cost: ⌈n/100⌉ BatchGetItem, ⌈m/50⌉ TransactGetItems for m items of one effort, and 1 Query and 1 TransactGetItems for each that has more.
 func (db Labelling) ItemsWithEfforts(ctx context.Context, ids []project.ItemID) ([]project.Item, [][]project.Effort, []error) {
-	items, made, wants := make([]project.Item, len(ids)), make([]int, len(ids)), make([]want, len(ids))
+	items, counts, wants := make([]project.Item, len(ids)), make([]itemRead, len(ids)), make([]want, len(ids))
 	for n, id := range ids {
-		wants[n] = wantCounted(id, &items[n], &made[n])
+		wants[n] = wantCounted(id, &items[n], &counts[n])
 	}
 	errs := missing(db.batchGet(ctx, wants), noSuchItem)
 	if errs == nil {
@@ -77,51 +77,74 @@ func (db Labelling) ItemsWithEfforts(ctx context.Context, ids []project.ItemID) 
 	var pairs, others []int
 	for n, i := range items {
 		switch {
-		case errs[n] != nil || made[n] == 0:
-		case made[n] == 1 && i.LastEffort != "":
+		case errs[n] != nil || counts[n].made == 0:
+		case counts[n].made == 1 && i.LastEffort != "":
 			pairs = append(pairs, n)
 		default:
 			others = append(others, n)
 		}
 	}
-	for some := range slices.Chunk(pairs, maxActions/2) {
-		moved := db.withTheirEffort(ctx, some, items, efforts, errs)
-		others = append(others, moved...)
+	for len(pairs) > 0 {
+		n, size := 0, 0
+		for n < len(pairs) && n < maxActions/2 {
+			size += counts[pairs[n]].bytes + maxEffort
+			if n > 0 && size > maxTransaction {
+				break
+			}
+			n++
+		}
+		others = append(others, db.withTheirEffort(ctx, pairs[:n], items, efforts, errs)...)
+		pairs = pairs[n:]
 	}
-	for _, n := range others {
-		items[n], efforts[n], errs[n] = db.ItemWithEfforts(ctx, ids[n])
+	failed := db.each(len(others), func(at int) (err error) {
+		n := others[at]
+		items[n], efforts[n], err = db.ItemWithEfforts(ctx, ids[n])
+		return err
+	})
+	for at, n := range others {
+		errs[n] = failed[at]
 	}
 	return items, efforts, errs
 }
 
+// maxEffort is more than the row of an effort has, in bytes: 20 keywords of 64 characters, and a comment of 2,000.
+const maxEffort = 20_000
+
 // withTheirEffort reads those of the items again that are given by their places, together with the one effort of each. It returns the
 // places of items that have become others meanwhile.
 func (db Labelling) withTheirEffort(ctx context.Context, places []int, items []project.Item, efforts [][]project.Effort, errs []error) (moved []int) {
-	now, made, wants := make([]project.Item, len(places)), make([]int, len(places)), make([]want, 0, 2*len(places))
+	now, counts, wants := make([]project.Item, len(places)), make([]itemRead, len(places)), make([]want, 0, 2*len(places))
 	effort := make([]project.Effort, len(places))
 	for at, n := range places {
 		last := project.EffortID{Project: items[n].Project, ID: items[n].LastEffort}
-		wants = append(wants, wantCounted(items[n].ItemID, &now[at], &made[at]), wantEffort(last, &effort[at]))
+		wants = append(wants, wantCounted(items[n].ItemID, &now[at], &counts[at]), wantEffort(last, &effort[at]))
 	}
 	read := db.transactGet(ctx, wants)
 	for at, n := range places {
 		err := errors.Join(read[2*at], read[2*at+1])
 		switch {
-		case errors.Is(err, errMissing) || err == nil && (made[at] != 1 || now[at].LastEffort != items[n].LastEffort):
+		case errors.Is(err, errMissing) || err == nil && (counts[at].made != 1 || now[at].LastEffort != items[n].LastEffort):
 			moved = append(moved, n)
 		case err != nil:
 			errs[n] = err
 		default:
-			items[n], efforts[n] = now[at], effort[at:at+1]
+			items[n], efforts[n] = now[at], effort[at:at+1:at+1]
 		}
 	}
 	return moved
 }
 
-// wantCounted is what [decodeCounted] reads.
-func wantCounted(id project.ItemID, into *project.Item, made *int) want {
+// itemRead is what the row of an item tells besides the item.
+type itemRead struct {
+	made  int // efforts that were ever made
+	bytes int // of the row as it was answered, which is more than it has
+}
+
+// wantCounted wants an item, and what is counted.
+func wantCounted(id project.ItemID, into *project.Item, c *itemRead) want {
 	return want{entitiesMaster, shardedKey(itemID(id)), func(raw []byte) (err error) {
-		*made, err = decodeCounted(raw, into)
+		c.bytes = len(raw)
+		c.made, err = decodeCounted(raw, into)
 		return err
 	}}
 }

@@ -5649,8 +5649,8 @@ type Mutation {
   "Says how many items wait in the queue at most. For managers."
   setProjectQueueSize(input: SetProjectQueueSizeInput!): SetProjectQueueSizePayload
   """
-  Makes the queue and the statistics of a project anew from what is stored, which takes some seconds; meanwhile nothing is handed
-  out, and subscribers get a gap and then a new snapshot. That of a large project goes on after the answer. It is never needed: a queue
+  Makes the queue and the statistics of a project anew from what is stored, which takes some seconds. Meanwhile nothing is handed out or
+  extended, and queue, statistics and the caller's claims are ` + "`" + `UNAVAILABLE` + "`" + `; finishing goes on. Subscribers get a gap and then a new snapshot. That of a large project goes on after the answer. It is never needed: a queue
   that was lost is noticed. For managers.
   """
   rebuildProjectQueue(input: RebuildProjectQueueInput!): RebuildProjectQueuePayload
@@ -5675,12 +5675,12 @@ type Subscription {
     projectId: ID!
     "The cursor of the last event or snapshot that was seen."
     after: EventCursor
-    "Only events of these types."
+    "Only events of these types; all when there are none."
     types: [ProjectEventType!]
     "Only what the caller did, and what concerns the caller's claims and efforts."
     mine: Boolean! = false
   ): ProjectMessage
-  "The items that the caller has in a project: now, and after each change. For members."
+  "The items that the caller has in a project: now, and after each change, which may be several at once. For members."
   myQueue("The id of a ` + "`" + `Project` + "`" + `." projectId: ID!): MyQueue
   "How many users are online: now, and after each change. For signed-up callers."
   onlineCount: Int
@@ -6843,15 +6843,15 @@ type Project implements Node {
   exports(first: Int, after: Cursor, last: Int, before: Cursor): ProjectExportConnection
   "Whether nothing is handed out; see ` + "`" + `pauseProject` + "`" + `."
   paused: Boolean!
-  "The queue and how many items have which status, of one moment."
+  "The queue and how many items have which status, of one moment. Eventually consistent."
   queue: ProjectQueue
   "The items that the caller has claimed, the oldest claim first. Up to 50."
   viewerClaims: [ProjectItem!]
-  "The keywords that were used most, up to 5."
+  "The keywords that were used most, up to 5. Eventually consistent."
   topKeywords: [UsedWord!]
-  "The categories that were used most, up to 5."
+  "The categories that were used most, up to 5. Eventually consistent."
   topCategories: [UsedWord!]
-  "The subcategories that were used most, up to 5."
+  "The subcategories that were used most, up to 5. Eventually consistent."
   topSubcategories: [UsedWord!]
   "Keywords that begin with the prefix, whatever its case, in their order: those that the project suggests and those that were used."
   keywordCompletions("Up to 64 characters; the empty one finds all." prefix: String!, "1 to 100." first: Int! = 10): [String!]
@@ -6892,7 +6892,7 @@ type Team implements Node {
   createdAt: DateTime!
   "The members, ordered by user id."
   members(first: Int, after: Cursor, last: Int, before: Cursor): ProjectMemberConnection
-  "What the members did."
+  "What the members did. Eventually consistent."
   statistics: TeamStatistics
 }
 
@@ -7408,12 +7408,18 @@ type CreateProjectExportPayload {
 """
 A project's queue at a moment. It holds the ids of items that are handed out next; jobs keep it at its size for as long as there
 are ` + "`" + `NEW` + "`" + ` items.
+
+Queue, counts, statistics and the words used most are eventually consistent: they follow what was done by some milliseconds, or by seconds when
+a server is lost. While they are made anew, after Redis was lost or by ` + "`" + `rebuildProjectQueue` + "`" + `, they are ` + "`" + `UNAVAILABLE` + "`" + ` for some seconds.
 """
 type ProjectQueue {
   "The position among the events that this is at: subscribe ` + "`" + `after` + "`" + ` it to miss nothing."
   cursor: EventCursor!
   counts: ProjectItemCounts!
-  "How many items wait in it. Items that are ` + "`" + `NEW` + "`" + ` and kept for their author, or put off, do not."
+  """
+  How many items wait in it. Items that are ` + "`" + `NEW` + "`" + ` and kept for their author, or put off by everybody, do not. Filling the queue is no event,
+  so that this may be more a moment later, without one.
+  """
   queued: Int!
   "How many items may wait in it; 1,000 unless it was set."
   size: Int!
@@ -7435,7 +7441,7 @@ type ProjectItemCounts {
 type ProjectItemClaim {
   user: User
   since: DateTime!
-  "When the item is handed to others unless the claim is extended."
+  "From when on the item may be handed to others unless the claim is extended; until that happens, some seconds later, it can be finished."
   until: DateTime!
   "Names the claim when the item is finished, skipped, released or extended. Null for everybody but the user."
   token: String
@@ -7525,7 +7531,7 @@ type ProjectEvent {
   team: Team
   "How many items had which status right after it."
   counts: ProjectItemCounts!
-  "How many items waited in the queue right after it."
+  "How many items waited in the queue right after it; those that are claimed together leave it together."
   queued: Int!
 }
 

@@ -22,8 +22,8 @@ const heartbeat = `mutation Heartbeat($input: HeartbeatInput!) {
 }`
 
 // watch is what one pastes into GraphiQL to see the crew at work; the README has it, too.
-const watch = `subscription Watch {
-  projectEvents(projectId: "PROJECT_ID") {
+const watch = `subscription Watch($after: EventCursor) {
+  projectEvents(projectId: "PROJECT_ID", after: $after) {
     ... on ProjectSnapshot { cursor queue { counts { new claimed finished } queued } claims { name } }
     ... on ProjectEvent { cursor type at user { name } item { name category { name } } counts { new claimed finished } }
     ... on ProjectGap { message }

@@ -59,6 +59,10 @@ func (bounds) MutateOperationContext(_ context.Context, op *graphql.OperationCon
 	limit := maxCost
 	if op.Operation.Operation == ast.Subscription {
 		limit = maxEventCost
+		// The specification's rule 5.2.3.1, which the validator does not check in full: after @skip and @include.
+		if n := len(graphql.CollectFields(op, op.Operation.SelectionSet, []string{"Subscription"})); n != 1 {
+			return refuse(model.ErrorCodeGraphqlValidationFailed, "a subscription selects one field, this one selects %d", n)
+		}
 	}
 	if cost := newCosts(op).set(op.Operation.SelectionSet); cost > limit {
 		return refuse(model.ErrorCodeBadRequest,

@@ -85,10 +85,10 @@ func (c *claiming) run(ctx context.Context, n int) ([]project.Item, error) {
 				break
 			}
 			refilled = true
-			if added, failed := c.populate.Refill(ctx, c.project.ID); failed != nil || added == 0 {
+			if _, failed := c.populate.Refill(ctx, c.project.ID); failed != nil {
 				break // the next one who asks, or the job, tries again
 			}
-			continue
+			continue // also when it added nothing: another one may have filled it meanwhile
 		}
 		c.used += len(tokens)
 		items, lost, err := c.acknowledge(promptly, reserved)

@@ -61,8 +61,10 @@ func (c *Consumer) Handle(ctx context.Context, m Message) error {
 		return fmt.Errorf("read a message: %w", err)
 	}
 	// While the project is rebuilt nothing is followed. Thousands of messages may come meanwhile, and what they read would slow it down.
-	if _, err := c.Queue.State(ctx, h.Project); errors.Is(err, ErrNotReady) {
-		c.rebuild.Want(h.Project)
+	if _, err := c.Queue.State(ctx, h.Project); err != nil {
+		if errors.Is(err, ErrNotReady) {
+			c.rebuild.Want(h.Project)
+		}
 		return err
 	}
 	if err := h.read(ctx); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -332,7 +333,8 @@ func testMessagesInOrder(t *testing.T, f *fixture) {
 // One that was killed keeps its streams until its lease ends; what it had taken is handled then, and nobody waits for it to be stuck.
 func testStreamsOfTheKilled(t *testing.T, f *fixture) {
 	f = f.with(Options{Lease: 100 * time.Millisecond, Stuck: time.Hour})
-	for i := range 20 {
+	const n = 250 * streams // more than a page of each
+	for i := range n {
 		f.publish(t, "m", fmt.Sprint(i))
 	}
 	for n := range streams {
@@ -344,9 +346,162 @@ func testStreamsOfTheKilled(t *testing.T, f *fixture) {
 		}
 	}
 	var in inbox
-	f.consume(t, "next", func(_ context.Context, m labelling.Message) error { in.put(m); return nil })
+	f.consume(t, "next", func(ctx context.Context, m labelling.Message) error {
+		in.put(m)
+		for s := range streams {
+			owner, err := f.client.Get(ctx, ownerKey(s)).Result()
+			assert.True(t, errors.Is(err, redis.Nil) || owner != "killed" || streamFor(m) != s, "its lease has not ended")
+		}
+		return nil
+	})
 	f.backlog(t, 0, 0)
-	assert.Len(t, in.all(), 20)
+	assert.Len(t, in.all(), n)
+	for _, m := range in.all() {
+		assert.Equal(t, 2, m.Tries)
+	}
+}
+
+// A message that fails holds up those of its item, and no others; nor is the order lost when the stream changes hands.
+func testMessagesWaitForTheOneBefore(t *testing.T, f *fixture) {
+	const x = "x"
+	y := ""
+	for n := 0; y == "" || streamFor(labelling.Message{Project: f.project, Item: y}) != streamFor(labelling.Message{Project: f.project, Item: x}); n++ {
+		y = fmt.Sprint("y", n)
+	}
+	for _, fails := range []error{labelling.ErrNotReady, errors.New("not yet")} {
+		f := f.with(Options{Stuck: 50 * time.Millisecond, Lease: 400 * time.Millisecond, Tries: 1_000_000})
+		var in inbox
+		var well atomic.Bool
+		var failed atomic.Int32
+		handle := func(_ context.Context, m labelling.Message) error {
+			if m.ID == "1" && m.Item == x && !well.Load() {
+				failed.Add(1)
+				return fmt.Errorf("apply: %w", fails)
+			}
+			in.put(m)
+			return nil
+		}
+		order := func() string {
+			all := ""
+			for _, m := range in.all() {
+				all += m.Item[:1] + m.ID + " "
+			}
+			return all
+		}
+		for i := range 5 {
+			f.publish(t, fmt.Sprint(i), x)
+		}
+		stop := f.consume(t, "one", handle)
+		require.Eventually(t, func() bool { return failed.Load() > 1 }, 20*time.Second, time.Millisecond)
+		assert.Equal(t, "x0 ", order())
+		if fails != error(labelling.ErrNotReady) { // else the whole project waits, but for one message now and then
+			for i := range 5 {
+				f.publish(t, fmt.Sprint(i), y)
+			}
+			f.backlog(t, 4, 0)
+			assert.Equal(t, "x0 y0 y1 y2 y3 y4 ", order())
+		}
+		stop()
+		before := failed.Load()
+		stop = f.consume(t, "two", handle)
+		require.Eventually(t, func() bool { return failed.Load() > before+1 }, 20*time.Second, time.Millisecond)
+		well.Store(true)
+		f.backlog(t, 0, 0)
+		stop()
+		assert.Equal(t, "x0 x1 x2 x3 x4", strings.Join(slices.DeleteFunc(strings.Fields(order()), func(m string) bool { return m[0] == 'y' }), " "))
+	}
+}
+
+// However many messages of a project wait for its queue, one asks whether it is ready; and however often that is, none dies of it.
+func testOneMessageAsks(t *testing.T, f *fixture) {
+	const n, times = 400, 8
+	f = f.with(Options{Stuck: 20 * time.Millisecond, Lease: 400 * time.Millisecond, Tries: 2})
+	for i := range n {
+		f.publish(t, "m", fmt.Sprint(i))
+	}
+	var in inbox
+	var mu sync.Mutex
+	asked := map[string]int{}
+	rounds := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		all := 0
+		for _, times := range asked {
+			all += times
+		}
+		return all
+	}
+	var ready atomic.Bool
+	handle := func(_ context.Context, m labelling.Message) error {
+		if !ready.Load() {
+			mu.Lock()
+			defer mu.Unlock()
+			asked[m.Item]++
+			return labelling.ErrNotReady
+		}
+		in.put(m)
+		return nil
+	}
+	for range times { // each takes over what the one before had
+		before := rounds()
+		stop := f.consume(t, "c", handle)
+		require.Eventually(t, func() bool { return rounds() >= before+10*streams }, 20*time.Second, time.Millisecond)
+		stop()
+	}
+	waiting, dead, err := f.Backlog(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []int{n, 0}, []int{waiting, dead})
+	assert.LessOrEqual(t, len(asked), 2*atOnce*streams, "the first ones of a stream ask together, then one of them")
+	ready.Store(true)
+	f.consume(t, "c", handle)
+	f.backlog(t, 0, 0)
+	assert.Len(t, in.all(), n)
+}
+
+// What ends is given no stream any more, although it wanted some.
+func testWhoEndsWantsNothing(t *testing.T, f *fixture) {
+	f = f.with(Options{Lease: 2 * time.Second})
+	handle := func(context.Context, labelling.Message) error { return nil }
+	f.consume(t, "stays", handle)
+	stop := f.consume(t, "ends", handle)
+	require.Eventually(t, func() bool {
+		for n := range streams {
+			if text, err := f.client.Get(t.Context(), wantedKey(n)).Result(); err == nil && strings.Contains(text, `"ends"`) {
+				return true
+			}
+		}
+		return false
+	}, 20*time.Second, time.Millisecond)
+	stop()
+	for n := range streams {
+		for _, key := range []string{ownerKey(n), wantedKey(n)} {
+			text, err := f.client.Get(t.Context(), key).Result()
+			if !errors.Is(err, redis.Nil) {
+				require.NoError(t, err)
+			}
+			assert.NotContains(t, text, "ends", key)
+		}
+	}
+}
+
+// What one takes that has lost its stream without noticing is found by the one that has it.
+func testMessagesTakenTooLate(t *testing.T, f *fixture) {
+	f = f.with(Options{Stuck: time.Hour, Lease: 200 * time.Millisecond})
+	var in inbox
+	f.publish(t, "first", "x")
+	f.consume(t, "owner", func(_ context.Context, m labelling.Message) error { in.put(m); return nil })
+	f.backlog(t, 0, 0)
+	f.publish(t, "late", "x")
+	key := finishedKey(streamFor(labelling.Message{Project: f.project, Item: "x"}))
+	for n := 0; ; n++ { // until it is faster than the owner
+		got, err := f.client.XReadGroup(t.Context(), &redis.XReadGroupArgs{Group: group, Consumer: "late", Streams: []string{key, ">"}, Block: -1}).Result()
+		if err == nil && len(got) > 0 {
+			break
+		}
+		require.Less(t, n, 10_000)
+		f.publish(t, fmt.Sprint(n), "x")
+	}
+	f.backlog(t, 0, 0)
 }
 
 func testMessagesAfterAFlush(t *testing.T, f *fixture) {

@@ -19,7 +19,7 @@ type share struct {
 // handled in the order they were sent.
 type lease struct {
 	ours  bool
-	fresh bool      // what the owner before left behind was not taken over yet
+	fresh bool      // what others left behind may not be taken over yet
 	until time.Time // when it ends unless it is renewed, by the clock of this process
 }
 
@@ -48,12 +48,15 @@ func (w *worker) ask(ctx context.Context, willing bool) error {
 	if err != nil {
 		return err
 	}
+	if ours && time.Now().After(w.until) { // somebody else may have had it meanwhile
+		w.fresh = true
+	}
 	w.note(ours)
 	w.until = asked.Add(w.o.Lease)
 	return nil
 }
 
-// note counts how many streams the consumer owns.
+// note counts how many streams the consumer owns, and forgets what it took from one that it owns no more.
 func (w *worker) note(ours bool) {
 	switch {
 	case ours && !w.ours:
@@ -61,6 +64,7 @@ func (w *worker) note(ours bool) {
 		w.fresh = true
 	case !ours && w.ours:
 		w.share.owned.Add(-1)
+		w.taken, w.unready = nil, nil
 	}
 	w.ours = ours
 }
@@ -75,8 +79,8 @@ func (w *worker) still(ctx context.Context) (bool, error) {
 	return w.ours, nil
 }
 
-// owning keeps the stream this consumer's while a message is handled, until the returned function is called: but not longer than a
-// message may take, since whoever hangs must not keep others from it.
+// owning keeps the stream this consumer's while messages are handled, until the returned function is called: but not for ever, since whoever
+// hangs must not keep others from it.
 func (w *worker) owning(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithTimeout(ctx, w.o.Stuck)
 	done := make(chan struct{})
@@ -99,11 +103,8 @@ func (w *worker) owning(ctx context.Context) (end func()) {
 	}
 }
 
-// disown lets another consumer have the stream at once, also when the context has ended.
+// disown lets another consumer have the stream at once, also when the context has ended, and wants it no more.
 func (w *worker) disown(ctx context.Context) {
-	if !w.ours {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	w.note(false)

@@ -116,7 +116,7 @@ func TestScriptsDeclareTheirKeysInOneSlot(t *testing.T) {
 	_ = f.Publish(ctx, labelling.Message{ID: "{1}", Project: "p1", Item: "i{2}"})
 	w := &worker{Queue: f.Queue, n: 3, share: new(share), handle: func(context.Context, labelling.Message) error { return nil }}
 	_ = w.own(ctx)
-	_ = w.deliver(ctx, redis.XMessage{ID: "1-1"}, 1)
+	_, _, _ = w.deliver(ctx, &taken{entry: "1-1"})
 	_ = f.RetryDeadLetter(ctx, "3/1-1")
 
 	known, seen := scripts(t), map[string]int{}

@@ -8,14 +8,15 @@
 local owner, wanted = KEYS[1], KEYS[2]
 local me, has = ARGV[1], tonumber(ARGV[3])
 local current = redis.call('GET', owner)
-if ARGV[2] == '0' then
-  if current == me then redis.call('DEL', owner) end
-  return {'OK', 0}
-end
 local other = redis.call('GET', wanted)
 if other then other = cjson.decode(other) end
+if ARGV[2] == '0' then
+  if current == me then redis.call('DEL', owner) end
+  if other and other.consumer == me then redis.call('DEL', wanted) end
+  return {'OK', 0}
+end
 if current and current ~= me then
-  if not other or has <= other.has then
+  if not other or other.consumer == me or has <= other.has then
     redis.call('SET', wanted, cjson.encode({consumer = me, has = has}), 'PX', ARGV[2])
   end
   return {'OK', 0}

@@ -12,6 +12,6 @@ if redis.call('HGET', sent, name) == ARGV[2] then redis.call('HDEL', sent, name)
 if there == 1 and ARGV[3] ~= '' then
   local fields = {'reason', ARGV[3], 'died', whole(clock())}
   for i = 4, #ARGV do fields[#fields + 1] = ARGV[i] end
-  redis.call('XADD', dead, '*', unpack(fields))
+  redis.call('XADD', dead, 'MAXLEN', '~', 10000, '*', unpack(fields))
 end
 return {'OK', there}
