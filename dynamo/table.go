@@ -15,6 +15,8 @@ var (
 	entitiesMaster      = table{"entities_master", "_id", "_scope_type_key"}
 	relationshipEntries = table{"relationship_entries", "_subject_key", "_predicate_key"}
 	indexEntries        = table{"index_entries", "_subject_key", "_unique_key"}
+	// scoresTable holds scores, snapshots, texts, items and what uses them.
+	scoresTable = table{"scores", "o", "s"}
 )
 
 // key returns the key attributes of a row.

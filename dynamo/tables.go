@@ -46,7 +46,7 @@ func (db *DB) tables() []dynamodb.CreateTableInput {
 		in.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{db.newIndex(t.index, all)}
 		made = append(made, in)
 	}
-	return made
+	return append(made, db.newTable(scoresTable))
 }
 
 // newTable returns a table, still without the indexes, with the attributes by which it and they sort.
