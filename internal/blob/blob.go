@@ -17,6 +17,7 @@ import (
 // Bucket is the one bucket of a server.
 type Bucket struct {
 	client  *s3.Client
+	signer  *s3.PresignClient
 	name    string
 	region  string
 	origins []string
@@ -24,7 +25,7 @@ type Bucket struct {
 
 // NewBucket returns the bucket of the given name. Pages of the given origins may upload to it.
 func NewBucket(client *s3.Client, name, region string, origins []string) *Bucket {
-	return &Bucket{client: client, name: name, region: region, origins: origins}
+	return &Bucket{client: client, signer: s3.NewPresignClient(client), name: name, region: region, origins: origins}
 }
 
 // Step is something that [Bucket.Apply] did or [Bucket.Check] found.
@@ -39,8 +40,13 @@ const abandonedAfter = 7
 // transfersKept is how many days the files of imports and exports are kept.
 const transfersKept = 30
 
+// uploadsKept is how many days what clients uploaded is kept where they put it. What becomes an item is copied from there, and
+// the sweep removes the rest within two days: this is for what comes after the sweep.
+const uploadsKept = 7
+
 // The prefixes of what expires; the domain spells the keys.
 const (
+	uploadsPrefix = "uploads/"
 	importsPrefix = "imports/"
 	exportsPrefix = "exports/"
 )

@@ -5,52 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/taggie/taggie/internal/fault"
 )
-
-// PresignPut returns a URL to which exactly so many bytes of that type can be put until the time is up, once, and the
-// headers that have to come with them. Without a signed length a client could put any amount there.
-func (b *Bucket) PresignPut(ctx context.Context, key string, size int64, contentType string, ttl time.Duration) (url string, headers map[string]string, err error) {
-	request, err := s3.NewPresignClient(b.client).PresignPutObject(ctx, &s3.PutObjectInput{
-		Bucket: &b.name, Key: &key, ContentLength: &size, ContentType: &contentType,
-		IfNoneMatch: aws.String("*"), // what is being read must not be replaced
-	}, s3.WithPresignExpires(ttl), func(o *s3.PresignOptions) {
-		// The SDK would sign the checksum of the body, which only the client has.
-		o.ClientOptions = append(o.ClientOptions, func(c *s3.Options) {
-			c.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
-		})
-	})
-	if err != nil {
-		return "", nil, fmt.Errorf("presign an upload: %w", err)
-	}
-	headers = map[string]string{}
-	for name, values := range request.SignedHeader {
-		if name != "Host" { // every client sends that by itself
-			headers[name] = strings.Join(values, ",")
-		}
-	}
-	return request.URL, headers, nil
-}
-
-// PresignGet returns a URL from which the object can be downloaded until the time is up. A browser saves it under the name
-// and never shows it.
-func (b *Bucket) PresignGet(ctx context.Context, key, filename, contentType string, ttl time.Duration) (string, error) {
-	request, err := s3.NewPresignClient(b.client).PresignGetObject(ctx, &s3.GetObjectInput{
-		Bucket: &b.name, Key: &key, ResponseContentType: &contentType,
-		ResponseContentDisposition: aws.String(mime.FormatMediaType("attachment", map[string]string{"filename": filename})),
-	}, s3.WithPresignExpires(ttl))
-	if err != nil {
-		return "", fmt.Errorf("presign a download: %w", err)
-	}
-	return request.URL, nil
-}
 
 // Size returns how many bytes the object has. NotFound when it does not exist.
 func (b *Bucket) Size(ctx context.Context, key string) (int64, error) {
@@ -151,7 +112,7 @@ func (o *object) Close() error {
 // failed says what could not be done with an object.
 func failed(verb string, err error) error {
 	switch {
-	case is(err, "NotFound"), is(err, "NoSuchKey"):
+	case is(err, "NotFound"), is(err, "NoSuchKey"), is(err, "NoSuchUpload"):
 		return fault.Wrap(fault.NotFound, err, "the file does not exist")
 	case is(err, "PreconditionFailed"):
 		return fault.Wrap(fault.Invalid, err, "the file was replaced while it was read")

@@ -14,6 +14,7 @@ import (
 const (
 	corsRule    = "taggie"
 	abortRule   = "taggie-abort-incomplete-uploads"
+	uploadsRule = "taggie-expire-uploads"
 	importsRule = "taggie-expire-imports"
 	exportsRule = "taggie-expire-exports"
 )
@@ -165,6 +166,7 @@ func (b *Bucket) lifecycle() rules[types.LifecycleRule] {
 				ID: aws.String(abortRule), Status: types.ExpirationStatusEnabled, Filter: &types.LifecycleRuleFilter{Prefix: aws.String("")},
 				AbortIncompleteMultipartUpload: &types.AbortIncompleteMultipartUpload{DaysAfterInitiation: aws.Int32(abandonedAfter)},
 			},
+			expiring(uploadsRule, uploadsPrefix, uploadsKept),
 			expiring(importsRule, importsPrefix, transfersKept),
 			expiring(exportsRule, exportsPrefix, transfersKept),
 		},

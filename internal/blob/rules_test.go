@@ -22,11 +22,13 @@ type fakeS3 struct {
 	exists bool
 	docs   map[string]string // by "lifecycle" and "cors"
 	puts   []string
+	asked  int // how often
 }
 
 func (f *fakeS3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.asked++
 	kind := ""
 	for _, k := range []string{"lifecycle", "cors"} {
 		if r.URL.Query().Has(k) {
@@ -81,6 +83,7 @@ func TestRulesOfOthersStay(t *testing.T) {
 	require.NoError(t, b.Check(t.Context(), steps(&before)))
 	assert.Equal(t, []string{"ok: exists", "PROBLEM: lacks the CORS rule taggie; run `taggie tables apply`",
 		"PROBLEM: lacks the lifecycle rule taggie-abort-incomplete-uploads; run `taggie tables apply`",
+		"PROBLEM: lacks the lifecycle rule taggie-expire-uploads; run `taggie tables apply`",
 		"PROBLEM: lacks the lifecycle rule taggie-expire-imports; run `taggie tables apply`",
 		"PROBLEM: lacks the lifecycle rule taggie-expire-exports; run `taggie tables apply`"}, before, "that there are rules is not enough")
 
@@ -89,7 +92,7 @@ func TestRulesOfOthersStay(t *testing.T) {
 	assert.Equal(t, []string{"ok: exists", "ok: CORS rules are right", "ok: lifecycle rules are right"}, checked)
 	for kind, parts := range map[string][]string{
 		"lifecycle": {"<ID>theirs</ID>", "<Prefix>logs/</Prefix>", "<Days>90</Days>", "<ID>taggie-abort-incomplete-uploads</ID>", "<DaysAfterInitiation>7</DaysAfterInitiation>",
-			"<ID>taggie-expire-imports</ID>", "<Prefix>imports/</Prefix>", "<ID>taggie-expire-exports</ID>", "<Prefix>exports/</Prefix>"},
+			"<ID>taggie-expire-uploads</ID>", "<Prefix>uploads/</Prefix>", "<ID>taggie-expire-imports</ID>", "<Prefix>imports/</Prefix>", "<ID>taggie-expire-exports</ID>", "<Prefix>exports/</Prefix>"},
 		"cors": {"<ID>theirs</ID>", "https://other.example.com", "<ID>taggie</ID>", "https://app.example.com"},
 	} {
 		for _, part := range parts {
@@ -108,7 +111,7 @@ func TestOurRulesAreCorrected(t *testing.T) {
 	b := fakeBucket(t, f)
 	applied, _ := said(t, b)
 	assert.Equal(t, []string{"ok: created", "ok: CORS rules set", "ok: lifecycle rules set"}, applied)
-	f.docs["lifecycle"] = strings.Replace(f.docs["lifecycle"], ">7<", ">365<", 1)
+	f.docs["lifecycle"] = strings.Replace(f.docs["lifecycle"], "DaysAfterInitiation>7<", "DaysAfterInitiation>365<", 1)
 	f.docs["lifecycle"] = strings.Replace(f.docs["lifecycle"], "exports/", "exported/", 1)
 	f.docs["cors"] = strings.Replace(f.docs["cors"], "app.example.com", "old.example.com", 1)
 	var found []string
