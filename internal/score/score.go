@@ -266,7 +266,7 @@ func parseText(field, what, text string, most int) error {
 // parseLine reads a text of one line without white space around it.
 func parseLine(field, what, text string, most int) (string, error) {
 	text = strings.TrimSpace(text)
-	if err := parseText(field, what, text, most*utf8.UTFMax); err != nil {
+	if err := parseText(field, what, text, len(text)); err != nil { // characters are counted, not bytes
 		return "", err
 	}
 	if strings.ContainsFunc(text, unicode.IsControl) {

@@ -1,0 +1,201 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/score"
+)
+
+// refsAttribute counts, on the row of an item, the rows that say that something uses the item. Both change in one transaction,
+// so that an item without uses is one of which no row si:<owner>/<item>… exists.
+const refsAttribute = "refs"
+
+// usedBy is who uses items: a score, or a snapshot of it.
+type usedBy struct {
+	score    score.Ref
+	snapshot string // "" for the score itself
+	// version is that of the score from which on it uses the items. Rows of a higher one are somebody's who prepares it.
+	version int
+}
+
+func (by usedBy) id() string {
+	if by.snapshot != "" {
+		return by.snapshot
+	}
+	return string(by.score.ID)
+}
+
+// errUse says that the row of a use was not as expected: whether it is there.
+type errUse struct {
+	item  score.ItemRef
+	there bool
+}
+
+func (errUse) Error() string { return "an item is used otherwise than expected" }
+
+// take makes an item used: by a new row, or by the row that is there already, because somebody prepared it or has not removed
+// it yet.
+func (by usedBy) take(item score.ItemRef, there bool) []action {
+	key := itemUseKey(item, by.id())
+	version := number(int64(by.version))
+	if there {
+		return []action{{table: scoresTable, key: key, update: "SET g = :g", condition: "attribute_exists(o) AND g <= :g", values: attrs{":g": version},
+			failed: func(row attrs) error {
+				if row == nil {
+					return errUse{item, false}
+				}
+				return errMoved // somebody prepares a version that follows
+			}}}
+	}
+	row := scoresTable.key(key)
+	row["by"], row["g"] = str("score"), version
+	if by.snapshot != "" {
+		row["by"], row["sc"] = str("snapshot"), str(keys.EncodeUUID(string(by.score.ID)))
+	}
+	return []action{
+		{table: scoresTable, item: row, condition: "attribute_not_exists(o)", failed: func(attrs) error { return errUse{item, true} }},
+		{table: scoresTable, key: itemKey(item), update: "SET #refs = if_not_exists(#refs, :none) + :one", condition: "attribute_exists(o)",
+			names: reserved(refsAttribute), values: attrs{":none": number(0), ":one": number(1)},
+			failed: func(attrs) error { return &score.UnknownItem{Item: item} }},
+	}
+}
+
+// drop makes an item used no more, unless somebody prepares to use it further.
+func (by usedBy) drop(item score.ItemRef) []action {
+	return []action{
+		{table: scoresTable, key: itemUseKey(item, by.id()), remove: true, condition: "attribute_exists(o) AND g <= :g",
+			values: attrs{":g": number(int64(by.version))}, failed: func(attrs) error { return errUse{item, false} }},
+		{table: scoresTable, key: itemKey(item), update: "SET #refs = #refs - :one", condition: "attribute_exists(#refs)",
+			names: reserved(refsAttribute), values: attrs{":one": number(1)}},
+	}
+}
+
+// taking makes items used, those of which there says so by the rows that are there. others are actions of the same transaction,
+// which come first.
+//
+// Cost: 1 TransactWriteItems; one more for each row that is otherwise than expected.
+func (db Scores) taking(ctx context.Context, by usedBy, items []score.ItemRef, others []action, once idempotency.Key) error {
+	there := map[score.ItemRef]bool{}
+	for idle := 0; ; idle++ {
+		actions := slices.Clone(others)
+		for _, item := range items {
+			actions = append(actions, by.take(item, there[item])...)
+		}
+		err := db.transact(ctx, actions, once)
+		use, ok := errors.AsType[errUse](err)
+		if !ok {
+			return err
+		}
+		there[use.item] = use.there
+		if idle > len(items) && !db.pause(ctx, idle-len(items)) {
+			return errMoved
+		}
+	}
+}
+
+// dropping makes items used no more. Those that are not used, or that somebody prepares to use further, stay as they are.
+//
+// Cost: ⌈n/100⌉ BatchGetItem and 1 TransactWriteItems per 45 items.
+func (db Scores) dropping(ctx context.Context, by usedBy, items []score.ItemRef) error {
+	used := make([]bool, len(items))
+	wants := make([]want, len(items))
+	for i, item := range items {
+		wants[i] = want{scoresTable, itemUseKey(item, by.id()), func(row []byte) error {
+			return attributes(row, func(name []byte, v value) error {
+				if string(name) != "g" {
+					return v.skip()
+				}
+				g, err := v.int()
+				used[i] = g <= by.version
+				return err
+			})
+		}}
+	}
+	for _, err := range db.DB.projecting(nil).batchGet(ctx, wants) {
+		if err != nil && err != errMissing { //nolint:errorlint // batchGet returns it bare
+			return err
+		}
+	}
+	var left []score.ItemRef
+	for i, item := range items {
+		if used[i] {
+			left = append(left, item)
+		}
+	}
+	for chunk := range slices.Chunk(left, max(db.prepared/2, 1)) {
+		for {
+			var actions []action
+			for _, item := range chunk {
+				actions = append(actions, by.drop(item)...)
+			}
+			err := db.transact(ctx, actions, idempotency.Key{})
+			use, ok := errors.AsType[errUse](err)
+			if !ok && err != nil {
+				return err
+			}
+			if !ok {
+				break
+			}
+			chunk = slices.DeleteFunc(slices.Clone(chunk), func(item score.ItemRef) bool { return item == use.item })
+		}
+	}
+	return nil
+}
+
+// errText says that a text is to be used by a version that follows.
+type errText struct{ id score.TextID }
+
+func (errText) Error() string { return "a text is being used again" }
+
+// removing removes texts that no version up to the given one uses, unless somebody prepares to use them.
+//
+// Cost: 1 TransactWriteItems per 90 texts.
+func (db Scores) removing(ctx context.Context, texts []score.TextID, version int) error {
+	for chunk := range slices.Chunk(texts, db.prepared) {
+		for {
+			var actions []action
+			for _, id := range chunk {
+				actions = append(actions, action{table: scoresTable, key: textKey(id), remove: true, condition: "attribute_not_exists(o) OR attribute_not_exists(g) OR g <= :g",
+					values: attrs{":g": number(int64(version))}, failed: func(attrs) error { return errText{id} }})
+			}
+			err := db.transact(ctx, actions, idempotency.Key{})
+			used, ok := errors.AsType[errText](err)
+			if !ok && err != nil {
+				return err
+			}
+			if !ok {
+				break
+			}
+			chunk = slices.DeleteFunc(slices.Clone(chunk), func(id score.TextID) bool { return id == used.id })
+		}
+	}
+	return nil
+}
+
+// itemKeys spells items as the sort keys of their rows.
+func itemKeys(items []score.ItemRef) types.AttributeValue {
+	all := make([]string, len(items))
+	for i, item := range items {
+		all[i] = itemKey(item).SK
+	}
+	return texts(all)
+}
+
+// readItemKeys reads what itemKeys wrote.
+func readItemKeys(v value, owner score.UserID) ([]score.ItemRef, error) {
+	var items []score.ItemRef
+	err := v.list(func(s string) error {
+		ids, err := keys.SplitIDs(s, "", 2)
+		if err == nil {
+			items = append(items, score.ItemRef{Owner: owner, Score: score.ID(ids[0]), ID: score.ItemID(ids[1])})
+		}
+		return err
+	})
+	return items, err
+}

@@ -1,0 +1,299 @@
+package score
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/viewer"
+)
+
+// Service carries out what may be asked about scores and snapshots.
+type Service struct {
+	store    Store
+	shows    Reader // what is shown; changes begin with what the store has
+	contents Contents
+	now      func() time.Time
+	newID    func() string
+}
+
+// NewService returns a service over the stores of rows and of the contents of snapshots. newID makes UUIDs.
+func NewService(store Store, contents Contents, now func() time.Time, newID func() string) *Service {
+	return &Service{store: store, shows: store, contents: contents, now: now, newID: newID}
+}
+
+// Showing returns the service that shows scores as another view of the same store has them, one that leaves out what the caller
+// does not need. Changes never begin with these.
+func (s *Service) Showing(view Reader) *Service {
+	with := *s
+	with.shows = view
+	return &with
+}
+
+// self returns the viewer, who has to be a user.
+func self(ctx context.Context) (UserID, error) {
+	if id := viewer.From(ctx).UserID; id != "" {
+		return id, nil
+	}
+	return "", fault.New(fault.Unauthenticated, "sign up first: createUser")
+}
+
+// readable reports whether the viewer may read the score.
+func readable(ctx context.Context, s Score) bool {
+	return s.Access == Limited || s.Access == Public || viewer.From(ctx).Is(s.Owner)
+}
+
+// guard gives the scores that the viewer may read the proof of it, and NotFound to the others: this is the one guard of
+// scores.
+func guard(ctx context.Context, scores []Score, errs []error) ([]Score, []error) {
+	for i := range scores {
+		switch {
+		case errs != nil && errs[i] != nil:
+		case readable(ctx, scores[i]):
+			scores[i].shown = true
+		default:
+			if errs == nil {
+				errs = make([]error, len(scores))
+			}
+			scores[i], errs[i] = Score{}, notFound()
+		}
+	}
+	return scores, errs
+}
+
+// ListByID returns the score or the error of each, in the order of refs. What the viewer may not read is NotFound.
+func (s *Service) ListByID(ctx context.Context, refs []Ref) ([]Score, []error) {
+	scores, errs := s.shows.ScoresByID(ctx, refs)
+	return guard(ctx, scores, errs)
+}
+
+// get returns the score to its owner, with everything in it: NotFound for who may not read it, Forbidden for who may.
+func (s *Service) get(ctx context.Context, ref Ref) (Score, error) {
+	if _, err := self(ctx); err != nil {
+		return Score{}, err
+	}
+	found, err := first(guarded(ctx, s.store, ref))
+	if err == nil && !viewer.From(ctx).Is(found.Owner) {
+		err = fault.New(fault.Forbidden, "only the owner of the score may do this")
+	}
+	return found, err
+}
+
+func guarded(ctx context.Context, from Reader, ref Ref) ([]Score, []error) {
+	scores, errs := from.ScoresByID(ctx, []Ref{ref})
+	return guard(ctx, scores, errs)
+}
+
+// first returns the one result of a list of one.
+func first[T any](values []T, errs []error) (T, error) {
+	if len(errs) > 0 && errs[0] != nil {
+		var zero T
+		return zero, errs[0]
+	}
+	return values[0], nil
+}
+
+// List lists the scores of a user by id: all of them for the user, the public ones for others.
+func (s *Service) List(ctx context.Context, owner UserID, w page.Window) (page.Slice[Score], error) {
+	slice, err := s.shows.ListScores(ctx, owner, !viewer.From(ctx).Is(owner), w)
+	slice.Items, _ = guard(ctx, slice.Items, nil)
+	return slice, err
+}
+
+// ListPublic lists the public scores of a user by id.
+func (s *Service) ListPublic(ctx context.Context, owner UserID, w page.Window) (page.Slice[Score], error) {
+	slice, err := s.shows.ListScores(ctx, owner, true, w)
+	slice.Items, _ = guard(ctx, slice.Items, nil)
+	return slice, err
+}
+
+// Count returns how many scores the user has. Forbidden for everybody else.
+func (s *Service) Count(ctx context.Context, owner UserID) (int, error) {
+	if !viewer.From(ctx).Is(owner) {
+		return 0, fault.New(fault.Forbidden, "only the user may see this")
+	}
+	return first(s.shows.CountScores(ctx, []UserID{owner}))
+}
+
+// allowed reads what was shown of the keys and has NotFound for the others.
+func allowed[K, V any](keys []K, was func(K) shown, none func() error, read func([]K) ([]V, []error)) ([]V, []error) {
+	values, errs := make([]V, len(keys)), make([]error, len(keys))
+	var may []K
+	var at []int
+	for i, key := range keys {
+		if !was(key) {
+			errs[i] = none()
+			continue
+		}
+		may, at = append(may, key), append(at, i)
+	}
+	if len(may) == 0 {
+		return values, errs
+	}
+	found, failed := read(may)
+	for n, i := range at {
+		values[i] = found[n]
+		if failed != nil {
+			errs[i] = failed[n]
+		}
+	}
+	return values, errs
+}
+
+// Texts returns texts of scores that the viewer was shown, in the order of requests; NotFound for others.
+func (s *Service) Texts(ctx context.Context, requests []TextRequest) ([]string, []error) {
+	return allowed(requests, func(r TextRequest) shown { return r.shown }, notFound, func(requests []TextRequest) ([]string, []error) {
+		ids := make([]TextID, len(requests))
+		for i, r := range requests {
+			ids[i] = r.TextID
+		}
+		return s.shows.TextsByID(ctx, ids)
+	})
+}
+
+// ListSnapshots lists the snapshots of scores that the viewer was shown, the newest first; NotFound for others.
+func (s *Service) ListSnapshots(ctx context.Context, requests []SnapshotsRequest) ([][]Snapshot, []error) {
+	return allowed(requests, func(r SnapshotsRequest) shown { return r.shown }, notFound, func(requests []SnapshotsRequest) ([][]Snapshot, []error) {
+		refs := make([]Ref, len(requests))
+		for i, r := range requests {
+			refs[i] = r.Score
+		}
+		lists, errs := s.shows.ListSnapshotsOf(ctx, refs)
+		for _, list := range lists {
+			for i := range list {
+				list[i].shown = true
+			}
+		}
+		return lists, errs
+	})
+}
+
+// SnapshotsByID returns snapshots of scores that the viewer may read; NotFound for others.
+func (s *Service) SnapshotsByID(ctx context.Context, ids []SnapshotID) ([]Snapshot, []error) {
+	refs := make([]Ref, len(ids))
+	for i, id := range ids {
+		refs[i] = id.Score
+	}
+	_, hidden := s.ListByID(ctx, refs)
+	type asked struct {
+		SnapshotID
+		hidden error
+	}
+	all := make([]asked, len(ids))
+	for i, id := range ids {
+		all[i].SnapshotID = id
+		if hidden != nil {
+			all[i].hidden = hidden[i]
+		}
+	}
+	snapshots, errs := allowed(all, func(a asked) shown { return a.hidden == nil }, snapshotNotFound, func(may []asked) ([]Snapshot, []error) {
+		ids := make([]SnapshotID, len(may))
+		for i, a := range may {
+			ids[i] = a.SnapshotID
+		}
+		return s.shows.SnapshotsByID(ctx, ids)
+	})
+	for i := range snapshots {
+		if hidden != nil && hidden[i] != nil && !fault.Is(hidden[i], fault.NotFound) {
+			errs[i] = hidden[i]
+		}
+		snapshots[i].shown = errs[i] == nil
+	}
+	return snapshots, errs
+}
+
+// once runs a mutation of the viewer at most once per idempotency key.
+func once[T any](ctx context.Context, s *Service, mutation string, key *string, input any, effect func(context.Context, idempotency.Key) (T, error), reread func(context.Context, []string) (T, error)) (T, error) {
+	request := idempotency.Request{Viewer: string(viewer.From(ctx).UserID), Mutation: mutation, Key: key, Input: input}
+	return idempotency.Do(ctx, idempotency.Guard{Store: s.store, Now: s.now}, request, effect, reread)
+}
+
+// gone turns that the result of an earlier request is there no more into its zero value.
+func gone[T any](v T, err error) (T, error) {
+	if fault.Is(err, fault.NotFound) {
+		var zero T
+		return zero, nil
+	}
+	return v, err
+}
+
+// later returns the time of a change that follows one at the given time: now, but always later, also when the clock of the
+// server that made the earlier change is ahead.
+func (s *Service) later(than time.Time) time.Time {
+	now := s.now().UTC().Truncate(time.Millisecond)
+	if !now.After(than) {
+		return than.Add(time.Millisecond)
+	}
+	return now
+}
+
+// attempts bounds how often a change without an expected version is tried again when others change the same thing.
+const attempts = 8
+
+// edit reads the score, lets store make and keep its next state, and starts again when somebody else was faster, unless the
+// caller expected a version. It returns the score after the change.
+func (s *Service) edit(ctx context.Context, ref Ref, expected *int, store func(before Score) (Score, error)) (Score, error) {
+	var conflict *VersionConflict
+	for range attempts {
+		before, err := s.get(ctx, ref)
+		if err != nil {
+			return Score{}, err
+		}
+		if expected != nil && *expected != before.Version {
+			return Score{}, &VersionConflict{Current: before}
+		}
+		after, err := store(before)
+		if !errors.As(err, &conflict) {
+			return after, err
+		}
+		if expected != nil {
+			if before, err = s.get(ctx, ref); err != nil {
+				return Score{}, err
+			}
+			return Score{}, &VersionConflict{Current: before}
+		}
+	}
+	return Score{}, fault.Wrap(fault.Conflict, conflict, "somebody else changes this score again and again")
+}
+
+// contentOf returns everything that a snapshot keeps of the score as it is, and the score. Texts go when the score changes: then
+// it is read again.
+func (s *Service) contentOf(ctx context.Context, of Score) (Score, Content, error) {
+	for range attempts {
+		c, err := s.withTexts(ctx, of)
+		if !fault.Is(err, fault.NotFound) {
+			return of, c, err
+		}
+		changed, err := first(guarded(ctx, s.store, of.Ref))
+		if err != nil {
+			return of, c, err
+		}
+		if changed.Version == of.Version {
+			return of, c, fault.New(fault.Internal, "a text of the score is missing")
+		}
+		of = changed
+	}
+	return of, Content{}, fault.New(fault.Conflict, "somebody else changes this score again and again")
+}
+
+// withTexts returns the content of the score, or NotFound when a text is gone.
+func (s *Service) withTexts(ctx context.Context, of Score) (Content, error) {
+	ids := of.texts()
+	texts, errs := s.store.TextsByID(ctx, ids)
+	byID := make(map[TextID]string, len(ids))
+	for i, id := range ids {
+		if errs != nil && errs[i] != nil {
+			return Content{}, errs[i]
+		}
+		byID[id] = texts[i]
+	}
+	c := Content{Title: of.Title, Pages: of.Pages, Annotations: make([]string, len(of.Annotations))}
+	c.Description = byID[TextID{of.Ref, DescriptionText, of.DescriptionHash}]
+	for i, hash := range of.Annotations {
+		c.Annotations[i] = byID[TextID{of.Ref, AnnotationText, hash}]
+	}
+	return c, nil
+}

@@ -1,0 +1,285 @@
+package score
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/task"
+)
+
+// CreateSnapshot is the input of [Service.CreateSnapshot].
+type CreateSnapshot struct {
+	Score          Ref
+	Name           string
+	IdempotencyKey *string `json:"-"`
+}
+
+// CreateSnapshot keeps a score of the viewer as it is. It returns [ErrNameTaken] and [ErrTooManySnapshots] as expected outcomes.
+func (s *Service) CreateSnapshot(ctx context.Context, in CreateSnapshot) (Snapshot, error) {
+	name, err := parseName(in.Name)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	return once(ctx, s, "createSnapshot", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Snapshot, error) {
+		for range attempts {
+			of, err := s.get(ctx, in.Score)
+			if err != nil {
+				return Snapshot{}, err
+			}
+			made, err := s.take(ctx, of, name, key)
+			if _, changed := errors.AsType[*UnknownItem](err); !changed { // otherwise a page went, and then its item
+				return made, err
+			}
+		}
+		return Snapshot{}, fault.New(fault.Conflict, "somebody else changes this score again and again")
+	}, s.rereadSnapshot)
+}
+
+// take takes a snapshot: the intent first, the content next, what is told of it last. What does not come so far is taken back, by
+// us or by the task of the intent.
+func (s *Service) take(ctx context.Context, of Score, name string, key idempotency.Key) (Snapshot, error) {
+	of, content, err := s.contentOf(ctx, of)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	now := s.later(time.Time{})
+	made := Snapshot{SnapshotID: SnapshotID{of.Ref, s.newID()}, Name: name, CreatedAt: now, UpdatedAt: now, shown: true}
+	intent, err := s.store.BeginSnapshot(ctx, made, of.Items())
+	if err != nil {
+		if fault.Is(err, fault.Unavailable) { // it may have been recorded
+			s.takeBack(ctx, made.SnapshotID)
+		}
+		return Snapshot{}, err
+	}
+	if err = s.keep(ctx, made.SnapshotID, content); err == nil {
+		err = s.store.CommitSnapshot(ctx, made, intent, key.With(string(of.Owner), string(of.ID), made.ID))
+	}
+	if err != nil {
+		s.takeBack(ctx, made.SnapshotID)
+		return Snapshot{}, err
+	}
+	return made, nil
+}
+
+// takeBack removes what was prepared of a snapshot, unless it exists. The task does it otherwise.
+func (s *Service) takeBack(ctx context.Context, id SnapshotID) {
+	ctx, cancel := detached(ctx)
+	defer cancel()
+	_ = s.settle(ctx, id.Score, id.ID)
+}
+
+func (s *Service) rereadSnapshot(ctx context.Context, result []string) (Snapshot, error) {
+	return gone(first(s.SnapshotsByID(ctx, []SnapshotID{{Ref{UserID(result[0]), ID(result[1])}, result[2]}})))
+}
+
+// RenameSnapshot is the input of [Service.RenameSnapshot].
+type RenameSnapshot struct {
+	Snapshot       SnapshotID
+	Name           string
+	IdempotencyKey *string `json:"-"`
+}
+
+// RenameSnapshot renames a snapshot of the viewer. It returns [ErrNameTaken] as an expected outcome.
+func (s *Service) RenameSnapshot(ctx context.Context, in RenameSnapshot) (Snapshot, error) {
+	name, err := parseName(in.Name)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	return once(ctx, s, "renameSnapshot", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Snapshot, error) {
+		return s.editSnapshot(ctx, in.Snapshot, func(before Snapshot) (Snapshot, error) {
+			after := before
+			if after.Name != name {
+				after.Name, after.UpdatedAt = name, s.later(before.UpdatedAt)
+			}
+			id := before.SnapshotID
+			return after, s.store.RenameSnapshot(ctx, before, after, key.With(string(id.Score.Owner), string(id.Score.ID), id.ID))
+		})
+	}, s.rereadSnapshot)
+}
+
+// DeleteSnapshot is the input of [Service.DeleteSnapshot].
+type DeleteSnapshot struct {
+	Snapshot       SnapshotID
+	IdempotencyKey *string `json:"-"`
+}
+
+// DeleteSnapshot deletes a snapshot of the viewer.
+func (s *Service) DeleteSnapshot(ctx context.Context, in DeleteSnapshot) error {
+	_, err := once(ctx, s, "deleteSnapshot", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Snapshot, error) {
+		return s.editSnapshot(ctx, in.Snapshot, func(before Snapshot) (Snapshot, error) {
+			id := before.SnapshotID
+			left, err := s.store.DeleteSnapshot(ctx, before, key.With(string(id.Score.Owner), string(id.Score.ID), id.ID))
+			if err == nil {
+				s.settleSoon(ctx, left)
+			}
+			return before, err
+		})
+	}, func(context.Context, []string) (Snapshot, error) { return Snapshot{}, nil })
+	return err
+}
+
+// editSnapshot reads a snapshot of the viewer and lets store change it, again when it was renamed meanwhile.
+func (s *Service) editSnapshot(ctx context.Context, id SnapshotID, store func(Snapshot) (Snapshot, error)) (Snapshot, error) {
+	for range attempts {
+		if _, err := s.get(ctx, id.Score); err != nil {
+			if fault.Is(err, fault.NotFound) {
+				err = snapshotNotFound()
+			}
+			return Snapshot{}, err
+		}
+		before, err := first(s.store.SnapshotsByID(ctx, []SnapshotID{id}))
+		if err != nil {
+			return Snapshot{}, err
+		}
+		before.shown = true
+		after, err := store(before)
+		if _, renamed := errors.AsType[*SnapshotConflict](err); !renamed {
+			return after, err
+		}
+	}
+	return Snapshot{}, fault.New(fault.Conflict, "somebody else changes this snapshot again and again")
+}
+
+// contentsAtOnce is how many contents are read at once: each may have 10 MB.
+const contentsAtOnce = 4
+
+// ScoresAt returns scores as of snapshots that the viewer was shown, in the order of requests; NotFound for others, and for one
+// that was deleted meanwhile.
+func (s *Service) ScoresAt(ctx context.Context, requests []ContentRequest) ([]Content, []error) {
+	return allowed(requests, func(r ContentRequest) shown { return r.shown }, snapshotNotFound, func(requests []ContentRequest) ([]Content, []error) {
+		contents, errs := make([]Content, len(requests)), make([]error, len(requests))
+		var group errgroup.Group
+		group.SetLimit(contentsAtOnce)
+		for i, r := range requests {
+			group.Go(func() error {
+				contents[i], errs[i] = s.contentAt(ctx, r.SnapshotID)
+				return nil
+			})
+		}
+		_ = group.Wait() // each has its own error
+		return contents, errs
+	})
+}
+
+// ScoreAt returns the score as of the snapshot. NotFound when the viewer may not read the score, or there is no such snapshot.
+func (s *Service) ScoreAt(ctx context.Context, id SnapshotID) (Snapshot, Content, error) {
+	snapshot, err := first(s.SnapshotsByID(ctx, []SnapshotID{id}))
+	if err != nil {
+		return Snapshot{}, Content{}, err
+	}
+	content, err := first(s.ScoresAt(ctx, []ContentRequest{snapshot.Content()}))
+	return snapshot, content, err
+}
+
+// Restore is the input of [Service.Restore].
+type Restore struct {
+	Snapshot        SnapshotID
+	ExpectedVersion *int
+	IdempotencyKey  *string `json:"-"`
+}
+
+// Restore makes the content of a snapshot that of the score again. Access stays as it is, and so do the snapshots. It returns
+// *[VersionConflict] as an expected outcome.
+func (s *Service) Restore(ctx context.Context, in Restore) (Score, error) {
+	return once(ctx, s, "restoreSnapshot", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Score, error) {
+		if _, err := s.get(ctx, in.Snapshot.Score); err != nil {
+			return Score{}, err
+		}
+		_, content, err := s.ScoreAt(ctx, in.Snapshot)
+		if err != nil {
+			return Score{}, err
+		}
+		return s.rewrite(ctx, in.Snapshot.Score, in.ExpectedVersion, key, func(d *draft) error {
+			d.Title, d.Pages, d.Annotations, d.DescriptionHash = content.Title, content.Pages, nil, ""
+			if content.Description != "" {
+				t := NewText(DescriptionText, content.Description)
+				d.texts[TextID{d.Ref, t.Kind, t.Hash}], d.DescriptionHash = t.Text, t.Hash
+			}
+			for _, text := range content.Annotations {
+				t := NewText(AnnotationText, text)
+				d.texts[TextID{d.Ref, t.Kind, t.Hash}] = t.Text
+				d.Annotations = append(d.Annotations, t.Hash)
+			}
+			return nil
+		})
+	}, s.reread)
+}
+
+// Compare says what has changed in the score since the snapshot. NotFound as for [Service.ScoreAt].
+func (s *Service) Compare(ctx context.Context, id SnapshotID) (Comparison, error) {
+	_, then, err := s.ScoreAt(ctx, id)
+	if err != nil {
+		return Comparison{}, err
+	}
+	now, err := first(guarded(ctx, s.store, id.Score))
+	if err != nil {
+		return Comparison{}, err
+	}
+	_, content, err := s.contentOf(ctx, now)
+	if err != nil {
+		return Comparison{}, err
+	}
+	return compare(then, content), nil
+}
+
+// settleWithin bounds what is done about an intent right after the change.
+const settleWithin = 10 * time.Second
+
+func detached(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), settleWithin)
+}
+
+// settleSoon removes what is left of something that was deleted. What it does not get done, the task does.
+func (s *Service) settleSoon(ctx context.Context, i Intent) {
+	ctx, cancel := detached(ctx)
+	defer cancel()
+	_ = s.settleIntent(ctx, i)
+}
+
+// Settle is the handler of [SettleIntent]: it takes back what was prepared and not committed, and removes what is left of what is
+// gone. Every step can be run again.
+func (s *Service) Settle(ctx context.Context, t task.Task) (again time.Time, err error) {
+	of, id, ok := IntentOf(t)
+	if !ok {
+		return time.Time{}, fault.New(fault.Internal, "this is no task of a score: %s %q", t.Kind, t.ID)
+	}
+	return time.Time{}, s.settle(ctx, of, id)
+}
+
+func (s *Service) settle(ctx context.Context, of Ref, id string) error {
+	i, left, err := s.store.EndIntent(ctx, of, id)
+	if err != nil || !left {
+		return err
+	}
+	return s.settleIntent(ctx, i)
+}
+
+// settleIntent removes uses of items first, so that nothing used is without its content, the content next, and the intent
+// last, so that it can be run again.
+func (s *Service) settleIntent(ctx context.Context, i Intent) error {
+	if i.Kind == Deleting {
+		snapshots, err := s.store.ListIntents(ctx, i.Score)
+		if err != nil {
+			return err
+		}
+		for _, one := range snapshots {
+			if err := s.settleIntent(ctx, one); err != nil {
+				return err
+			}
+		}
+	}
+	if err := s.store.ReleaseIntent(ctx, i); err != nil {
+		return err
+	}
+	if i.Kind == Snapshotting {
+		if err := s.contents.Delete(ctx, SnapshotKey(i.Snapshot())); err != nil {
+			return err
+		}
+	}
+	return s.store.ForgetIntent(ctx, i)
+}
