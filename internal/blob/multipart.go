@@ -85,11 +85,24 @@ func (b *Bucket) CompleteParts(ctx context.Context, m score.Multipart, parts []s
 	return nil
 }
 
-// AbortParts ends the upload and removes its parts, if it is under way. Cost: 1 AbortMultipartUpload.
-func (b *Bucket) AbortParts(ctx context.Context, m score.Multipart) error {
-	_, err := b.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &b.name, Key: &m.Key, UploadId: &m.ID})
-	if err != nil && !is(err, "NoSuchUpload") {
-		return failed("abort", err)
+// AbortParts ends all uploads in parts that are under way at the key, also those whose id nobody kept, and removes their parts.
+// Cost: 1 ListMultipartUploads per started 1,000 uploads whose key begins so, and 1 AbortMultipartUpload for each of the key.
+func (b *Bucket) AbortParts(ctx context.Context, key string) error {
+	pages := s3.NewListMultipartUploadsPaginator(b.client, &s3.ListMultipartUploadsInput{Bucket: &b.name, Prefix: &key})
+	for pages.HasMorePages() {
+		out, err := pages.NextPage(ctx)
+		if err != nil {
+			return failed("list the uploads of", err)
+		}
+		for _, u := range out.Uploads {
+			if aws.ToString(u.Key) != key {
+				continue
+			}
+			_, err := b.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &b.name, Key: &key, UploadId: u.UploadId})
+			if err != nil && !is(err, "NoSuchUpload") {
+				return failed("abort", err)
+			}
+		}
 	}
 	return nil
 }

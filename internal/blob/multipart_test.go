@@ -61,7 +61,7 @@ func TestAnUploadInParts(t *testing.T) {
 	assert.EqualValues(t, 5<<20+7, stat.Size)
 	assert.Equal(t, "video/mp4", stat.Type)
 
-	require.NoError(t, b.AbortParts(ctx, m), "it is over already")
+	require.NoError(t, b.AbortParts(ctx, m.Key), "it is over already")
 	_, err = b.ListParts(ctx, m)
 	assert.True(t, fault.Is(err, fault.NotFound), "%v", err)
 	if err := b.CompleteParts(ctx, m, parts); err != nil { // some storages remember, and say that it is done
@@ -76,8 +76,8 @@ func TestAnAbortedUploadLeavesNothing(t *testing.T) {
 	b := made(t)
 	m, err := b.BeginParts(t.Context(), "items/aborted", "video/mp4")
 	require.NoError(t, err)
-	require.NoError(t, b.AbortParts(t.Context(), m))
-	require.NoError(t, b.AbortParts(t.Context(), m))
+	require.NoError(t, b.AbortParts(t.Context(), m.Key))
+	require.NoError(t, b.AbortParts(t.Context(), m.Key))
 	_, err = b.ListParts(t.Context(), m)
 	assert.True(t, fault.Is(err, fault.NotFound))
 	r, err := b.PresignPart(t.Context(), m, score.Part{Number: 1, Size: 1, SHA256: sum("a")}, time.Minute)

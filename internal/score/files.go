@@ -94,6 +94,6 @@ type Multiparts interface {
 	// CompleteParts makes an object of the parts, where nothing is. NotFound when no such upload is under way, Conflict when there is
 	// an object.
 	CompleteParts(ctx context.Context, m Multipart, parts []Part) error
-	// AbortParts ends the upload and removes its parts, if it is under way.
-	AbortParts(ctx context.Context, m Multipart) error
+	// AbortParts ends all uploads in parts that are under way at the key, and removes their parts.
+	AbortParts(ctx context.Context, key string) error
 }

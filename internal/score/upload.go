@@ -47,6 +47,7 @@ type Upload struct {
 	Type      string // as the client has it
 	Size      int64
 	SHA256    string // in base64; of what comes in parts see [Composite], or ""
+	PartSize  int64  // bytes of each part but the last; 0 for a file that is put at once
 	Multipart string // the storage's id of an upload in parts; "" before it has begun, and for what is put at once
 	State     UploadState
 	CreatedAt time.Time
@@ -54,22 +55,22 @@ type Upload struct {
 }
 
 // InParts reports whether the file comes in parts.
-func (u Upload) InParts() bool { return u.Size > MaxSingle }
+func (u Upload) InParts() bool { return u.PartSize > 0 }
 
 // Parts returns how many parts the file comes in; 1 when it is put at once.
 func (u Upload) Parts() int {
 	if !u.InParts() {
 		return 1
 	}
-	return int((u.Size + PartSize - 1) / PartSize)
+	return int((u.Size + u.PartSize - 1) / u.PartSize)
 }
 
 // partBytes returns how many bytes a part has, from 1 on.
 func (u Upload) partBytes(number int) int64 {
 	if number == u.Parts() {
-		return u.Size - int64(number-1)*PartSize
+		return u.Size - int64(number-1)*u.PartSize
 	}
-	return PartSize
+	return u.PartSize
 }
 
 // key is where the client puts the file. Parts become an object when the server completes them, so they need not be copied.

@@ -1,0 +1,128 @@
+package dynamo
+
+import (
+	"context"
+
+	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/score"
+	"github.com/taggie/taggie/internal/task"
+)
+
+// ScoreItems keeps the items of scores and libraries, and uploads, in the table scores.
+type ScoreItems struct{ *DB }
+
+var _ score.ItemStore = ScoreItems{}
+
+// ItemsByID reads items.
+//
+// Index: primary. Key: o = it:<owner> AND s = <score><item>. Cost: ⌈n/100⌉ BatchGetItem.
+func (db ScoreItems) ItemsByID(ctx context.Context, refs []score.ItemRef) ([]score.Item, []error) {
+	items, wants := make([]score.Item, len(refs)), make([]want, len(refs))
+	for i, ref := range refs {
+		wants[i] = want{scoresTable, itemKey(ref), func(item []byte) error { return decodeScoreItem(item, &items[i]) }}
+	}
+	return items, missing(db.batchGet(ctx, wants), "there is no such item")
+}
+
+// ListItemsOf lists the items of each score or library, by id.
+//
+// Index: primary. Key: o = it:<owner> AND begins_with(s, <score>). Cost: 1 Query per list, concurrently within the bound.
+func (db ScoreItems) ListItemsOf(ctx context.Context, requests []score.ItemsRequest) ([]page.Slice[score.Item], []error) {
+	lists := make([]page.Slice[score.Item], len(requests))
+	errs := db.each(len(requests), func(i int) error {
+		of := requests[i].Of
+		s := span{table: scoresTable, pk: keys.ItemsPK(string(of.Owner))}
+		s.low, s.high = prefixed(keys.ItemsPrefix(string(of.ID)))
+		var err error
+		lists[i], err = listing[score.Item]{
+			span: s, decode: decodeScoreItem, position: func(i score.Item) string { return string(i.ID) },
+			sortKey: func(p string) string { return keys.ItemSK(string(of.ID), p) },
+		}.read(ctx, db.DB, requests[i].Window)
+		return err
+	})
+	return lists, errs
+}
+
+// Usages reads how much the items of owners take up; nothing for one who never had any.
+//
+// Index: primary. Key: o = it:<owner> AND s = summary. Cost: ⌈n/100⌉ BatchGetItem.
+func (db ScoreItems) Usages(ctx context.Context, owners []score.UserID) ([]score.Usage, []error) {
+	usages, wants := make([]score.Usage, len(owners)), make([]want, len(owners))
+	for i, owner := range owners {
+		wants[i] = want{scoresTable, usageKey(owner), func(item []byte) error { return decodeUsage(item, &usages[i]) }}
+	}
+	errs := db.batchGet(ctx, wants)
+	for i, err := range errs {
+		if err == errMissing { //nolint:errorlint // batchGet returns it bare
+			errs[i] = nil
+		}
+	}
+	return usages, errs
+}
+
+// PutSetName changes the set of an item.
+//
+// Index: primary. Key: o = it:<owner> AND s = <score><item>. Cost: 1 TransactWriteItems of 1 row, 1 BatchGetItem.
+func (db ScoreItems) PutSetName(ctx context.Context, ref score.ItemRef, name string, once idempotency.Key) (score.Item, error) {
+	a := action{table: scoresTable, key: itemKey(ref), update: "REMOVE set_name", condition: "attribute_exists(s)", failed: goneItem}
+	if name != "" {
+		a.update, a.values = "SET set_name = :name", attrs{":name": str(name)}
+	}
+	if err := db.transact(ctx, []action{a}, once); err != nil {
+		return score.Item{}, err
+	}
+	items, errs := db.ItemsByID(ctx, []score.ItemRef{ref})
+	if errs != nil && errs[0] != nil {
+		return score.Item{}, errs[0]
+	}
+	return items[0], nil
+}
+
+func goneItem(attrs) error { return fault.New(fault.NotFound, "there is no such item") }
+
+// PutQuota sets the quota of an owner.
+//
+// Index: primary. Key: o = it:<owner> AND s = summary. Cost: 1 TransactWriteItems of 1 row.
+func (db ScoreItems) PutQuota(ctx context.Context, owner score.UserID, quota int64, once idempotency.Key) error {
+	return db.transact(ctx, []action{{
+		table: scoresTable, key: usageKey(owner), update: "SET #quota = :quota", names: reserved("quota"), values: attrs{":quota": number(quota)},
+	}}, once)
+}
+
+// DeleteItem removes an item on condition that nothing uses it: each use counts in the item's row, in the transaction in which it
+// is put. The closed upload tells, for a while, what is to be removed from the storage, and that this was done.
+//
+// Index: primary. Key: o = it:<owner> AND s = <score><item>, s = summary and s = upload:<score><item>. Cost: 1
+// TransactWriteItems of 3 rows and the tasks.
+func (db ScoreItems) DeleteItem(ctx context.Context, i score.Item, closed score.Upload, follow []task.Task, once idempotency.Key) error {
+	return db.transact(ctx, append([]action{
+		{
+			table: scoresTable, key: itemKey(i.ItemRef), remove: true,
+			condition: "attribute_exists(s) AND (attribute_not_exists(#refs) OR #refs = :none)", names: reserved("refs"), values: attrs{":none": number(0)},
+			failed: func(row attrs) error {
+				if row == nil {
+					return goneItem(row)
+				}
+				used := &score.ItemInUse{}
+				if err := decodeScoreItem(rowJSON(row), &used.Item); err != nil {
+					return err
+				}
+				return used
+			},
+		},
+		{table: scoresTable, item: uploadRow(closed), condition: "attribute_not_exists(s)", failed: goneItem},
+		countedItems(i.Owner, -i.Total, -i.Total, 0),
+	}, tasks(follow)...), once)
+}
+
+// countedItems adds to what an owner's items take up: to their bytes, to those that are claimed, and to the uploads.
+func countedItems(owner score.UserID, size, claimed int64, uploads int) action {
+	return action{
+		table: scoresTable, key: usageKey(owner), update: "ADD #size :size, #claimed :claimed, #uploads :uploads",
+		names:  map[string]string{"#size": "size", "#claimed": "claimed", "#uploads": "uploads"},
+		values: attrs{":size": number(size), ":claimed": number(claimed), ":uploads": number(int64(uploads))},
+	}
+}

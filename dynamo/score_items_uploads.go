@@ -1,0 +1,130 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/score"
+	"github.com/taggie/taggie/internal/task"
+)
+
+// FindUpload reads an upload.
+//
+// Index: primary. Key: o = it:<owner> AND s = upload:<score><item>. Cost: 1 GetItem.
+func (db ScoreItems) FindUpload(ctx context.Context, ref score.ItemRef) (score.Upload, bool, error) {
+	var u score.Upload
+	found, err := db.get(ctx, scoresTable, uploadKey(ref), func(item []byte) error { return decodeUpload(item, &u) })
+	return u, found, err
+}
+
+// OpenUpload puts an upload, and claims its bytes on condition that there is room for them.
+//
+// Index: primary. Key: o = it:<owner> AND s = summary, and s = upload:<score><item> on condition that there is none. Cost: 1
+// TransactWriteItems of 2 rows and the tasks.
+func (db ScoreItems) OpenUpload(ctx context.Context, u score.Upload, quota int64, follow []task.Task, once idempotency.Key) error {
+	claim := roomFor(countedItems(u.Owner, 0, u.Size, 1), quota, u.Size)
+	claim.condition += " AND (attribute_not_exists(#uploads) OR #uploads < :most)"
+	claim.values[":most"] = number(score.MaxUploads)
+	full := claim.failed
+	claim.failed = func(row attrs) error {
+		if count(row["uploads"]) >= score.MaxUploads {
+			return fault.New(fault.Exhausted, "at most %d uploads of a user may be under way; complete or abort some", score.MaxUploads)
+		}
+		return full(row)
+	}
+	return db.transact(ctx, append([]action{
+		{table: scoresTable, item: uploadRow(u), condition: "attribute_not_exists(s)", failed: overUpload},
+		claim,
+	}, tasks(follow)...), once)
+}
+
+// roomFor lets what is claimed grow by so many bytes on condition that it stays within the quota: *[score.QuotaReached].
+func roomFor(a action, quota, more int64) action {
+	a.condition = "attribute_not_exists(#claimed) OR #claimed <= :room"
+	if more > quota {
+		a.condition = "#claimed <= :room" // there is no room for it in an empty account either
+	}
+	a.condition = "(" + a.condition + ")"
+	a.values[":room"] = number(quota - more)
+	a.failed = func(row attrs) error {
+		reached := &score.QuotaReached{Quota: quota}
+		if row != nil {
+			if err := decodeUsage(rowJSON(row), &reached.Usage); err != nil {
+				return err
+			}
+		}
+		return reached
+	}
+	return a
+}
+
+func overUpload(attrs) error { return score.ErrUploadOver }
+
+// whileOpen makes an action conditional on the upload being open.
+func whileOpen(a action) action {
+	a.table, a.condition, a.failed = scoresTable, "#state = :open", overUpload
+	if a.names == nil {
+		a.names = map[string]string{}
+	}
+	if a.values == nil {
+		a.values = attrs{}
+	}
+	a.names["#state"], a.values[":open"] = "state", str(string(score.UploadOpen))
+	return a
+}
+
+// BeginUpload keeps the id of an upload in parts. The same id again is kept already.
+//
+// Index: primary. Key: o = it:<owner> AND s = upload:<score><item> on condition that it is open. Cost: 1 TransactWriteItems of 1 row.
+func (db ScoreItems) BeginUpload(ctx context.Context, ref score.ItemRef, multipart string) error {
+	a := whileOpen(action{key: uploadKey(ref), update: "SET multipart = :id", values: attrs{":id": str(multipart)}})
+	a.condition += " AND (attribute_not_exists(multipart) OR multipart = :id)"
+	return db.transact(ctx, []action{a}, idempotency.Key{})
+}
+
+// CompleteUpload replaces an upload by its item.
+//
+// Index: primary. Key: o = it:<owner> AND s = <score><item> on condition that there is none, s = upload:<score><item> on condition
+// that it is open, and s = summary on condition of the quota. Cost: 1 TransactWriteItems of 3 rows.
+func (db ScoreItems) CompleteUpload(ctx context.Context, u score.Upload, i score.Item, quota int64, once idempotency.Key) error {
+	more := i.Total - u.Size // the file was claimed before, the thumbnail was not
+	return db.transact(ctx, []action{
+		whileOpen(action{key: uploadKey(u.ItemRef), remove: true}),
+		{table: scoresTable, item: scoreItemRow(i), condition: "attribute_not_exists(s)", failed: overUpload},
+		roomFor(countedItems(u.Owner, i.Total, more, -1), quota, more),
+	}, once)
+}
+
+// errClosed says that an upload was closed before.
+var errClosed = errors.New("the upload was closed before")
+
+// CloseUpload ends an upload, and gives back what it claimed.
+//
+// Index: primary. Key: o = it:<owner> AND s = upload:<score><item> on condition that it is open, and s = summary. Cost: 1
+// TransactWriteItems of 2 rows and the tasks.
+func (db ScoreItems) CloseUpload(ctx context.Context, u score.Upload, follow []task.Task, once idempotency.Key) error {
+	end := whileOpen(action{key: uploadKey(u.ItemRef), update: "SET #state = :closed", values: attrs{":closed": str(string(score.UploadClosed))}})
+	end.failed = func(row attrs) error {
+		if text(row["state"]) == string(score.UploadClosed) {
+			return errClosed
+		}
+		return score.ErrUploadOver
+	}
+	err := db.transact(ctx, append([]action{end, countedItems(u.Owner, 0, -u.Size, -1)}, tasks(follow)...), once)
+	if errors.Is(err, errClosed) {
+		return nil
+	}
+	return err
+}
+
+// ForgetUpload removes a closed upload.
+//
+// Index: primary. Key: o = it:<owner> AND s = upload:<score><item>. Cost: 1 TransactWriteItems of 1 row.
+func (db ScoreItems) ForgetUpload(ctx context.Context, ref score.ItemRef) error {
+	return db.transact(ctx, []action{{
+		table: scoresTable, key: uploadKey(ref), remove: true, condition: "attribute_not_exists(s) OR #state = :closed", names: reserved("state"),
+		values: attrs{":closed": str(string(score.UploadClosed))}, failed: overUpload,
+	}}, idempotency.Key{})
+}

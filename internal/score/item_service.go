@@ -1,0 +1,285 @@
+package score
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/task"
+	"github.com/taggie/taggie/internal/viewer"
+)
+
+// Items carries out what may be asked about items and their bytes.
+type Items struct {
+	store  ItemStore
+	shows  ItemReader // what is shown; changes begin with what the store has
+	files  Files
+	thumbs *Thumbnails
+	quota  int64 // bytes of an owner who has none of his own
+	single int64 // see [MaxSingle]
+	part   int64 // see [PartSize]
+	now    func() time.Time
+	newID  func() string
+}
+
+// ItemsOptions says what an [Items] works with.
+type ItemsOptions struct {
+	Store ItemStore
+	Files Files
+	Quota int64 // bytes of each owner who has no quota of his own
+	Now   func() time.Time
+	NewID func() string // makes UUIDs
+	// Single and Part take the place of [MaxSingle] and [PartSize] where less is to be sent: in tests. 0 for these.
+	Single, Part int64
+}
+
+// NewItems returns a service over the store and the files.
+func NewItems(o ItemsOptions) *Items {
+	return &Items{store: o.Store, shows: o.Store, files: o.Files, thumbs: NewThumbnails(), quota: o.Quota, single: cmp.Or(o.Single, MaxSingle), part: cmp.Or(o.Part, PartSize), now: o.Now, newID: o.NewID}
+}
+
+// Showing returns the service that shows items as another view of the same store has them. Changes never begin with these.
+func (s *Items) Showing(view ItemReader) *Items {
+	with := *s
+	with.shows = view
+	return &with
+}
+
+// ItemsByID returns the item or the error of each request, in their order: the guard of items. NotFound for who neither owns the
+// item nor was shown a score that has it as a page.
+func (s *Items) ItemsByID(ctx context.Context, requests []ItemRequest) ([]Item, []error) {
+	items, errs := make([]Item, len(requests)), make([]error, len(requests))
+	var refs []ItemRef
+	var at []int
+	for i, r := range requests {
+		if !bool(r.shown) && !viewer.From(ctx).Is(r.Owner) {
+			errs[i] = noItem()
+			continue
+		}
+		refs, at = append(refs, r.ItemRef), append(at, i)
+	}
+	if len(refs) == 0 {
+		return items, errs
+	}
+	found, failed := s.shows.ItemsByID(ctx, refs)
+	for n, i := range at {
+		if failed != nil && failed[n] != nil {
+			errs[i] = failed[n]
+			continue
+		}
+		items[i] = found[n]
+		items[i].shown = true
+	}
+	return items, errs
+}
+
+// own returns the viewer, who has to be the owner. NotFound for others, who may not know that there is something.
+func own(ctx context.Context, owner UserID) error {
+	v := viewer.From(ctx)
+	switch {
+	case v.UserID == "":
+		return fault.New(fault.Unauthenticated, "sign up first: createUser")
+	case !v.Is(owner):
+		return noItem()
+	}
+	return nil
+}
+
+// get returns an item of the viewer.
+func (s *Items) get(ctx context.Context, ref ItemRef) (Item, error) {
+	if err := own(ctx, ref.Owner); err != nil {
+		return Item{}, err
+	}
+	items, errs := s.store.ItemsByID(ctx, []ItemRef{ref})
+	if errs != nil && errs[0] != nil {
+		return Item{}, errs[0]
+	}
+	items[0].shown = true
+	return items[0], nil
+}
+
+// ListItems lists the items of each score or library, in the order of the requests. Forbidden for who is not the owner.
+func (s *Items) ListItems(ctx context.Context, requests []ItemsRequest) ([]page.Slice[Item], []error) {
+	return owned(ctx, requests, func(r ItemsRequest) UserID { return r.Of.Owner }, func(requests []ItemsRequest) ([]page.Slice[Item], []error) {
+		slices, errs := s.shows.ListItemsOf(ctx, requests)
+		for i := range slices {
+			for n := range slices[i].Items {
+				slices[i].Items[n].shown = true
+			}
+		}
+		return slices, errs
+	})
+}
+
+// ListUses lists what uses each item, in the order of the requests. Forbidden for who is not the owner.
+func (s *Items) ListUses(ctx context.Context, requests []UsesRequest) ([]page.Slice[Use], []error) {
+	return owned(ctx, requests, func(r UsesRequest) UserID { return r.Item.Owner }, func(requests []UsesRequest) ([]page.Slice[Use], []error) {
+		return s.shows.ListUsesOf(ctx, requests)
+	})
+}
+
+// Usages returns how much the items of each owner take up, with the quota that holds, in the order of owners. Forbidden for who is
+// neither the owner nor an administrator.
+func (s *Items) Usages(ctx context.Context, owners []UserID) ([]Usage, []error) {
+	all := func(owners []UserID) ([]Usage, []error) {
+		usages, errs := s.store.Usages(ctx, owners)
+		for i := range usages {
+			usages[i].Quota = s.quotaOf(usages[i])
+		}
+		return usages, errs
+	}
+	if viewer.From(ctx).Admin() {
+		return all(owners)
+	}
+	return owned(ctx, owners, func(o UserID) UserID { return o }, all)
+}
+
+func (s *Items) quotaOf(u Usage) int64 {
+	if u.Quota > 0 {
+		return u.Quota
+	}
+	return s.quota
+}
+
+// owned reads what is the viewer's of the keys, and has a Forbidden fault for the others.
+func owned[K, V any](ctx context.Context, keys []K, owner func(K) UserID, read func([]K) ([]V, []error)) ([]V, []error) {
+	values, errs := make([]V, len(keys)), make([]error, len(keys))
+	var mine []K
+	var at []int
+	for i, key := range keys {
+		if !viewer.From(ctx).Is(owner(key)) {
+			errs[i] = fault.New(fault.Forbidden, "only the owner may see this")
+			continue
+		}
+		mine, at = append(mine, key), append(at, i)
+	}
+	if len(mine) == 0 {
+		return values, errs
+	}
+	found, failed := read(mine)
+	for n, i := range at {
+		values[i] = found[n]
+		if failed != nil {
+			errs[i] = failed[n]
+		}
+	}
+	return values, errs
+}
+
+// Download returns a URL from which who was shown the item can download its file for [URLTime]. A browser shows what is harmless,
+// and saves everything else. It costs no request.
+func (s *Items) Download(ctx context.Context, i Item) (string, error) {
+	if !i.shown {
+		return "", noItem()
+	}
+	if Harmless(i.Type) {
+		return s.files.PresignInline(ctx, i.Object, i.Name, i.Type, URLTime)
+	}
+	return s.files.PresignGet(ctx, i.Object, i.Name, i.Type, URLTime)
+}
+
+// ThumbnailURL returns a URL from which who was shown the item can download its thumbnail for [URLTime]; "" when it has none. It
+// costs no request.
+func (s *Items) ThumbnailURL(ctx context.Context, i Item) (string, error) {
+	switch {
+	case !bool(i.shown):
+		return "", noItem()
+	case i.Thumbnail.Object == "":
+		return "", nil
+	}
+	return s.files.PresignInline(ctx, i.Thumbnail.Object, i.Name, i.Thumbnail.Type, URLTime)
+}
+
+// PutSetName is the input of [Items.PutSetName].
+type PutSetName struct {
+	Item           ItemRef
+	SetName        string  // "" for none
+	IdempotencyKey *string `json:"-"`
+}
+
+// PutSetName puts an item of the viewer into another set, or none.
+func (s *Items) PutSetName(ctx context.Context, in PutSetName) (Item, error) {
+	name, err := parseSetName(in.SetName)
+	if err != nil {
+		return Item{}, err
+	}
+	return onceItem(ctx, s, "setItemSetName", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Item, error) {
+		if err := own(ctx, in.Item.Owner); err != nil {
+			return Item{}, err
+		}
+		i, err := s.store.PutSetName(ctx, in.Item, name, key.With(string(in.Item.ID)))
+		i.shown = shown(err == nil)
+		return i, err
+	}, func(ctx context.Context, _ []string) (Item, error) { return s.get(ctx, in.Item) })
+}
+
+// DeleteItem is the input of [Items.Delete].
+type DeleteItem struct {
+	Item           ItemRef
+	IdempotencyKey *string `json:"-"`
+}
+
+// Delete removes an item of the viewer that nothing uses; its bytes are removed behind it. *[ItemInUse] when something does.
+func (s *Items) Delete(ctx context.Context, in DeleteItem) error {
+	_, err := onceItem(ctx, s, "deleteItem", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (struct{}, error) {
+		i, err := s.get(ctx, in.Item)
+		if err != nil {
+			return struct{}{}, err
+		}
+		if i.Refs > 0 {
+			return struct{}{}, &ItemInUse{Item: i}
+		}
+		now := s.instant()
+		closed := Upload{ItemRef: i.ItemRef, Name: i.Name, Type: i.Type, Size: i.Size, State: UploadClosed, CreatedAt: i.CreatedAt, ExpiresAt: now}
+		err = s.store.DeleteItem(ctx, i, closed, []task.Task{sweepTask(i.ItemRef, now)}, key.With(string(i.ID)))
+		if used, ok := errors.AsType[*ItemInUse](err); ok {
+			used.Item.shown = true
+		}
+		return struct{}{}, err
+	}, func(context.Context, []string) (struct{}, error) { return struct{}{}, nil })
+	return err
+}
+
+// PutQuota is the input of [Items.PutQuota].
+type PutQuota struct {
+	Owner          UserID
+	Quota          int64   // bytes; 0 for that of everybody
+	IdempotencyKey *string `json:"-"`
+}
+
+// PutQuota sets how much an owner's items may take up, for administrators. What is there already stays.
+func (s *Items) PutQuota(ctx context.Context, in PutQuota) (Usage, error) {
+	if !viewer.From(ctx).Admin() {
+		return Usage{}, fault.New(fault.Forbidden, "only an administrator may do this")
+	}
+	if in.Quota < 0 {
+		return Usage{}, fault.Invalidf("input.quota", "a quota is not negative")
+	}
+	read := func(ctx context.Context, _ []string) (Usage, error) {
+		usages, errs := s.Usages(ctx, []UserID{in.Owner})
+		if errs != nil && errs[0] != nil {
+			return Usage{}, errs[0]
+		}
+		return usages[0], nil
+	}
+	return onceItem(ctx, s, "setItemQuota", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Usage, error) {
+		if err := s.store.PutQuota(ctx, in.Owner, in.Quota, key.With(string(in.Owner))); err != nil {
+			return Usage{}, err
+		}
+		return read(ctx, nil)
+	}, read)
+}
+
+// onceItem runs a mutation of the viewer at most once per idempotency key.
+func onceItem[T any](ctx context.Context, s *Items, mutation string, key *string, input any, effect func(context.Context, idempotency.Key) (T, error), reread func(context.Context, []string) (T, error)) (T, error) {
+	v := viewer.From(ctx)
+	request := idempotency.Request{Viewer: string(v.UserID), Mutation: mutation, Key: key, Input: input}
+	return idempotency.Do(ctx, idempotency.Guard{Store: s.store, Now: s.now}, request, effect, reread)
+}
+
+// instant returns the time as it is kept.
+func (s *Items) instant() time.Time { return s.now().UTC().Truncate(time.Millisecond) }

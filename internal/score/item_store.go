@@ -1,0 +1,74 @@
+package score
+
+import (
+	"context"
+
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/task"
+)
+
+// ItemStore keeps items and uploads. All of it may fail with Unavailable or Exhausted besides the faults that are named.
+type ItemStore interface {
+	ItemReader
+	ItemWriter
+	UploadStore
+	idempotency.Store
+}
+
+// ItemReader reads items. It sees every acknowledged write. What it returns was shown to nobody yet.
+type ItemReader interface {
+	// ItemsByID returns the item or the error of each, in the order of refs. NotFound for one that does not exist.
+	ItemsByID(ctx context.Context, refs []ItemRef) ([]Item, []error)
+	// ListItemsOf lists the items of each score, or of an owner's [Library], by id, in the order of the requests.
+	ListItemsOf(ctx context.Context, requests []ItemsRequest) ([]page.Slice[Item], []error)
+	// ListUsesOf lists what uses each item, by id, in the order of the requests.
+	ListUsesOf(ctx context.Context, requests []UsesRequest) ([]page.Slice[Use], []error)
+	// Usages returns how much the items of each owner take up, in the order of owners.
+	Usages(ctx context.Context, owners []UserID) ([]Usage, []error)
+}
+
+// ItemWriter changes items. Each change is atomic, and records the idempotency key with its effect; it returns
+// *idempotency.Replayed when the key was used before.
+type ItemWriter interface {
+	// PutSetName gives the item another set name, "" for none, and returns the item. NotFound when it does not exist.
+	PutSetName(ctx context.Context, ref ItemRef, name string, once idempotency.Key) (Item, error)
+	// DeleteItem removes an item that nothing uses, with its bytes from the owner's count, leaves the closed upload until
+	// what the item's keys held is removed, and records the tasks. *[ItemInUse], with the item; NotFound when it is gone.
+	DeleteItem(ctx context.Context, i Item, closed Upload, follow []task.Task, once idempotency.Key) error
+	// PutQuota sets the quota of an owner, 0 for that of everybody.
+	PutQuota(ctx context.Context, owner UserID, quota int64, once idempotency.Key) error
+}
+
+// UploadStore keeps uploads. Each change is atomic, and records the idempotency key with its effect.
+type UploadStore interface {
+	// FindUpload returns the upload, or false. It sees every acknowledged write.
+	FindUpload(ctx context.Context, ref ItemRef) (Upload, bool, error)
+	// OpenUpload keeps a new upload, claims its bytes and records the tasks. *[QuotaReached] when the quota does not have
+	// room for them, Exhausted above [MaxUploads].
+	OpenUpload(ctx context.Context, u Upload, quota int64, follow []task.Task, once idempotency.Key) error
+	// BeginUpload keeps the storage's id of an upload in parts. [ErrUploadOver] when it has one, or is not open.
+	BeginUpload(ctx context.Context, ref ItemRef, multipart string) error
+	// CompleteUpload replaces an open upload by its item, and its claim by the item's bytes. [ErrUploadOver] when the upload
+	// is open no more; *[QuotaReached].
+	CompleteUpload(ctx context.Context, u Upload, i Item, quota int64, once idempotency.Key) error
+	// CloseUpload ends an upload, gives back what it claimed, and records the tasks; nothing happens to one that has ended.
+	// [ErrUploadOver] when there is none.
+	CloseUpload(ctx context.Context, u Upload, follow []task.Task, once idempotency.Key) error
+	// ForgetUpload removes a closed upload, if there.
+	ForgetUpload(ctx context.Context, ref ItemRef) error
+}
+
+// ItemsRequest asks for one page of the items of a score, or of the library of an owner; see [Score.ItemsOf] and [LibraryItems].
+type ItemsRequest struct {
+	Of     Ref
+	Window page.Window
+}
+
+// ItemsOf asks for the items that were uploaded to the score, whether they are pages of it or not. They are the owner's to see.
+func (s Score) ItemsOf(w page.Window) ItemsRequest { return ItemsRequest{Of: s.Ref, Window: w} }
+
+// LibraryItems asks for the items of an owner's library.
+func LibraryItems(owner UserID, w page.Window) ItemsRequest {
+	return ItemsRequest{Of: Ref{Owner: owner, ID: Library}, Window: w}
+}

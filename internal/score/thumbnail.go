@@ -1,0 +1,205 @@
+package score
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"image"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"io"
+	"slices"
+
+	"github.com/gabriel-vasile/mimetype"
+	"golang.org/x/image/draw"
+	"golang.org/x/image/webp"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/taggie/taggie/internal/fault"
+)
+
+// The bounds of thumbnails.
+const (
+	// MaxPixels is how many an image may have: a page of A4 at 600 dots per inch has 35 million. It is read from the header,
+	// before anything is decoded.
+	MaxPixels = 40_000_000
+	// ThumbnailSide is how many pixels the longer side of a thumbnail has, at most.
+	ThumbnailSide = 320
+	// sniffed is how many bytes of a file tell its type.
+	sniffed = 3072
+	// headerBytes is where the size of an image has to be told: JPEG has it behind what cameras add.
+	headerBytes = 4 << 20
+	// decodeBytes is what decoding images may take up at a time.
+	decodeBytes = 640 << 20
+	quality     = 82
+)
+
+// decoder reads images of a type.
+type decoder struct {
+	config func(io.Reader) (image.Config, error)
+	decode func(io.Reader) (image.Image, error)
+	bytes  int64 // for each pixel, at most; a progressive JPEG keeps 4 bytes of each of 3 samples and the samples
+}
+
+var decoders = map[string]decoder{
+	"image/jpeg": {jpeg.DecodeConfig, jpeg.Decode, 15},
+	"image/png":  {png.DecodeConfig, png.Decode, 8},
+	"image/gif":  {gif.DecodeConfig, gif.Decode, 4}, // the first picture
+	"image/webp": {webp.DecodeConfig, webp.Decode, 10},
+}
+
+// sameTypes are other names for types of images.
+var sameTypes = map[string]string{
+	"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/x-png": "image/png", "image/apng": "image/png", "image/vnd.mozilla.apng": "image/png",
+}
+
+func plainType(mediaType string) string {
+	if same, ok := sameTypes[mediaType]; ok {
+		return same
+	}
+	return mediaType
+}
+
+// typeOf returns the type of a file that begins with the bytes, and was said to be of a type: Invalid when it is an image of
+// another type, or no image but said to be one. Of other files the client's word is taken, if there is one: no browser ever shows
+// them.
+func typeOf(said string, head []byte) (string, error) {
+	found := mimetype.Detect(head)
+	mediaType := plainType(bare(found.String()))
+	said = plainType(said)
+	switch isImage, saidImage := class(mediaType) == "image", class(said) == "image"; {
+	case mediaType == said, said == anyBytes:
+		return mediaType, nil
+	case saidImage && isImage:
+		return "", fault.Invalidf("input.type", "the file is not of the type %s: its bytes are those of %s", said, mediaType)
+	case saidImage:
+		return "", fault.Invalidf("input.type", "the file is not of the type %s: its bytes are not those of an image", said)
+	case isImage && decoders[mediaType].decode != nil:
+		return "", fault.Invalidf("input.type", "the file is not of the type %s: its bytes are those of %s", said, mediaType)
+	}
+	return said, nil
+}
+
+// anyBytes is the media type of who does not know.
+const anyBytes = "application/octet-stream"
+
+func bare(mediaType string) string {
+	t, err := parseType(mediaType)
+	if err != nil {
+		return mediaType
+	}
+	return t
+}
+
+func class(mediaType string) string { return Item{Type: mediaType}.Class() }
+
+// Thumbnails makes thumbnails, of as many images at a time as there is memory for.
+type Thumbnails struct{ memory *semaphore.Weighted }
+
+// NewThumbnails returns what makes thumbnails.
+func NewThumbnails() *Thumbnails { return &Thumbnails{memory: semaphore.NewWeighted(decodeBytes)} }
+
+// Thumb is a thumbnail, and what was learned of its image.
+type Thumb struct {
+	Type          string
+	Bytes         []byte
+	Width, Height int // of the thumbnail
+	Of            image.Point
+}
+
+// Thumbs reports whether images of the media type get a thumbnail.
+func Thumbs(mediaType string) bool { return decoders[mediaType].decode != nil }
+
+// Make makes the thumbnail of an image. Invalid when it has more than [MaxPixels], or is no image of the type.
+func (t *Thumbnails) Make(ctx context.Context, mediaType string, r io.Reader) (Thumb, error) {
+	d, ok := decoders[mediaType]
+	if !ok {
+		return Thumb{}, fault.New(fault.Internal, "there are no thumbnails of this type")
+	}
+	source := &source{r: r}
+	var head bytes.Buffer
+	config, err := d.config(io.TeeReader(io.LimitReader(source, headerBytes), &head))
+	if err := source.failed(err); err != nil {
+		return Thumb{}, err
+	}
+	if err := checkPixels(config); err != nil {
+		return Thumb{}, err
+	}
+	weight := min(int64(config.Width)*int64(config.Height)*d.bytes, decodeBytes)
+	if err := t.memory.Acquire(ctx, weight); err != nil {
+		return Thumb{}, fault.Wrap(fault.Unavailable, err, "there are too many images to look at; complete the upload again")
+	}
+	defer t.memory.Release(weight)
+	picture, err := d.decode(io.MultiReader(&head, source))
+	if err := source.failed(err); err != nil {
+		return Thumb{}, err
+	}
+	return shrink(picture)
+}
+
+func checkPixels(c image.Config) error {
+	switch {
+	case c.Width < 1 || c.Height < 1:
+		return fault.Invalidf("input.type", "the image has no pixels")
+	case int64(c.Width)*int64(c.Height) > MaxPixels:
+		return fault.Invalidf("input.size", "the image has %d × %d pixels; at most %d million are allowed", c.Width, c.Height, MaxPixels/1_000_000)
+	}
+	return nil
+}
+
+// source tells what is wrong with an image from what is wrong with reading it.
+type source struct {
+	r   io.Reader
+	err error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
+}
+
+func (s *source) failed(err error) error {
+	switch {
+	case s.err != nil:
+		return s.err
+	case err != nil:
+		return fault.Wrap(fault.Invalid, err, "the image cannot be read: it is broken, or not of its type")
+	}
+	return nil
+}
+
+// shrink draws the picture small: as JPEG, or as PNG where one can see through it. It is never made larger.
+func shrink(picture image.Image) (Thumb, error) {
+	from := picture.Bounds()
+	size := fit(from.Size())
+	small := image.NewNRGBA(image.Rectangle{Max: size})
+	// A kernel that looks at each pixel of the picture: the approximate ones leave out lines as thin as those of staves.
+	draw.BiLinear.Scale(small, small.Bounds(), picture, from, draw.Src, nil)
+	thumb := Thumb{Type: "image/jpeg", Width: size.X, Height: size.Y, Of: from.Size()}
+	var out bytes.Buffer
+	var err error
+	if small.Opaque() {
+		err = jpeg.Encode(&out, small, &jpeg.Options{Quality: quality})
+	} else {
+		thumb.Type = "image/png"
+		err = png.Encode(&out, small)
+	}
+	if err != nil {
+		return Thumb{}, fault.Wrap(fault.Internal, err, "the thumbnail could not be made")
+	}
+	thumb.Bytes = slices.Clip(out.Bytes())
+	return thumb, nil
+}
+
+// fit returns the size of a thumbnail of the proportions.
+func fit(size image.Point) image.Point {
+	longest := max(size.X, size.Y)
+	if longest <= ThumbnailSide {
+		return size
+	}
+	return image.Pt(max(1, size.X*ThumbnailSide/longest), max(1, size.Y*ThumbnailSide/longest))
+}

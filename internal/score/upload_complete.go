@@ -1,0 +1,210 @@
+package score
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"io"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+)
+
+// CompleteUpload is the input of [Items.Complete].
+type CompleteUpload struct {
+	Upload ItemRef
+	// Parts are those that the client put, with number and ETag, as it learned them; nil for those that have come.
+	Parts          []Part
+	IdempotencyKey *string `json:"-"`
+}
+
+// Complete makes an item of the bytes that the viewer uploaded, when they are those that were announced: size, checksum, and type
+// of an image. Images get a thumbnail. It can be called again: what is an item already is returned. ErrNotUploaded when the bytes
+// are not there, *[QuotaReached]; both can be completed later. Invalid when the bytes are not what was announced, and
+// [ErrUploadOver]: of these nothing is left.
+func (s *Items) Complete(ctx context.Context, in CompleteUpload) (Item, error) {
+	reread := func(ctx context.Context, _ []string) (Item, error) { return s.get(ctx, in.Upload) }
+	return onceItem(ctx, s, "completeUpload", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Item, error) {
+		u, err := s.open(ctx, in.Upload)
+		if fault.Is(err, fault.NotFound) || errors.Is(err, ErrUploadOver) {
+			if i, there := s.get(ctx, in.Upload); there == nil {
+				return i, nil
+			}
+		}
+		if err != nil {
+			return Item{}, err
+		}
+		i, err := s.complete(ctx, u, in.Parts, key.With(string(u.ID)))
+		if errors.Is(err, ErrUploadOver) { // somebody completed it meanwhile, or it was aborted
+			if i, there := s.get(ctx, in.Upload); there == nil {
+				return i, nil
+			}
+		}
+		if fault.Is(err, fault.Invalid) { // the bytes will never be what they were to be
+			err = errors.Join(err, s.close(ctx, u, idempotency.Key{}))
+		}
+		return i, err
+	}, reread)
+}
+
+// complete verifies the bytes and makes the item. Everything before its last step can be done again.
+func (s *Items) complete(ctx context.Context, u Upload, parts []Part, once idempotency.Key) (Item, error) {
+	quota, err := s.room(ctx, u.Owner)
+	if err != nil {
+		return Item{}, err
+	}
+	i := Item{ItemRef: u.ItemRef, Name: u.Name, SetName: u.SetName, Size: u.Size, Object: u.objectKey(), CreatedAt: s.instant()}
+	stat, err := s.arrived(ctx, u, parts)
+	if err != nil {
+		return Item{}, err
+	}
+	if i.SHA256, err = s.verify(ctx, u, stat); err != nil {
+		return Item{}, err
+	}
+	if err := s.look(ctx, u, &i); err != nil {
+		return Item{}, err
+	}
+	if !u.InParts() {
+		// What is read is nowhere that a client can put anything.
+		if err := s.files.Copy(ctx, u.key(), i.Object, stat.ETag); err != nil {
+			return Item{}, arriving(err)
+		}
+	}
+	i.Total = i.Size + i.Thumbnail.Size
+	if err := s.store.CompleteUpload(ctx, u, i, quota, once); err != nil {
+		return Item{}, err
+	}
+	if !u.InParts() {
+		_ = s.files.Delete(ctx, u.key()) // or the sweep does
+	}
+	i.shown = true
+	return i, nil
+}
+
+// arriving says of bytes that are not there that they have not come yet.
+func arriving(err error) error {
+	if fault.Is(err, fault.NotFound) {
+		return ErrNotUploaded
+	}
+	return err
+}
+
+// arrived returns what the storage has; of parts it makes an object first.
+func (s *Items) arrived(ctx context.Context, u Upload, told []Part) (Object, error) {
+	if u.InParts() {
+		if err := s.join(ctx, u, told); err != nil {
+			return Object{}, err
+		}
+	}
+	stat, err := s.files.Stat(ctx, u.key())
+	return stat, arriving(err)
+}
+
+// join makes an object of the parts, unless somebody did before.
+func (s *Items) join(ctx context.Context, u Upload, told []Part) error {
+	if u.Multipart == "" {
+		return ErrNotUploaded
+	}
+	parts, err := s.files.ListParts(ctx, u.multipart())
+	if fault.Is(err, fault.NotFound) {
+		return nil // there is an object, or there is nothing
+	}
+	if err != nil {
+		return err
+	}
+	if len(parts) < u.Parts() {
+		return ErrNotUploaded
+	}
+	for n, p := range parts {
+		if p.Number != n+1 || p.Number > u.Parts() || p.Size != u.partBytes(p.Number) {
+			return fault.Invalidf("input.parts", "part %d is not one of the %d parts that the file was to have", p.Number, u.Parts())
+		}
+	}
+	for _, p := range told {
+		if p.Number < 1 || p.Number > len(parts) || p.ETag != "" && p.ETag != parts[p.Number-1].ETag {
+			return fault.New(fault.Conflict, "part %d is not the one that was put last; list the parts", p.Number)
+		}
+	}
+	if sum := Composite(parts); u.SHA256 != "" && sum != u.SHA256 {
+		return fault.Invalidf("input.sha256", "the file is not the one that was announced: its parts have the checksum %s", sum)
+	}
+	err = s.files.CompleteParts(ctx, u.multipart(), parts)
+	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Conflict) { // somebody was faster
+		return nil
+	}
+	return err
+}
+
+// verify returns the checksum of bytes that are those that were announced.
+func (s *Items) verify(ctx context.Context, u Upload, stat Object) (string, error) {
+	if stat.Size != u.Size {
+		return "", fault.Invalidf("input.size", "the file has %d bytes, and %d were announced", stat.Size, u.Size)
+	}
+	sum := stat.SHA256
+	if sum == "" && !u.InParts() { // a storage that keeps none
+		var err error
+		if sum, err = s.sum(ctx, u.key()); err != nil {
+			return "", err
+		}
+	}
+	if u.SHA256 != "" && sum != u.SHA256 {
+		return "", fault.Invalidf("input.sha256", "the file is not the one that was announced: its checksum is %s", sum)
+	}
+	return sum, nil
+}
+
+// sum reads an object and returns its SHA-256.
+func (s *Items) sum(ctx context.Context, key string) (string, error) {
+	r, err := s.files.Open(ctx, key, 0)
+	if err != nil {
+		return "", arriving(err)
+	}
+	defer func() { _ = r.Close() }()
+	h := sha256.New()
+	if _, err := io.Copy(h, r); err != nil {
+		return "", err
+	}
+	return base64.StdEncoding.EncodeToString(h.Sum(nil)), nil
+}
+
+// look finds the type of the file in its bytes, and makes the thumbnail of an image.
+func (s *Items) look(ctx context.Context, u Upload, i *Item) error {
+	head, err := s.head(ctx, u.key())
+	if err != nil {
+		return err
+	}
+	if i.Type, err = typeOf(u.Type, head); err != nil || !Thumbs(i.Type) {
+		return err
+	}
+	if u.InParts() { // it was not said to be one
+		return fault.Invalidf("input.size", "an image has at most %d bytes", s.single)
+	}
+	r, err := s.files.Open(ctx, u.key(), 0)
+	if err != nil {
+		return arriving(err)
+	}
+	defer func() { _ = r.Close() }()
+	thumb, err := s.thumbs.Make(ctx, i.Type, r)
+	if err != nil {
+		return err
+	}
+	i.Width, i.Height = thumb.Of.X, thumb.Of.Y
+	i.Thumbnail = Thumbnail{Object: u.thumbnailKey(), Type: thumb.Type, Size: int64(len(thumb.Bytes)), Width: thumb.Width, Height: thumb.Height}
+	_, err = s.files.Upload(ctx, i.Thumbnail.Object, thumb.Type, func(w io.Writer) error {
+		_, err := w.Write(thumb.Bytes)
+		return err
+	})
+	return err
+}
+
+// head returns the first bytes of an object.
+func (s *Items) head(ctx context.Context, key string) ([]byte, error) {
+	r, err := s.files.Open(ctx, key, 0)
+	if err != nil {
+		return nil, arriving(err)
+	}
+	defer func() { _ = r.Close() }()
+	head, err := io.ReadAll(io.LimitReader(r, sniffed))
+	return head, err
+}
