@@ -12,12 +12,12 @@ import (
 	"github.com/taggie/taggie/internal/score"
 )
 
-// The states of an intent. From begun it goes to kept, if it is a snapshot's, and in the end to ending: nothing can be
+// The states of an intent. From begun it goes to existing, if it is a snapshot's, and in the end to ending: nothing can be
 // committed any more, and what is not used is being removed.
 const (
-	begun  = "begun"
-	kept   = "kept"
-	ending = "ending"
+	begun    = "begun"
+	existing = "existing"
+	ending   = "ending"
 )
 
 func intentKey(ref score.Ref, id string) rowKey {
@@ -113,7 +113,7 @@ func (db Scores) intent(ctx context.Context, of score.Ref, id string) (r intentR
 func (db Scores) EndIntent(ctx context.Context, of score.Ref, id string) (score.Intent, bool, error) {
 	for {
 		r, found, err := db.intent(ctx, of, id)
-		if err != nil || !found || r.state == kept {
+		if err != nil || !found || r.state == existing {
 			return score.Intent{}, false, err
 		}
 		if r.state == ending {

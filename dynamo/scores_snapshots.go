@@ -56,7 +56,7 @@ func (db Scores) CommitSnapshot(ctx context.Context, s score.Snapshot, i score.I
 	one.values[":none"], one.values[":one"] = number(0), number(1)
 	final := []action{one,
 		{table: scoresTable, item: snapshotRow(s), condition: "attribute_not_exists(o)", failed: func(attrs) error { return errTooLate }},
-		nameRow(s), becomes(i, kept), removeTask(i)}
+		nameRow(s), becomes(i, existing), removeTask(i)}
 	items := i.Items
 	if len(final)+2*len(items) > db.prepared {
 		for from, step := 0, max((db.prepared-1)/2, 1); from < len(items); from += step {
@@ -70,8 +70,8 @@ func (db Scores) CommitSnapshot(ctx context.Context, s score.Snapshot, i score.I
 	return db.taking(ctx, by, items, final, once)
 }
 
-// named is an action on a snapshot on condition of its name.
-func named(s score.Snapshot, attempt string) action {
+// ofName is an action on a snapshot on condition of its name.
+func ofName(s score.Snapshot, attempt string) action {
 	return action{table: scoresTable, key: snapshotKey(s.SnapshotID), condition: "snapname = :name", values: attrs{":name": str(s.Name)},
 		failed: func(row attrs) error {
 			switch {
@@ -86,7 +86,7 @@ func named(s score.Snapshot, attempt string) action {
 
 // removeSnapshot removes what is told of a snapshot.
 func removeSnapshot(s score.Snapshot) []action {
-	row := named(s, "")
+	row := ofName(s, "")
 	row.remove = true
 	return []action{row, {table: scoresTable, key: snapshotNameKey(s.Score, s.Name), remove: true}}
 }
@@ -100,7 +100,7 @@ func (db Scores) RenameSnapshot(ctx context.Context, before, after score.Snapsho
 		return db.transact(ctx, nil, once)
 	}
 	attempt := uuid.NewString()
-	row := named(before, attempt)
+	row := ofName(before, attempt)
 	row.update, row.names = "SET snapname = :after, update_at = :at, #attempt = :attempt", map[string]string{"#attempt": "_attempt"}
 	row.values[":after"], row.values[":at"], row.values[":attempt"] = str(after.Name), str(keys.Instant(after.UpdatedAt)), str(attempt)
 	err := db.transact(ctx, []action{row, nameRow(after), {table: scoresTable, key: snapshotNameKey(before.Score, before.Name), remove: true}}, once)
@@ -116,7 +116,7 @@ func (db Scores) RenameSnapshot(ctx context.Context, before, after score.Snapsho
 // main:<score> on condition that it exists; a task. Cost: 1 GetItem, 1 TransactWriteItems of 5 rows.
 func (db Scores) DeleteSnapshot(ctx context.Context, s score.Snapshot, once idempotency.Key) (score.Intent, error) {
 	r, found, err := db.intent(ctx, s.Score, s.ID)
-	if err == nil && (!found || r.state != kept) {
+	if err == nil && (!found || r.state != existing) {
 		err = fault.New(fault.NotFound, noSuchSnapshot)
 	}
 	if err != nil {
@@ -127,7 +127,7 @@ func (db Scores) DeleteSnapshot(ctx context.Context, s score.Snapshot, once idem
 	attempt := uuid.NewString()
 	end := action{table: scoresTable, key: intentKey(i.Score, i.ID), update: "SET #state = :ending, #due = :due, #attempt = :attempt", condition: "#state = :kept",
 		names:  map[string]string{"#state": "state", "#due": "due", "#attempt": "_attempt"},
-		values: attrs{":ending": str(ending), ":kept": str(kept), ":due": str(keys.Instant(i.Due)), ":attempt": str(attempt)},
+		values: attrs{":ending": str(ending), ":kept": str(existing), ":due": str(keys.Instant(i.Due)), ":attempt": str(attempt)},
 		failed: func(row attrs) error {
 			if text(row["_attempt"]) == attempt {
 				return errDone

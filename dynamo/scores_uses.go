@@ -44,32 +44,35 @@ func (errUse) Error() string { return "an item is used otherwise than expected" 
 func (by usedBy) take(item score.ItemRef, there bool) []action {
 	key := itemUseKey(item, by.id())
 	version := number(int64(by.version))
-	if there {
-		return []action{{table: scoresTable, key: key, update: "SET g = :g", condition: "attribute_exists(o) AND g <= :g", values: attrs{":g": version},
-			failed: func(row attrs) error {
-				if row == nil {
-					return errUse{item, false}
-				}
-				return errMoved // somebody prepares a version that follows
-			}}}
+	unknown := func(attrs) error { return &score.UnknownItem{Item: item} }
+	if there { // the row does not know whose the item is: who asks for it may have made that up
+		return []action{
+			{table: scoresTable, key: itemKey(item), condition: "attribute_exists(o)", failed: unknown},
+			{table: scoresTable, key: key, update: "SET g = :g", condition: "attribute_exists(o) AND (attribute_not_exists(g) OR g <= :g)", values: attrs{":g": version},
+				failed: func(row attrs) error {
+					if row == nil {
+						return errUse{item, false}
+					}
+					return errMoved // somebody prepares a version that follows
+				}}}
 	}
 	row := scoresTable.key(key)
-	row["by"], row["g"] = str("score"), version
+	row["by"], row["g"] = str(string(score.UsedByScore)), version
 	if by.snapshot != "" {
-		row["by"], row["sc"] = str("snapshot"), str(keys.EncodeUUID(string(by.score.ID)))
+		row["by"], row["sc"] = str(string(score.UsedBySnapshot)), str(keys.EncodeUUID(string(by.score.ID)))
 	}
 	return []action{
 		{table: scoresTable, item: row, condition: "attribute_not_exists(o)", failed: func(attrs) error { return errUse{item, true} }},
 		{table: scoresTable, key: itemKey(item), update: "SET #refs = if_not_exists(#refs, :none) + :one", condition: "attribute_exists(o)",
 			names: reserved(refsAttribute), values: attrs{":none": number(0), ":one": number(1)},
-			failed: func(attrs) error { return &score.UnknownItem{Item: item} }},
+			failed: unknown},
 	}
 }
 
 // drop makes an item used no more, unless somebody prepares to use it further.
 func (by usedBy) drop(item score.ItemRef) []action {
 	return []action{
-		{table: scoresTable, key: itemUseKey(item, by.id()), remove: true, condition: "attribute_exists(o) AND g <= :g",
+		{table: scoresTable, key: itemUseKey(item, by.id()), remove: true, condition: "attribute_exists(o) AND (attribute_not_exists(g) OR g <= :g)",
 			values: attrs{":g": number(int64(by.version))}, failed: func(attrs) error { return errUse{item, false} }},
 		{table: scoresTable, key: itemKey(item), update: "SET #refs = #refs - :one", condition: "attribute_exists(#refs)",
 			names: reserved(refsAttribute), values: attrs{":one": number(1)}},
@@ -107,6 +110,7 @@ func (db Scores) dropping(ctx context.Context, by usedBy, items []score.ItemRef)
 	wants := make([]want, len(items))
 	for i, item := range items {
 		wants[i] = want{scoresTable, itemUseKey(item, by.id()), func(row []byte) error {
+			used[i] = true
 			return attributes(row, func(name []byte, v value) error {
 				if string(name) != "g" {
 					return v.skip()

@@ -13,8 +13,8 @@ import (
 	"github.com/taggie/taggie/internal/task"
 )
 
-// counted changes how many scores an owner has.
-func counted(owner score.UserID, by int64) action {
+// countScores changes how many scores an owner has.
+func countScores(owner score.UserID, by int64) action {
 	return action{table: scoresTable, key: scoreCountKey(owner), update: "SET score_count = if_not_exists(score_count, :none) + :by",
 		values: attrs{":none": number(0), ":by": number(by)}}
 }
@@ -33,7 +33,7 @@ func (db Scores) CreateScore(ctx context.Context, s score.Score, texts []score.T
 	c := scoreChange{db: db, ref: s.Ref, version: s.Version, anew: true, attempt: attempt, texts: texts, added: s.Items(), once: once}
 	c.flip = []action{
 		{table: scoresTable, item: row, condition: "attribute_not_exists(o)", failed: func(attrs) error { return fault.New(fault.Conflict, "there is such a score already") }},
-		counted(s.Owner, 1),
+		countScores(s.Owner, 1),
 	}
 	return c.carryOut(ctx)
 }
@@ -73,7 +73,7 @@ func (db Scores) DeleteScore(ctx context.Context, s score.Score, once idempotenc
 	c := scoreChange{ref: s.Ref, before: s.Version}
 	isCurrent := c.isCurrent()
 	isCurrent.remove = true
-	return i, db.transact(ctx, append(putIntent(i, ending), isCurrent, counted(s.Owner, -1)), once)
+	return i, db.transact(ctx, append(putIntent(i, ending), isCurrent, countScores(s.Owner, -1)), once)
 }
 
 // scoreChange is a change of a score, or its creation.

@@ -248,10 +248,16 @@ func (d *draft) insertPages(field string, at int, pages []NewPage) error {
 		return fault.Invalidf(field, "a score has at most %d pages", MaxPages)
 	}
 	made := make([]Page, len(pages))
+	scores := make(map[ItemID]ID, len(d.Pages)) // an item has one key
+	for _, p := range d.Pages {
+		scores[p.Item] = p.ItemScore
+	}
 	for i, p := range pages {
-		if p.Item.Owner != d.Owner { // whether another owner has it is nobody's business
+		of, there := scores[p.Item.ID]
+		if p.Item.Owner != d.Owner || there && of != p.Item.Score { // whether another owner has it is nobody's business
 			return &UnknownItem{Item: p.Item}
 		}
+		scores[p.Item.ID] = p.Item.Score
 		var err error
 		made[i] = Page{Item: p.Item.ID, ItemScore: p.Item.Score}
 		if made[i].Object, err = parseLine(fmt.Sprintf("%s.%d.object", field, i), "what a page is called", p.Object, MaxObject); err != nil {
