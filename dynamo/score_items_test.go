@@ -1,0 +1,55 @@
+package dynamo
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/awsclient"
+	"github.com/taggie/taggie/internal/blob"
+	"github.com/taggie/taggie/internal/embedded/embeddedtest"
+	"github.com/taggie/taggie/internal/storetest"
+)
+
+// itemStores returns stores of items over the DB and a bucket of its own.
+func itemStores(t testing.TB, db *DB) storetest.ItemStores {
+	t.Helper()
+	e := embeddedtest.S3(t)
+	client, err := awsclient.S3(t.Context(), awsclient.Options{
+		Endpoint: e.URL, Region: e.Region, Credentials: awsclient.Credentials{AccessKeyID: e.AccessKey, SecretAccessKey: e.SecretKey},
+	})
+	require.NoError(t, err)
+	name := "b" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	bucket := blob.NewBucket(client, name, e.Region, nil)
+	require.NoError(t, bucket.Apply(t.Context(), func(blob.Step) {}))
+	return storetest.ItemStores{Items: ScoreItems{db}, Tasks: Tasks{db}, Files: bucket, Kept: func() (keys []string, parts int) {
+		objects, err := client.ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: &name})
+		require.NoError(t, err)
+		for _, o := range objects.Contents {
+			keys = append(keys, aws.ToString(o.Key))
+		}
+		uploads, err := client.ListMultipartUploads(t.Context(), &s3.ListMultipartUploadsInput{Bucket: &name})
+		require.NoError(t, err)
+		return keys, len(uploads.Uploads)
+	}}
+}
+
+func openItems(t *testing.T, now func() time.Time) storetest.ItemStores {
+	db, inj := openDB(t, now)
+	t.Cleanup(func() { assert.Empty(t, inj.Recorder().Violations()) })
+	return itemStores(t, db)
+}
+
+func openFaultyItems(t *testing.T, now func() time.Time) storetest.ItemStores {
+	return itemStores(t, openFaultyDB(t, now))
+}
+
+func TestScoreItems(t *testing.T) { storetest.ItemsSuite(t, openItems) }
+
+func TestScoreItemsWithFaults(t *testing.T) { storetest.ItemsSuite(t, openFaultyItems) }
