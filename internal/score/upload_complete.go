@@ -27,24 +27,21 @@ func (s *Items) Complete(ctx context.Context, in CompleteUpload) (Item, error) {
 	reread := func(ctx context.Context, _ []string) (Item, error) { return s.get(ctx, in.Upload) }
 	return onceItem(ctx, s, "completeUpload", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Item, error) {
 		u, err := s.open(ctx, in.Upload)
-		if fault.Is(err, fault.NotFound) || errors.Is(err, ErrUploadOver) {
-			if i, there := s.get(ctx, in.Upload); there == nil {
-				return i, nil
-			}
+		var i Item
+		if err == nil {
+			i, err = s.complete(ctx, u, in.Parts, key.With(string(u.ID)))
 		}
-		if err != nil {
-			return Item{}, err
+		if err == nil {
+			return i, nil
 		}
-		i, err := s.complete(ctx, u, in.Parts, key.With(string(u.ID)))
-		if errors.Is(err, ErrUploadOver) { // somebody completed it meanwhile, or it was aborted
-			if i, there := s.get(ctx, in.Upload); there == nil {
-				return i, nil
-			}
+		// Somebody may have completed it before, or meanwhile: then its bytes are no longer where they were put.
+		if i, there := s.get(ctx, in.Upload); there == nil {
+			return i, nil
 		}
 		if fault.Is(err, fault.Invalid) { // the bytes will never be what they were to be
 			err = errors.Join(err, s.close(ctx, u, idempotency.Key{}))
 		}
-		return i, err
+		return Item{}, err
 	}, reread)
 }
 

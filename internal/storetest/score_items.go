@@ -17,7 +17,21 @@ import (
 // ItemsSuite is the contract of a store of items, with the rules above it and the storage beside it.
 func ItemsSuite(t *testing.T, open OpenItems) {
 	runItems(t, open, map[string]func(*testing.T, *ItemWorld){
-		"an image becomes an item": uploadedImage,
+		"an image becomes an item":              uploadedImage,
+		"a form does what a request does":       postedForm,
+		"a large file comes in parts":           uploadedInParts,
+		"images of all types get thumbnails":    thumbnails,
+		"bad input is refused":                  refusedUploads,
+		"files that are not what they say":      lyingFiles,
+		"items are their owner's":               othersItems,
+		"an upload is aborted":                  abortedUpload,
+		"an upload is over when its time is up": expiredUpload,
+		"lists of items":                        listedItems,
+		"the set of an item":                    changedSet,
+		"the quota of an owner":                 ownersQuota,
+		"items are completed at the same time":  completedTogether,
+		"the quota holds under many writers":    quotaTogether,
+		"mutations happen once per key":         itemsOncePerKey,
 	})
 }
 
