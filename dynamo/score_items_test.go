@@ -53,3 +53,5 @@ func openFaultyItems(t *testing.T, now func() time.Time) storetest.ItemStores {
 func TestScoreItems(t *testing.T) { storetest.ItemsSuite(t, openItems) }
 
 func TestScoreItemsWithFaults(t *testing.T) { storetest.ItemsSuite(t, openFaultyItems) }
+
+func TestScoreItemsKilled(t *testing.T) { storetest.KilledItems(t, openItems) }
