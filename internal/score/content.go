@@ -71,12 +71,19 @@ func (s *Service) contentAt(ctx context.Context, id SnapshotID) (Content, error)
 }
 
 func parseContent(raw []byte) (Content, error) {
-	var kept contentJSON
-	if err := json.Unmarshal(raw, &kept); err != nil {
-		return Content{}, fault.Wrap(fault.Internal, err, "the snapshot could not be read")
+	var structure struct { // of a newer one nothing else is known
+		Version int `json:"v"`
 	}
-	if kept.Version > contentVersion {
+	var kept contentJSON
+	err := json.Unmarshal(raw, &structure)
+	if err == nil && structure.Version > contentVersion {
 		return Content{}, fault.New(fault.Unavailable, "this snapshot was written by a newer version of Taggie")
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, &kept)
+	}
+	if err != nil {
+		return Content{}, fault.Wrap(fault.Internal, err, "the snapshot could not be read")
 	}
 	for v := max(kept.Version, 0); v < contentVersion; v++ {
 		upgrades[v](&kept)

@@ -209,6 +209,12 @@ func (s Score) seal() Score {
 		I int    `json:"i"`
 		H string `json:"h"`
 	}
+	if s.Pages == nil {
+		s.Pages = []Page{} // nil is what was not read
+	}
+	if s.Annotations == nil {
+		s.Annotations = []string{}
+	}
 	s.PageCount, s.AnnotationCount = len(s.Pages), len(s.Annotations)
 	data := struct {
 		Title  string       `json:"title"`

@@ -1,0 +1,534 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/score"
+	"github.com/taggie/taggie/internal/task"
+	"github.com/taggie/taggie/internal/viewer"
+)
+
+// ScoreStores is one empty implementation of each store that scores need.
+type ScoreStores struct {
+	Scores score.Store
+	Tasks  task.Store
+	// PutItem makes an item exist, DeleteItem removes it; false when it is used.
+	PutItem    func(context.Context, score.ItemRef) error
+	DeleteItem func(context.Context, score.ItemRef) (bool, error)
+	// Check looks at every row and at the keys of what is kept in S3: nothing may be left that nobody uses, and all counts are
+	// right. Nil where rows cannot be looked at.
+	Check func(t testing.TB, kept []string)
+}
+
+// OpenScores returns empty stores that take their time from now.
+type OpenScores func(t *testing.T, now func() time.Time) ScoreStores
+
+// Contents keeps the contents of snapshots in memory.
+type Contents struct {
+	// Fail, if set, is asked before each call: "upload", "open" or "delete".
+	Fail func(verb string) error
+
+	mu   sync.Mutex
+	kept map[string][]byte
+}
+
+func (c *Contents) fails(verb string) error {
+	if c.Fail == nil {
+		return nil
+	}
+	return c.Fail(verb)
+}
+
+// Upload puts what write writes under the key.
+func (c *Contents) Upload(_ context.Context, key, _ string, write func(io.Writer) error) (int64, error) {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return 0, err
+	}
+	if err := c.fails("upload"); err != nil {
+		return 0, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.kept[key] = b.Bytes()
+	return int64(b.Len()), nil
+}
+
+// Open reads what is under the key, or NotFound.
+func (c *Contents) Open(_ context.Context, key string, offset int64) (io.ReadCloser, error) {
+	if err := c.fails("open"); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kept, there := c.kept[key]
+	if !there {
+		return nil, fault.New(fault.NotFound, "the file does not exist")
+	}
+	return io.NopCloser(bytes.NewReader(kept[offset:])), nil
+}
+
+// Delete removes what is under the key.
+func (c *Contents) Delete(_ context.Context, key string) error {
+	if err := c.fails("delete"); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.kept, key)
+	return nil
+}
+
+// Keys returns the keys of what is kept.
+func (c *Contents) Keys() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	keys := []string{}
+	for key := range c.kept {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// Put keeps a content as another server wrote it.
+func (c *Contents) Put(key, text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.kept[key] = []byte(text)
+}
+
+// ScoreWorld is a set of stores with the rules of scores above them.
+type ScoreWorld struct {
+	ScoreStores
+	Clock    *Clock
+	Rules    *score.Service
+	Contents *Contents
+	Ada      score.UserID
+
+	t testing.TB
+}
+
+// NewScoreWorld returns a world over empty stores that show the time of the clock.
+func NewScoreWorld(t testing.TB, s ScoreStores, clock *Clock) *ScoreWorld {
+	contents := &Contents{kept: map[string][]byte{}}
+	return &ScoreWorld{ScoreStores: s, Clock: clock, Contents: contents, Ada: score.UserID(uuid.NewString()), t: t,
+		Rules: score.NewService(s.Scores, contents, clock.Now, uuid.NewString)}
+}
+
+func runScores(t *testing.T, open OpenScores, tests map[string]func(*testing.T, *ScoreWorld)) {
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := NewClock()
+			w := NewScoreWorld(t, open(t, clock.Now), clock)
+			test(t, w)
+			w.Settled()
+		})
+	}
+}
+
+// As returns a context in which the user asks.
+func (w *ScoreWorld) As(id score.UserID) context.Context {
+	return viewer.With(w.t.Context(), viewer.Viewer{Identity: viewer.Identity{Issuer: "issuer", Subject: string(id)}, UserID: id})
+}
+
+// Hers returns a context in which Ada asks.
+func (w *ScoreWorld) Hers() context.Context { return w.As(w.Ada) }
+
+// NewItems makes n items of an owner's library.
+func (w *ScoreWorld) NewItems(owner score.UserID, n int) []score.ItemRef {
+	w.t.Helper()
+	items := make([]score.ItemRef, n)
+	errs := attempts(n, func(i int) error {
+		items[i] = score.ItemRef{Owner: owner, Score: score.Library, ID: score.ItemID(uuid.NewString())}
+		return w.PutItem(w.t.Context(), items[i])
+	})
+	for _, err := range errs {
+		require.NoError(w.t, err)
+	}
+	return items
+}
+
+// Pages returns pages of items, with their number as their label.
+func Pages(items ...score.ItemRef) []score.NewPage {
+	pages := make([]score.NewPage, len(items))
+	for i, item := range items {
+		pages[i] = score.NewPage{Item: item, Object: "image.jpg", Label: fmt.Sprint(i + 1)}
+	}
+	return pages
+}
+
+// Make creates a score of Ada.
+func (w *ScoreWorld) Make(in score.Create) score.Score {
+	w.t.Helper()
+	if in.Title == "" {
+		in.Title = "Sonata"
+	}
+	s, err := w.Rules.Create(w.Hers(), in)
+	require.NoError(w.t, err)
+	return s
+}
+
+// Update changes a score of Ada.
+func (w *ScoreWorld) Update(in score.Update) score.Score {
+	w.t.Helper()
+	s, err := w.Rules.Update(w.Hers(), in)
+	require.NoError(w.t, err)
+	return s
+}
+
+// Get returns the score as the asking user sees it.
+func (w *ScoreWorld) Get(ctx context.Context, ref score.Ref) (score.Score, error) {
+	scores, errs := w.Rules.ListByID(ctx, []score.Ref{ref})
+	if errs != nil {
+		return scores[0], errs[0]
+	}
+	return scores[0], nil
+}
+
+// Seen returns the score of Ada.
+func (w *ScoreWorld) Seen(ref score.Ref) score.Score {
+	w.t.Helper()
+	s, err := w.Get(w.Hers(), ref)
+	require.NoError(w.t, err)
+	return s
+}
+
+// Texts returns description and annotations of a score of Ada.
+func (w *ScoreWorld) Texts(s score.Score) (description string, annotations []string) {
+	w.t.Helper()
+	var requests []score.TextRequest
+	of, there := s.Description()
+	if there {
+		requests = append(requests, of)
+	}
+	for i := range s.Annotations {
+		requests = append(requests, s.Annotation(i))
+	}
+	texts, errs := w.Rules.Texts(w.Hers(), requests)
+	for i := range texts {
+		require.True(w.t, errs == nil || errs[i] == nil, "%v", errs)
+	}
+	if there {
+		return texts[0], texts[1:]
+	}
+	return "", texts
+}
+
+// Snap takes a snapshot of a score of Ada.
+func (w *ScoreWorld) Snap(ref score.Ref, name string) score.Snapshot {
+	w.t.Helper()
+	s, err := w.Rules.CreateSnapshot(w.Hers(), score.CreateSnapshot{Score: ref, Name: name})
+	require.NoError(w.t, err)
+	return s
+}
+
+// Snapshots returns the names of the snapshots of a score of Ada, the newest first.
+func (w *ScoreWorld) Snapshots(ref score.Ref) []string {
+	w.t.Helper()
+	s := w.Seen(ref)
+	lists, errs := w.Rules.ListSnapshots(w.Hers(), []score.SnapshotsRequest{s.ListSnapshots()})
+	require.NoError(w.t, errs[0])
+	require.Len(w.t, lists[0], s.Snapshots)
+	names := []string{}
+	for _, one := range lists[0] {
+		names = append(names, one.Name)
+	}
+	return names
+}
+
+// Work does all tasks that are due.
+func (w *ScoreWorld) Work() {
+	w.t.Helper()
+	due, err := w.Tasks.ListDueTasks(w.t.Context(), w.Clock.Now(), 1000)
+	require.NoError(w.t, err)
+	for _, t := range due {
+		t, mine, err := w.Tasks.ClaimTask(w.t.Context(), t, uuid.NewString(), w.Clock.Now().Add(task.Lease))
+		require.NoError(w.t, err)
+		require.True(w.t, mine)
+		again, err := w.Rules.Settle(w.t.Context(), t)
+		require.NoError(w.t, err)
+		require.NoError(w.t, w.Tasks.FinishTask(w.t.Context(), t, again))
+	}
+}
+
+// Settled does all tasks that there are and checks that nothing is left.
+func (w *ScoreWorld) Settled() {
+	w.t.Helper()
+	w.Clock.Advance(time.Hour)
+	w.Work()
+	if w.Check != nil {
+		w.Check(w.t, w.Contents.Keys())
+	}
+}
+
+// ScoresSuite tests the contract of score.Store, and the rules of score.Service that depend on it.
+func ScoresSuite(t *testing.T, open OpenScores) {
+	runScores(t, open, map[string]func(*testing.T, *ScoreWorld){
+		"a score is there as it was made":             scoreAsMade,
+		"a score is changed in pieces":                scoreInPieces,
+		"pages and annotations out of range":          scoreOutOfRange,
+		"bad input":                                   scoreBadInput,
+		"what is the same is not changed":             scoreUnchanged,
+		"a conflict carries the current score":        scoreConflict,
+		"access":                                      scoreAccess,
+		"scores are listed":                           scoresListed,
+		"a page has an item":                          scoreItems,
+		"an item that is used stays":                  usedItems,
+		"a score of many pages and annotations":       largeScore,
+		"a score is deleted with everything":          scoreDeleted,
+		"each mutation happens once":                  scoresOnce,
+		"many writers at once":                        scoreWriters,
+		"many writers change much at once":            scoreLargeWriters,
+		"a snapshot keeps the score":                  snapshotKeeps,
+		"names of snapshots":                          snapshotNames,
+		"a snapshot is renamed":                       snapshotRenamed,
+		"a snapshot is deleted":                       snapshotDeleted,
+		"a snapshot is restored":                      snapshotRestored,
+		"a snapshot is compared":                      snapshotCompared,
+		"a score has so many snapshots":               snapshotsBounded,
+		"a snapshot whose content cannot be kept":     snapshotUnkept,
+		"contents of other versions":                  contentVersions,
+		"snapshots are taken together":                snapshotsTogether,
+		"who may not read a score sees no snapshots":  snapshotsHidden,
+		"an item is deleted or used, never both":      deleteOrUse,
+		"an item is deleted or snapshotted, not both": deleteOrSnapshot,
+	})
+}
+
+func scoreAsMade(t *testing.T, w *ScoreWorld) {
+	items := w.NewItems(w.Ada, 2)
+	s := w.Make(score.Create{Title: "  Mondschein ", Description: "für Klavier\n", Access: score.Limited,
+		Pages: Pages(items[0], items[1], items[0]), Annotations: []string{"rit.", "cresc.", "rit."}})
+	assert.Equal(t, "Mondschein", s.Title)
+	assert.Equal(t, s, w.Seen(s.Ref))
+	assert.Equal(t, []any{1, 3, 3, 0}, []any{s.Version, s.PageCount, s.AnnotationCount, s.Snapshots})
+	assert.Equal(t, score.Page{Item: items[1].ID, ItemScore: score.Library, Object: "image.jpg", Label: "2"}, s.Pages[1])
+	assert.Equal(t, items, s.Items(), "each once")
+	assert.Equal(t, s.Annotations[0], s.Annotations[2])
+	description, annotations := w.Texts(s)
+	assert.Equal(t, "für Klavier\n", description)
+	assert.Equal(t, []string{"rit.", "cresc.", "rit."}, annotations)
+	assert.NotEmpty(t, s.Hash)
+
+	bare := w.Make(score.Create{Title: "bare"})
+	assert.Equal(t, bare, w.Seen(bare.Ref))
+	_, there := bare.Description()
+	assert.False(t, there)
+	other := w.Make(score.Create{Title: "bare"})
+	assert.Equal(t, bare.Hash, other.Hash, "the content is the same")
+	n, err := w.Rules.Count(w.Hers(), w.Ada)
+	require.NoError(t, err)
+	assert.Equal(t, 3, n)
+}
+
+func scoreInPieces(t *testing.T, w *ScoreWorld) {
+	items := w.NewItems(w.Ada, 5)
+	s := w.Make(score.Create{Pages: Pages(items[0], items[1]), Annotations: []string{"a", "b", "c"}, Description: "d"})
+	hash := s.Hash
+	change := func(in score.Update) score.Score {
+		t.Helper()
+		w.Clock.Advance(time.Second)
+		in.Score = s.Ref
+		before := s
+		s = w.Update(in)
+		assert.Equal(t, s, w.Seen(s.Ref))
+		assert.Equal(t, before.Version+1, s.Version)
+		assert.True(t, s.UpdatedAt.After(before.UpdatedAt))
+		return s
+	}
+	assert.Equal(t, "new", change(score.Update{Title: ptr("new")}).Title)
+	assert.NotEqual(t, hash, s.Hash)
+	change(score.Update{Title: ptr("Sonata")})
+	assert.Equal(t, hash, s.Hash)
+	change(score.Update{Access: ptr(score.Public)})
+	assert.Equal(t, hash, s.Hash, "access is no content")
+	change(score.Update{Description: ptr("")})
+	assert.Empty(t, s.DescriptionHash)
+	change(score.Update{Description: ptr("e")})
+	change(score.Update{Pages: []score.PagesChange{
+		{Insert: &score.InsertPages{At: 1, Pages: Pages(items[2], items[3])}}, // 0 2 3 1
+		{Move: &score.Move{From: 3, To: 0}},                                   // 1 0 2 3
+		{Remove: &score.Range{At: 1, Count: 2}},                               // 1 3
+		{Insert: &score.InsertPages{At: 2, Pages: Pages(items[4])}},           // 1 3 4
+	}, Annotations: []score.AnnotationsChange{
+		{Edit: &score.EditAnnotation{At: 0, Text: "z"}},                                        // z b c
+		{Insert: &score.InsertAnnotations{At: 3, Texts: []string{"z", "y"}}},                   // z b c z y
+		{Move: &score.Move{From: 1, To: 4}},                                                    // z c z y b
+		{Remove: &score.Range{At: 1, Count: 1}},                                                // z z y b
+		{Edit: &score.EditAnnotation{At: 2, Text: strings.Repeat("€", score.MaxAnnotation/3)}}, // z z € b
+	}})
+	assert.Equal(t, []score.ItemRef{items[1], items[3], items[4]}, s.Items())
+	description, annotations := w.Texts(s)
+	assert.Equal(t, "e", description)
+	assert.Equal(t, []string{"z", "z", strings.Repeat("€", score.MaxAnnotation/3), "b"}, annotations)
+	change(score.Update{Annotations: []score.AnnotationsChange{{Remove: &score.Range{At: 0, Count: 1}}}})
+	_, annotations = w.Texts(s)
+	assert.Equal(t, []string{"z", strings.Repeat("€", score.MaxAnnotation/3), "b"}, annotations, "what others use stays")
+	change(score.Update{Annotations: []score.AnnotationsChange{{Remove: &score.Range{At: 0, Count: 3}}}, Pages: []score.PagesChange{{Remove: &score.Range{At: 0, Count: 3}}}})
+	assert.Empty(t, s.Pages)
+	change(score.Update{Annotations: []score.AnnotationsChange{{Insert: &score.InsertAnnotations{Texts: []string{"z"}}}}, Pages: []score.PagesChange{{Insert: &score.InsertPages{Pages: Pages(items[0])}}}})
+	_, annotations = w.Texts(s)
+	assert.Equal(t, []string{"z"}, annotations)
+}
+
+func scoreOutOfRange(t *testing.T, w *ScoreWorld) {
+	item := w.NewItems(w.Ada, 1)[0]
+	s := w.Make(score.Create{Pages: Pages(item, item), Annotations: []string{"a"}})
+	for _, step := range []score.PagesChange{
+		{}, {Insert: &score.InsertPages{At: 3, Pages: Pages(item)}}, {Insert: &score.InsertPages{At: -1, Pages: Pages(item)}},
+		{Move: &score.Move{From: 2}}, {Move: &score.Move{From: -1}}, {Move: &score.Move{To: 2}}, {Move: &score.Move{To: -1}},
+		{Remove: &score.Range{At: 2, Count: 1}}, {Remove: &score.Range{At: -1, Count: 1}}, {Remove: &score.Range{At: 1, Count: 2}}, {Remove: &score.Range{At: 0}},
+		{Remove: &score.Range{At: 1, Count: 1 << 62}}, {Remove: &score.Range{Count: 1}, Move: &score.Move{}},
+	} {
+		_, err := w.Rules.Update(w.Hers(), score.Update{Score: s.Ref, Title: ptr("no"), Pages: []score.PagesChange{step}})
+		isFault(t, err, fault.Invalid)
+	}
+	for _, step := range []score.AnnotationsChange{
+		{}, {Insert: &score.InsertAnnotations{At: 2, Texts: []string{"b"}}}, {Edit: &score.EditAnnotation{At: 1, Text: "b"}}, {Edit: &score.EditAnnotation{At: -1, Text: "b"}},
+		{Edit: &score.EditAnnotation{}}, {Move: &score.Move{To: 1}}, {Remove: &score.Range{At: 1, Count: 1}}, {Insert: &score.InsertAnnotations{Texts: []string{""}}},
+	} {
+		_, err := w.Rules.Update(w.Hers(), score.Update{Score: s.Ref, Title: ptr("no"), Annotations: []score.AnnotationsChange{step}})
+		isFault(t, err, fault.Invalid)
+	}
+	assert.Equal(t, s, w.Seen(s.Ref), "nothing was changed")
+}
+
+func scoreBadInput(t *testing.T, w *ScoreWorld) {
+	for _, in := range []score.Create{
+		{}, {Title: " "}, {Title: strings.Repeat("x", score.MaxTitle+1)}, {Title: "a\x00"}, {Title: "a\nb"}, {Title: "\xff"},
+		{Title: "t", Description: strings.Repeat("x", score.MaxDescription+1)}, {Title: "t", Description: "\x00"}, {Title: "t", Annotations: []string{"a", " "}},
+		{Title: "t", Annotations: []string{strings.Repeat("x", score.MaxAnnotation+1)}}, {Title: "t", Annotations: []string{"\xff"}},
+		{Title: "t", Annotations: make([]string, score.MaxAnnotations+1)}, {Title: "t", Pages: make([]score.NewPage, score.MaxPages+1)},
+		{Title: "t", Pages: []score.NewPage{{Item: score.ItemRef{Owner: w.Ada}, Object: strings.Repeat("x", score.MaxObject+1)}}},
+		{Title: "t", Pages: []score.NewPage{{Item: score.ItemRef{Owner: w.Ada}, Label: strings.Repeat("x", score.MaxLabel+1)}}},
+	} {
+		_, err := w.Rules.Create(w.Hers(), in)
+		isFault(t, err, fault.Invalid)
+	}
+	s := w.Make(score.Create{Title: strings.Repeat("🎼", score.MaxTitle), Description: strings.Repeat("x", score.MaxDescription), Annotations: []string{strings.Repeat("x", score.MaxAnnotation)}})
+	assert.Equal(t, s, w.Seen(s.Ref))
+	_, err := w.Rules.Create(w.t.Context(), score.Create{Title: "t"})
+	isFault(t, err, fault.Unauthenticated)
+}
+
+func scoreUnchanged(t *testing.T, w *ScoreWorld) {
+	item := w.NewItems(w.Ada, 1)[0]
+	s := w.Make(score.Create{Title: "t", Description: "d", Pages: Pages(item), Annotations: []string{"a", "b"}})
+	w.Clock.Advance(time.Second)
+	assert.Equal(t, s, w.Update(score.Update{Score: s.Ref, Title: ptr("t"), Description: ptr("d"), Access: ptr(score.Private), ExpectedVersion: ptr(1),
+		Annotations: []score.AnnotationsChange{{Move: &score.Move{From: 0, To: 1}}, {Move: &score.Move{From: 0, To: 1}}}}))
+	assert.Equal(t, s, w.Seen(s.Ref))
+	assert.Equal(t, s, w.Update(score.Update{Score: s.Ref, IdempotencyKey: ptr("k")}))
+	assert.Equal(t, s, w.Update(score.Update{Score: s.Ref, IdempotencyKey: ptr("k")}))
+}
+
+func scoreConflict(t *testing.T, w *ScoreWorld) {
+	s := w.Make(score.Create{})
+	now := w.Update(score.Update{Score: s.Ref, Title: ptr("first"), ExpectedVersion: ptr(1)})
+	for _, do := range []func() error{
+		func() error {
+			_, err := w.Rules.Update(w.Hers(), score.Update{Score: s.Ref, Title: ptr("second"), ExpectedVersion: ptr(1)})
+			return err
+		},
+		func() error { return w.Rules.Delete(w.Hers(), score.Delete{Score: s.Ref, ExpectedVersion: ptr(1)}) },
+	} {
+		var conflict *score.VersionConflict
+		require.ErrorAs(t, do(), &conflict)
+		assert.Equal(t, now, conflict.Current)
+	}
+	assert.Equal(t, now, w.Seen(s.Ref))
+	stale := s
+	stale.Version = 2
+	var conflict *score.VersionConflict
+	require.ErrorAs(t, w.Scores.UpdateScore(w.Hers(), s, stale, nil, noKey), &conflict)
+	assert.Equal(t, "first", conflict.Current.Title)
+}
+
+func scoreAccess(t *testing.T, w *ScoreWorld) {
+	bob := score.UserID(uuid.NewString())
+	refs := map[score.Access]score.Ref{}
+	for _, access := range []score.Access{score.Private, score.Limited, score.Public} {
+		s := w.Make(score.Create{Title: fmt.Sprint(access), Access: access, Description: "d"})
+		refs[access] = s.Ref
+		w.Snap(s.Ref, "one")
+		for _, ctx := range []context.Context{w.As(bob), w.t.Context()} {
+			seen, err := w.Get(ctx, s.Ref)
+			if access == score.Private {
+				isFault(t, err, fault.NotFound)
+				assert.Zero(t, seen)
+				continue
+			}
+			require.NoError(t, err)
+			assert.Equal(t, s.Title, seen.Title)
+			of, _ := seen.Description()
+			texts, errs := w.Rules.Texts(ctx, []score.TextRequest{of})
+			require.NoError(t, errs[0])
+			assert.Equal(t, []string{"d"}, texts)
+		}
+		_, err := w.Rules.Update(w.As(bob), score.Update{Score: s.Ref, Title: ptr("mine")})
+		if access == score.Private {
+			isFault(t, err, fault.NotFound)
+		} else {
+			isFault(t, err, fault.Forbidden)
+		}
+	}
+	_, err := w.Get(w.Hers(), score.Ref{Owner: bob, ID: refs[score.Public].ID})
+	isFault(t, err, fault.NotFound)
+	hidden, err := w.Get(w.As(bob), score.Ref{Owner: w.Ada, ID: score.ID(uuid.NewString())})
+	isFault(t, err, fault.NotFound)
+	_, errs := w.Rules.Texts(w.As(bob), []score.TextRequest{{TextID: score.TextID{Score: refs[score.Private], Kind: score.DescriptionText, Hash: score.NewText(score.DescriptionText, "d").Hash}}})
+	isFault(t, errs[0], fault.NotFound)
+	assert.Zero(t, hidden)
+	w.Update(score.Update{Score: refs[score.Public], Access: ptr(score.Private)})
+	_, err = w.Get(w.As(bob), refs[score.Public])
+	isFault(t, err, fault.NotFound)
+}
+
+func scoresListed(t *testing.T, w *ScoreWorld) {
+	bob := score.UserID(uuid.NewString())
+	var all, public []string
+	for i := range 25 {
+		s := w.Make(score.Create{Title: fmt.Sprint(i), Access: score.Access(i % 3)})
+		all = append(all, s.Title)
+		if s.Access == score.Public {
+			public = append(public, s.Title)
+		}
+	}
+	for _, test := range []struct {
+		as   score.UserID
+		want []string
+	}{{w.Ada, all}, {bob, public}, {"", public}} {
+		list := func(win page.Window) (page.Slice[score.Score], error) { return w.Rules.List(w.As(test.as), w.Ada, win) }
+		positions := pages(t, 4, list)
+		assert.Len(t, positions, len(test.want))
+		s, err := list(page.Window{Limit: page.Max})
+		require.NoError(t, err)
+		var titles []string
+		for _, one := range s.Items {
+			titles = append(titles, one.Title)
+		}
+		assert.ElementsMatch(t, test.want, titles)
+	}
+	s, err := w.Rules.ListPublic(w.Hers(), w.Ada, page.Window{Limit: page.Max})
+	require.NoError(t, err)
+	assert.Len(t, s.Items, len(public))
+	s, err = w.Rules.List(w.Hers(), bob, page.Window{Limit: 3})
+	require.NoError(t, err)
+	assert.Empty(t, s.Items)
+	_, err = w.Rules.Count(w.As(bob), w.Ada)
+	isFault(t, err, fault.Forbidden)
+}
