@@ -1,6 +1,8 @@
 package dynamo
 
 import (
+	"context"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -55,3 +57,12 @@ func TestScoreItems(t *testing.T) { storetest.ItemsSuite(t, openItems) }
 func TestScoreItemsWithFaults(t *testing.T) { storetest.ItemsSuite(t, openFaultyItems) }
 
 func TestScoreItemsKilled(t *testing.T) { storetest.KilledItems(t, openItems) }
+
+func TestScoreItemsRowByRow(t *testing.T) {
+	storetest.ItemsSuite(t, func(t *testing.T, now func() time.Time) storetest.ItemStores {
+		db, inj := openDB(t, now)
+		inj.RowByRow(func(context.Context, int, int) { runtime.Gosched() })
+		t.Cleanup(func() { assert.Empty(t, inj.Recorder().Violations()) })
+		return itemStores(t, db)
+	})
+}

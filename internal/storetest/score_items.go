@@ -41,10 +41,10 @@ func uploadedImage(t *testing.T, w *ItemWorld) {
 	in.SetName = "Suite"
 	ticket := w.ask(in)
 	assert.EqualValues(t, len(content), w.usage().Claimed)
-	_, err := w.complete(ticket.ItemRef)
+	_, err := w.Complete(ticket.ItemRef)
 	require.ErrorIs(t, err, score.ErrNotUploaded)
-	w.put(ticket, content)
-	i, err := w.complete(ticket.ItemRef)
+	w.Put(ticket, content)
+	i, err := w.Complete(ticket.ItemRef)
 	require.NoError(t, err)
 	assert.Equal(t, ticket.ItemRef, i.ItemRef)
 	assert.Equal(t, "page 1 🎼.png", i.Name)
@@ -54,7 +54,7 @@ func uploadedImage(t *testing.T, w *ItemWorld) {
 	assert.Equal(t, image.Pt(227, 320), image.Pt(i.Thumbnail.Width, i.Thumbnail.Height))
 	assert.Equal(t, sumOf(content), i.SHA256)
 
-	again, err := w.complete(ticket.ItemRef)
+	again, err := w.Complete(ticket.ItemRef)
 	require.NoError(t, err)
 	assert.Equal(t, i, again)
 

@@ -64,8 +64,8 @@ func listedItems(t *testing.T, w *ItemWorld) {
 			in.Score = other
 		}
 		ticket := w.ask(in)
-		w.put(ticket, []byte("text"))
-		_, err := w.complete(ticket.ItemRef)
+		w.Put(ticket, []byte("text"))
+		_, err := w.Complete(ticket.ItemRef)
 		require.NoError(t, err)
 		refs = append(refs, ticket.ItemRef)
 	}
@@ -121,18 +121,18 @@ func ownersQuota(t *testing.T, w *ItemWorld) {
 	_, err = w.Rules.RequestUpload(w.As(w.Ada), w.Ada, announce("5", "text/plain", []byte("01234")))
 	require.ErrorAs(t, err, &reached, "what may still come is counted")
 	assert.EqualValues(t, 5, reached.Usage.Claimed)
-	w.put(first, []byte("01234"))
-	_, err = w.complete(first.ItemRef)
+	w.Put(first, []byte("01234"))
+	_, err = w.Complete(first.ItemRef)
 	require.NoError(t, err)
 
 	content := pngOf(picture(100, 100))
 	set(5 + int64(len(content)))
 	image := w.ask(announce("image", "image/png", content))
-	w.put(image, content)
-	_, err = w.complete(image.ItemRef)
+	w.Put(image, content)
+	_, err = w.Complete(image.ItemRef)
 	require.ErrorAs(t, err, &reached, "there is no room for the thumbnail")
 	set(0)
-	_, err = w.complete(image.ItemRef)
+	_, err = w.Complete(image.ItemRef)
 	require.NoError(t, err, "it can be completed when there is")
 	require.NoError(t, w.Rules.Delete(w.As(w.Ada), score.DeleteItem{Item: first.ItemRef}))
 	assert.Len(t, w.settle(), 1)
@@ -149,7 +149,7 @@ func completedTogether(t *testing.T, w *ItemWorld) {
 		group.Go(func() error {
 			content := pngOf(picture(20+n, 30))
 			tickets[n] = w.ask(announce(fmt.Sprint("page ", n), "image/png", content))
-			w.put(tickets[n], content)
+			w.Put(tickets[n], content)
 			return nil
 		})
 	}
@@ -157,7 +157,7 @@ func completedTogether(t *testing.T, w *ItemWorld) {
 	var together sync.WaitGroup
 	for n := range 2 * files { // each of them twice
 		together.Go(func() {
-			i, err := w.complete(tickets[n/2].ItemRef)
+			i, err := w.Complete(tickets[n/2].ItemRef)
 			assert.NoError(t, err)
 			assert.Equal(t, fmt.Sprint("page ", n/2), i.Name)
 		})
@@ -212,7 +212,7 @@ func itemsOncePerKey(t *testing.T, w *ItemWorld) {
 		require.NoError(t, err)
 		assert.Equal(t, first.Upload, again.Upload)
 		assert.Equal(t, 1, w.usage().Uploads)
-		w.put(again, content)
+		w.Put(again, content)
 		complete := score.CompleteUpload{Upload: first.ItemRef, IdempotencyKey: ptr(fmt.Sprint("complete ", len(content)))}
 		i, err := w.Rules.Complete(ctx, complete)
 		require.NoError(t, err)

@@ -63,10 +63,10 @@ func (w *ItemWorld) throughout(s *score.Items, mediaType string, content []byte)
 	if err != nil {
 		ticket, again := w.Rules.RequestUpload(ctx, w.Ada, in)
 		require.NoError(w.t, again)
-		w.put(ticket, content)
+		w.Put(ticket, content)
 		return errors.Join(err, w.completed(ticket.ItemRef))
 	}
-	w.put(ticket, content)
+	w.Put(ticket, content)
 	complete := score.CompleteUpload{Upload: ticket.ItemRef, IdempotencyKey: ptr("complete")}
 	if _, err = s.Complete(ctx, complete); err != nil {
 		return errors.Join(err, w.completed(ticket.ItemRef))
@@ -88,7 +88,7 @@ func abortedThroughout(w *ItemWorld, s *score.Items) error {
 	if err != nil {
 		return err // nobody comes back
 	}
-	w.put(ticket, large())
+	w.Put(ticket, large())
 	err = s.Abort(ctx, score.AbortUpload{Upload: ticket.ItemRef})
 	return errors.Join(err, w.dying(s))
 }
@@ -100,7 +100,7 @@ func lyingThroughout(w *ItemWorld, s *score.Items) error {
 	if err != nil {
 		return err
 	}
-	w.put(ticket, content)
+	w.Put(ticket, content)
 	if _, err = s.Complete(ctx, score.CompleteUpload{Upload: ticket.ItemRef}); errors.Is(err, errKilled) {
 		return err
 	}

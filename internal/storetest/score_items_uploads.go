@@ -29,13 +29,13 @@ func postedForm(t *testing.T, w *ItemWorld) {
 	assert.GreaterOrEqual(t, status, 400, "another file of the same length")
 	status, _ = sendForm(t, ticket.Form, append(bytes.Clone(content), 0))
 	assert.GreaterOrEqual(t, status, 400, "a longer file")
-	_, err := w.complete(ticket.ItemRef)
+	_, err := w.Complete(ticket.ItemRef)
 	require.ErrorIs(t, err, score.ErrNotUploaded)
 	for range 2 { // whoever has the form can post the same bytes again
 		status, text := sendForm(t, ticket.Form, content)
 		require.Equal(t, http.StatusNoContent, status, text)
 	}
-	i, err := w.complete(ticket.ItemRef)
+	i, err := w.Complete(ticket.ItemRef)
 	require.NoError(t, err)
 	assert.Equal(t, "image/jpeg", i.Type)
 	status, text := sendForm(t, ticket.Form, content)
@@ -70,17 +70,17 @@ func uploadedInParts(t *testing.T, w *ItemWorld) {
 	require.NoError(t, err)
 	status, text := send(t, r, content[partSize:])
 	require.Equal(t, http.StatusOK, status, text)
-	_, err = w.complete(ticket.ItemRef)
+	_, err = w.Complete(ticket.ItemRef)
 	require.ErrorIs(t, err, score.ErrNotUploaded, "a part is missing")
 	listed, err := w.Rules.ListParts(ctx, ticket.ItemRef)
 	require.NoError(t, err)
 	require.Len(t, listed, 1)
 	assert.Equal(t, 2, listed[0].Number)
 
-	w.put(ticket, content) // all of it, once more
+	w.Put(ticket, content) // all of it, once more
 	_, err = w.Rules.Complete(ctx, score.CompleteUpload{Upload: ticket.ItemRef, Parts: []score.Part{{Number: 1, ETag: `"another"`}}})
 	isFault(t, err, fault.Conflict)
-	i, err := w.complete(ticket.ItemRef)
+	i, err := w.Complete(ticket.ItemRef)
 	require.NoError(t, err)
 	assert.Equal(t, composite, i.SHA256)
 	assert.Equal(t, "video/mp4", i.Type)
@@ -91,10 +91,10 @@ func uploadedInParts(t *testing.T, w *ItemWorld) {
 
 	in.SHA256 = strings.TrimSuffix(score.Composite([]score.Part{{SHA256: second}, {SHA256: second}}), "-2")
 	ticket = w.ask(in)
-	w.put(ticket, content)
-	_, err = w.complete(ticket.ItemRef)
+	w.Put(ticket, content)
+	_, err = w.Complete(ticket.ItemRef)
 	isFault(t, err, fault.Invalid)
-	_, err = w.complete(ticket.ItemRef)
+	_, err = w.Complete(ticket.ItemRef)
 	require.ErrorIs(t, err, score.ErrUploadOver)
 	single := w.ask(announce("a.txt", "text/plain", []byte("small")))
 	_, err = w.Rules.ListParts(ctx, single.ItemRef)
@@ -163,11 +163,11 @@ func refusedUploads(t *testing.T, w *ItemWorld) {
 	_, err := w.Rules.RequestUpload(ctx, w.Ada, good)
 	require.NoError(t, err)
 	nothing := score.ItemRef{Owner: w.Ada, Score: score.Library, ID: score.ItemID(uuid.NewString())}
-	_, err = w.complete(nothing)
+	_, err = w.Complete(nothing)
 	isFault(t, err, fault.NotFound)
 	isFault(t, w.Rules.Abort(ctx, score.AbortUpload{Upload: nothing}), fault.NotFound)
 	nothing.ID = "no UUID"
-	_, err = w.complete(nothing)
+	_, err = w.Complete(nothing)
 	isFault(t, err, fault.NotFound)
 	assert.Empty(t, w.settle())
 }
@@ -199,10 +199,10 @@ func lyingFiles(t *testing.T, w *ItemWorld) {
 		"a bomb of another type":  {"image/gif", []byte("GIF89a\xff\xff\xff\xff\x80\x00\x00\x00\x00\x00\xff\xff\xff")},
 	} {
 		ticket := w.ask(announce("file", test.said, test.content))
-		w.put(ticket, test.content)
-		_, err := w.complete(ticket.ItemRef)
+		w.Put(ticket, test.content)
+		_, err := w.Complete(ticket.ItemRef)
 		isFault(t, err, fault.Invalid)
-		_, err = w.complete(ticket.ItemRef)
+		_, err = w.Complete(ticket.ItemRef)
 		require.ErrorIs(t, err, score.ErrUploadOver, why)
 		w.work()
 		keys, _ := w.Kept()
@@ -224,7 +224,7 @@ func abortedUpload(t *testing.T, w *ItemWorld) {
 	var late []score.Request
 	for _, content := range [][]byte{[]byte("small"), large()} {
 		ticket := w.ask(announce("file", "text/plain", content))
-		w.put(ticket, content)
+		w.Put(ticket, content)
 		for range 2 {
 			require.NoError(t, w.Rules.Abort(ctx, score.AbortUpload{Upload: ticket.ItemRef}))
 		}
@@ -233,7 +233,7 @@ func abortedUpload(t *testing.T, w *ItemWorld) {
 		keys, parts := w.Kept()
 		assert.Empty(t, keys)
 		assert.Zero(t, parts)
-		_, err := w.complete(ticket.ItemRef)
+		_, err := w.Complete(ticket.ItemRef)
 		require.ErrorIs(t, err, score.ErrUploadOver)
 		late = append(late, ticket.Put)
 	}
@@ -247,13 +247,13 @@ func abortedUpload(t *testing.T, w *ItemWorld) {
 func expiredUpload(t *testing.T, w *ItemWorld) {
 	content := []byte("late")
 	ticket := w.ask(announce("late", "text/plain", content))
-	w.put(ticket, content)
+	w.Put(ticket, content)
 	w.Clock.Advance(score.UploadTime - time.Millisecond)
 	w.work()
 	keys, _ := w.Kept()
 	assert.Len(t, keys, 1)
 	w.Clock.Advance(time.Millisecond)
-	_, err := w.complete(ticket.ItemRef)
+	_, err := w.Complete(ticket.ItemRef)
 	require.ErrorIs(t, err, score.ErrUploadOver)
 	w.work()
 	keys, _ = w.Kept()

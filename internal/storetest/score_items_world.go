@@ -170,8 +170,8 @@ func (w *ItemWorld) ask(in score.RequestUpload) score.Ticket {
 	return ticket
 }
 
-// put sends the content as the ticket says.
-func (w *ItemWorld) put(ticket score.Ticket, content []byte) {
+// Put sends the content as the ticket says.
+func (w *ItemWorld) Put(ticket score.Ticket, content []byte) {
 	w.t.Helper()
 	if !ticket.InParts() {
 		status, text := send(w.t, ticket.Put, content)
@@ -187,8 +187,8 @@ func (w *ItemWorld) put(ticket score.Ticket, content []byte) {
 	}
 }
 
-// complete completes an upload by Ada.
-func (w *ItemWorld) complete(ref score.ItemRef) (score.Item, error) {
+// Complete completes an upload by Ada.
+func (w *ItemWorld) Complete(ref score.ItemRef) (score.Item, error) {
 	return w.Rules.Complete(w.As(w.Ada), score.CompleteUpload{Upload: ref})
 }
 
@@ -196,8 +196,8 @@ func (w *ItemWorld) complete(ref score.ItemRef) (score.Item, error) {
 func (w *ItemWorld) upload(name, mediaType string, content []byte) score.Item {
 	w.t.Helper()
 	ticket := w.ask(announce(name, mediaType, content))
-	w.put(ticket, content)
-	i, err := w.complete(ticket.ItemRef)
+	w.Put(ticket, content)
+	i, err := w.Complete(ticket.ItemRef)
 	require.NoError(w.t, err)
 	return i
 }
@@ -277,4 +277,10 @@ func (w *ItemWorld) settle() []score.Item {
 	assert.Zero(w.t, parts, "uploads in parts are under way")
 	assert.Equal(w.t, score.Usage{Size: size, Claimed: size}, w.usage())
 	return items
+}
+
+// Ask requests an upload of the content by Ada.
+func (w *ItemWorld) Ask(name, mediaType string, content []byte) score.Ticket {
+	w.t.Helper()
+	return w.ask(announce(name, mediaType, content))
 }

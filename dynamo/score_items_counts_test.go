@@ -1,0 +1,84 @@
+package dynamo
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/score"
+	"github.com/taggie/taggie/internal/storetest"
+)
+
+func TestCallsOfItems(t *testing.T) {
+	t.Parallel()
+	db, inj := openDB(t, storetest.NewClock().Now)
+	items, ctx, once := ScoreItems{db}, t.Context(), idempotency.Key{}
+	refs := make([]score.ItemRef, 250)
+	owners := make([]score.UserID, 120)
+	for n := range refs {
+		refs[n] = score.ItemRef{Owner: documentOwner, Score: documentScore, ID: score.ItemID(uuid.NewString())}
+	}
+	for n := range owners {
+		owners[n] = score.UserID(uuid.NewString())
+	}
+	i := items.put(t, db.now(), documentScore)
+	refs[7] = i.ItemRef
+	lists := make([]score.ItemsRequest, 5)
+	uses := make([]score.UsesRequest, 5)
+	for n := range lists {
+		lists[n] = score.ItemsRequest{Of: score.Ref{Owner: documentOwner, ID: score.ID(uuid.NewString())}, Window: page.Window{Limit: 20}}
+		uses[n] = i.Uses(page.Window{Limit: 20})
+	}
+	u := score.Upload{ItemRef: score.ItemRef{Owner: documentOwner, Score: score.Library, ID: score.ItemID(uuid.NewString())}, Name: "n", Type: "text/plain", Size: 10,
+		State: score.UploadOpen, CreatedAt: db.now(), ExpiresAt: db.now().Add(time.Hour)}
+	done := score.Item{ItemRef: u.ItemRef, Name: "n", Type: u.Type, Size: 10, Total: 10, CreatedAt: u.CreatedAt}
+	for _, test := range []struct {
+		what string
+		do   func() error
+		want map[string]int
+	}{
+		{"250 items", func() error { _, errs := items.ItemsByID(ctx, refs); return errs[7] }, map[string]int{"BatchGetItem": 3}},
+		{"5 lists", func() error { _, errs := items.ListItemsOf(ctx, lists); return errs[0] }, map[string]int{"Query": 5}},
+		{"5 lists of uses", func() error { _, errs := items.ListUsesOf(ctx, uses); return errs[0] }, map[string]int{"Query": 5}},
+		{"120 usages", func() error { _, errs := items.Usages(ctx, owners); return errs[0] }, map[string]int{"BatchGetItem": 2}},
+		{"open", func() error { return items.OpenUpload(ctx, u, 1<<40, nil, once) }, map[string]int{"TransactWriteItems": 1}},
+		{"find", func() error { _, _, err := items.FindUpload(ctx, u.ItemRef); return err }, map[string]int{"GetItem": 1}},
+		{"begin", func() error { return items.BeginUpload(ctx, u.ItemRef, "m") }, map[string]int{"TransactWriteItems": 1}},
+		{"complete", func() error { return items.CompleteUpload(ctx, u, done, 1<<40, once) }, map[string]int{"TransactWriteItems": 1}},
+		{"set name", func() error { _, err := items.PutSetName(ctx, u.ItemRef, "s", once); return err }, map[string]int{"TransactWriteItems": 1, "BatchGetItem": 1}},
+		{"delete", func() error { return items.remove(t, done) }, map[string]int{"TransactWriteItems": 1}},
+		{"forget", func() error { return items.ForgetUpload(ctx, u.ItemRef) }, map[string]int{"TransactWriteItems": 1}},
+	} {
+		inj.Recorder().Reset()
+		require.NoError(t, test.do(), test.what)
+		assert.Equal(t, test.want, inj.Recorder().Operations(), test.what)
+	}
+	assert.Empty(t, inj.Recorder().Violations())
+}
+
+// A ticket costs 2 calls, completing it 3, and a download none.
+func TestCallsOfAnUpload(t *testing.T) {
+	t.Parallel()
+	clock := storetest.NewClock()
+	db, inj := openDB(t, clock.Now)
+	w := storetest.NewItemWorld(t, itemStores(t, db), clock)
+	content := []byte("text")
+	ticket := w.Ask("file", "text/plain", content)
+	assert.Equal(t, map[string]int{"BatchGetItem": 1, "TransactWriteItems": 1}, inj.Recorder().Operations())
+	w.Put(ticket, content)
+	inj.Recorder().Reset()
+	i, err := w.Complete(ticket.ItemRef)
+	require.NoError(t, err)
+	assert.Equal(t, map[string]int{"BatchGetItem": 1, "GetItem": 1, "TransactWriteItems": 1}, inj.Recorder().Operations())
+	inj.Recorder().Reset()
+	for range 3 {
+		_, err = w.Rules.Download(w.As(w.Ada), i)
+		require.NoError(t, err)
+	}
+	assert.Empty(t, inj.Recorder().Operations())
+}
