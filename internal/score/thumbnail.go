@@ -104,8 +104,8 @@ func NewThumbnails() *Thumbnails { return &Thumbnails{memory: semaphore.NewWeigh
 type Thumb struct {
 	Type          string
 	Bytes         []byte
-	Width, Height int // of the thumbnail
-	Of            image.Point
+	Width, Height int         // of the thumbnail
+	Of            image.Point // the size of the image, upright
 }
 
 // Thumbs reports whether images of the media type get a thumbnail.
@@ -126,6 +126,10 @@ func (t *Thumbnails) Make(ctx context.Context, mediaType string, r io.Reader) (T
 	if err := checkPixels(config); err != nil {
 		return Thumb{}, err
 	}
+	turn := upright
+	if mediaType == "image/jpeg" {
+		turn = turnOf(head.Bytes())
+	}
 	weight := min(int64(config.Width)*int64(config.Height)*d.bytes, decodeBytes)
 	if err := t.memory.Acquire(ctx, weight); err != nil {
 		return Thumb{}, fault.Wrap(fault.Unavailable, err, "there are too many images to look at; complete the upload again")
@@ -135,7 +139,7 @@ func (t *Thumbnails) Make(ctx context.Context, mediaType string, r io.Reader) (T
 	if err := source.failed(err); err != nil {
 		return Thumb{}, err
 	}
-	return shrink(picture)
+	return shrink(picture, turn)
 }
 
 func checkPixels(c image.Config) error {
@@ -172,14 +176,18 @@ func (s *source) failed(err error) error {
 	return nil
 }
 
-// shrink draws the picture small: as JPEG, or as PNG where one can see through it. It is never made larger.
-func shrink(picture image.Image) (Thumb, error) {
+// shrink draws the picture small and upright: as JPEG, or as PNG where one can see through it. It is never made larger.
+func shrink(picture image.Image, turn int) (Thumb, error) {
 	from := picture.Bounds()
 	size := fit(from.Size())
 	small := image.NewNRGBA(image.Rectangle{Max: size})
 	// A kernel that looks at each pixel of the picture: the approximate ones leave out lines as thin as those of staves.
 	draw.BiLinear.Scale(small, small.Bounds(), picture, from, draw.Src, nil)
-	thumb := Thumb{Type: "image/jpeg", Width: size.X, Height: size.Y, Of: from.Size()}
+	small = turned(small, turn)
+	thumb := Thumb{Type: "image/jpeg", Width: small.Rect.Dx(), Height: small.Rect.Dy(), Of: from.Size()}
+	if turn >= 5 {
+		thumb.Of.X, thumb.Of.Y = thumb.Of.Y, thumb.Of.X
+	}
 	var out bytes.Buffer
 	var err error
 	if small.Opaque() {
