@@ -28,7 +28,7 @@ var rooms = map[string][]string{
 
 	"graph/model": {"internal/entity", "internal/gid", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/tag", "internal/user"},
 
-	"dynamo":      {"dynamo/keys", "internal/entity", "internal/fault", "internal/idempotency", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/tag", "internal/task", "internal/user"},
+	"dynamo":      {"dynamo/keys", "internal/entity", "internal/fault", "internal/idempotency", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/task", "internal/user"},
 	"dynamo/keys": {},
 
 	// The domain. Notes carry tags and projects names that are compared like tags, so both know what a word is; otherwise
@@ -37,6 +37,7 @@ var rooms = map[string][]string{
 	"internal/labelling":   {"internal/fault", "internal/idempotency", "internal/project", "internal/tag", "internal/viewer"}, // what happens to the items of projects
 	"internal/note":        {"internal/fault", "internal/idempotency", "internal/page", "internal/tag", "internal/viewer"},
 	"internal/project":     {"internal/fault", "internal/idempotency", "internal/page", "internal/tag", "internal/task", "internal/viewer"},
+	"internal/score":       {"internal/fault", "internal/idempotency", "internal/page", "internal/task", "internal/viewer"},
 	"internal/tag":         {"internal/fault", "internal/viewer"},
 	"internal/task":        {},
 	"internal/user":        {"internal/fault", "internal/idempotency", "internal/viewer"},
@@ -54,7 +55,7 @@ var rooms = map[string][]string{
 
 	"internal/auth":      {"internal/fault", "internal/viewer"},
 	"internal/awsclient": {},
-	"internal/blob":      {"internal/fault"},
+	"internal/blob":      {"internal/fault", "internal/score"}, // whose files it keeps
 	"internal/edge":      {},
 	"internal/jobs":      {"internal/task"},
 	"internal/queue":     {"internal/fault", "internal/labelling", "internal/project"},
@@ -82,6 +83,8 @@ var strangers = map[string][]string{
 	"github.com/golang-jwt":      {"internal/auth", "internal/config"},
 	"github.com/prometheus":      {"internal/telemetry"},
 	"github.com/alecthomas/kong": {""},
+	"github.com/gabriel-vasile":  {"internal/score"},
+	"golang.org/x/image":         {"internal/score"},
 	"net/http":                   {"", "console", "internal/auth", "internal/awsclient", "internal/demo", "internal/embedded", "internal/faultinject", "internal/httpapi", "internal/telemetry", "bench"},
 }
 
