@@ -33,23 +33,45 @@ func (db Scores) ScoresByID(ctx context.Context, refs []score.Ref) ([]score.Scor
 }
 
 // TextsByID reads descriptions and annotations. Hundred annotations of the greatest size fit into what DynamoDB reads of one
-// partition at a time.
+// partition at a time. A text that is missing may belong to a change whose rows become visible one by one, within
+// milliseconds: it is looked for up to three times more.
 //
 // Index: primary. Key: o = ld:<owner> AND s = anno:<score><hash>, or desc:<score><hash>. Cost: ⌈distinct texts/100⌉ BatchGetItem.
 func (db Scores) TextsByID(ctx context.Context, ids []score.TextID) ([]string, []error) {
-	texts, wants := make([]string, len(ids)), make([]want, len(ids))
-	for i, id := range ids {
-		wants[i] = want{scoresTable, textKey(id), func(item []byte) error {
-			return attributes(item, func(name []byte, v value) (err error) {
-				if string(name) != "c" {
-					return v.skip()
-				}
-				texts[i], err = v.str()
-				return err
-			})
-		}}
+	texts, errs, left := make([]string, len(ids)), make([]error, len(ids)), make([]int, len(ids))
+	for i := range left {
+		left[i] = i
 	}
-	return texts, missing(db.DB.projecting(nil).batchGet(ctx, wants), noSuchText)
+	light := db.DB.projecting(nil)
+	for try := 0; len(left) > 0 && try < lookups && (try == 0 || db.pause(ctx, try)); try++ {
+		wants := make([]want, len(left))
+		for n, i := range left {
+			wants[n] = want{scoresTable, textKey(ids[i]), func(item []byte) (err error) {
+				texts[i], err = textOf(item)
+				return err
+			}}
+		}
+		var again []int
+		for n, err := range light.batchGet(ctx, wants) {
+			errs[left[n]] = err
+			if err == errMissing { //nolint:errorlint // batchGet returns it bare
+				again = append(again, left[n])
+			}
+		}
+		left = again
+	}
+	return texts, missing(errs, noSuchText)
+}
+
+func textOf(item []byte) (text string, err error) {
+	err = attributes(item, func(name []byte, v value) (err error) {
+		if string(name) != "c" {
+			return v.skip()
+		}
+		text, err = v.str()
+		return err
+	})
+	return text, err
 }
 
 // SnapshotsByID reads what is told of snapshots.

@@ -143,12 +143,14 @@ func (c *scoreChange) textRow(t score.Text) attrs {
 }
 
 // atOnce makes the change in one transaction. While the version before is current nobody can have prepared for a later one
-// than this, and who prepared for this one fails: so rows can be put and removed as they are.
+// than this, and who prepared for this one fails: so rows can be put and removed as they are. Texts that come are before the
+// score, those that go behind it: so whoever sees a text missing finds another score.
 func (c *scoreChange) atOnce(ctx context.Context) error {
-	actions := c.flip
+	var actions []action
 	for _, t := range c.texts {
 		actions = append(actions, action{table: scoresTable, item: c.textRow(t)})
 	}
+	actions = append(actions, c.flip...)
 	for _, id := range c.dropped {
 		actions = append(actions, action{table: scoresTable, key: textKey(id), remove: true})
 	}

@@ -143,14 +143,21 @@ func allowed[K, V any](keys []K, was func(K) shown, none func() error, read func
 	return values, errs
 }
 
-// Texts returns texts of scores that the viewer was shown, in the order of requests; NotFound for others.
+// Texts returns texts of scores that the viewer was shown, in the order of requests; NotFound for others, Unavailable for a text
+// that went because the score has changed since.
 func (s *Service) Texts(ctx context.Context, requests []TextRequest) ([]string, []error) {
 	return allowed(requests, func(r TextRequest) shown { return r.shown }, notFound, func(requests []TextRequest) ([]string, []error) {
 		ids := make([]TextID, len(requests))
 		for i, r := range requests {
 			ids[i] = r.TextID
 		}
-		return s.shows.TextsByID(ctx, ids)
+		texts, errs := s.shows.TextsByID(ctx, ids)
+		for i, err := range errs {
+			if fault.Is(err, fault.NotFound) {
+				errs[i] = fault.New(fault.Unavailable, "the score has changed while it was read; ask again")
+			}
+		}
+		return texts, errs
 	})
 }
 
@@ -271,12 +278,9 @@ func (s *Service) contentOf(ctx context.Context, of Score) (Score, Content, erro
 		if err != nil {
 			return of, c, err
 		}
-		if changed.Version == of.Version {
-			return of, c, fault.New(fault.Internal, "a text of the score is missing")
-		}
 		of = changed
 	}
-	return of, Content{}, fault.New(fault.Conflict, "somebody else changes this score again and again")
+	return of, Content{}, fault.New(fault.Unavailable, "the score changes while it is read; try again")
 }
 
 // withTexts returns the content of the score, or NotFound when a text is gone.

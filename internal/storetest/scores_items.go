@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
@@ -193,10 +192,11 @@ func scoresOnce(t *testing.T, w *ScoreWorld) {
 	assert.Zero(t, again, "it is gone")
 }
 
-// persevere does something again while others change the same thing.
+// persevere does something again while others change the same thing. Whether it was done when there was no answer is unknown: it
+// has to be safe to repeat.
 func persevere(do func() error) error {
 	for {
-		if err := do(); !fault.Is(err, fault.Conflict) {
+		if err := do(); !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.Unavailable) {
 			return err
 		}
 	}
@@ -205,25 +205,25 @@ func persevere(do func() error) error {
 func scoreWriters(t *testing.T, w *ScoreWorld) {
 	items := w.NewItems(w.Ada, 10)
 	s := w.Make(score.Create{Pages: Pages(items[0])})
-	var made atomic.Int64
 	errs := make([]error, 50)
 	all50(func(i int) {
+		key := ptr(fmt.Sprint(i))
 		errs[i] = persevere(func() error {
 			var err error
 			switch i % 5 {
 			case 0:
-				_, err = w.Rules.Create(w.Hers(), score.Create{Title: fmt.Sprint(i), Pages: Pages(items[i/5]), Annotations: []string{"same"}})
-				made.Add(1)
+				_, err = w.Rules.Create(w.Hers(), score.Create{Title: *key, Pages: Pages(items[i/5]), Annotations: []string{"same"}, IdempotencyKey: key})
 			case 1:
-				_, err = w.Rules.CreateSnapshot(w.Hers(), score.CreateSnapshot{Score: s.Ref, Name: fmt.Sprint(i)})
+				_, err = w.Rules.CreateSnapshot(w.Hers(), score.CreateSnapshot{Score: s.Ref, Name: *key, IdempotencyKey: key})
 			case 2:
-				_, err = w.Rules.Update(w.Hers(), score.Update{Score: s.Ref, Annotations: []score.AnnotationsChange{{Insert: &score.InsertAnnotations{Texts: []string{fmt.Sprint(i)}}}}})
+				_, err = w.Rules.Update(w.Hers(), score.Update{Score: s.Ref, Annotations: []score.AnnotationsChange{{Insert: &score.InsertAnnotations{Texts: []string{*key}}}}, IdempotencyKey: key})
 			case 3:
-				_, err = w.Rules.Update(w.Hers(), score.Update{Score: s.Ref, Pages: []score.PagesChange{{Insert: &score.InsertPages{Pages: Pages(items[i/5])}}}})
+				_, err = w.Rules.Update(w.Hers(), score.Update{Score: s.Ref, Pages: []score.PagesChange{{Insert: &score.InsertPages{Pages: Pages(items[i/5])}}}, IdempotencyKey: key})
 			case 4:
 				var one score.Score
-				if one, err = w.Rules.Create(w.Hers(), score.Create{Title: fmt.Sprint(i), Pages: Pages(items[i/5])}); err == nil {
-					err = w.Rules.Delete(w.Hers(), score.Delete{Score: one.Ref})
+				one, err = w.Rules.Create(w.Hers(), score.Create{Title: *key, Pages: Pages(items[i/5]), IdempotencyKey: key})
+				if err == nil && one.ID != "" {
+					err = w.Rules.Delete(w.Hers(), score.Delete{Score: one.Ref, IdempotencyKey: ptr("delete " + *key)})
 				}
 			}
 			return err
@@ -231,11 +231,12 @@ func scoreWriters(t *testing.T, w *ScoreWorld) {
 	})
 	require.NoError(t, errors.Join(errs...))
 	s = w.Seen(s.Ref)
-	assert.Equal(t, []any{11, 10, 10, 21}, []any{s.PageCount, s.AnnotationCount, s.Snapshots, s.Version})
+	assert.Equal(t, []any{11, 10, 10}, []any{s.PageCount, s.AnnotationCount, s.Snapshots})
+	assert.GreaterOrEqual(t, s.Version, 21, "what is taken back raises it, too")
 	assert.Len(t, w.Snapshots(s.Ref), 10)
 	n, err := w.Rules.Count(w.Hers(), w.Ada)
 	require.NoError(t, err)
-	assert.EqualValues(t, 1+made.Load(), n)
+	assert.Equal(t, 11, n)
 }
 
 // all50 does 50 things at the same time.

@@ -187,7 +187,8 @@ func snapshotsBounded(t *testing.T, w *ScoreWorld) {
 	s := w.Make(score.Create{Annotations: []string{"a"}})
 	errs := attempts(score.MaxSnapshots+3, func(i int) error {
 		return persevere(func() error {
-			_, err := w.Rules.CreateSnapshot(w.Hers(), score.CreateSnapshot{Score: s.Ref, Name: fmt.Sprint(i)})
+			key := fmt.Sprint(i)
+			_, err := w.Rules.CreateSnapshot(w.Hers(), score.CreateSnapshot{Score: s.Ref, Name: key, IdempotencyKey: &key})
 			return err
 		})
 	})
@@ -238,14 +239,15 @@ func snapshotsTogether(t *testing.T, w *ScoreWorld) {
 	items := w.NewItems(w.Ada, 50)
 	s := w.Make(score.Create{Pages: Pages(items...), Annotations: []string{"0"}})
 	errs := attempts(24, func(i int) error {
+		key := ptr(fmt.Sprint(i))
 		return persevere(func() error {
 			if i%3 == 0 {
 				_, err := w.Rules.Update(w.Hers(), score.Update{Score: s.Ref, Annotations: []score.AnnotationsChange{{Edit: &score.EditAnnotation{Text: fmt.Sprint(i)}}}})
 				return err
 			}
-			one, err := w.Rules.CreateSnapshot(w.Hers(), score.CreateSnapshot{Score: s.Ref, Name: fmt.Sprint(i)})
-			if err == nil && i%3 == 1 {
-				err = w.Rules.DeleteSnapshot(w.Hers(), score.DeleteSnapshot{Snapshot: one.SnapshotID})
+			one, err := w.Rules.CreateSnapshot(w.Hers(), score.CreateSnapshot{Score: s.Ref, Name: *key, IdempotencyKey: key})
+			if err == nil && i%3 == 1 && one.ID != "" {
+				err = w.Rules.DeleteSnapshot(w.Hers(), score.DeleteSnapshot{Snapshot: one.SnapshotID, IdempotencyKey: ptr("delete " + *key)})
 			}
 			return err
 		})
