@@ -172,7 +172,9 @@ func (c *scoreChange) inSteps(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	prepared := false
 	if err = c.db.transact(ctx, begin, idempotency.Key{}); err == nil {
+		prepared = true
 		err = c.prepare(ctx, i)
 	}
 	if err == nil {
@@ -184,7 +186,7 @@ func (c *scoreChange) inSteps(ctx context.Context) error {
 		c.cleanUp(ctx, i)
 		return nil
 	}
-	if c.abandon(ctx, i) {
+	if c.abandon(ctx, i, prepared) {
 		return nil // it was committed, and only the answer was lost
 	}
 	return err
@@ -278,11 +280,22 @@ func (c *scoreChange) cleanUp(ctx context.Context, i score.Intent) {
 	_ = c.db.ForgetIntent(ctx, i) // the task does it otherwise
 }
 
-// abandon takes back what was prepared, and reports whether that was too late because the change is made.
-func (c *scoreChange) abandon(ctx context.Context, i score.Intent) (made bool) {
-	if i, left, err := c.db.EndIntent(ctx, c.ref, i.ID); err == nil && left && c.db.ReleaseIntent(ctx, i) == nil {
+// abandon takes back what was prepared, and reports whether that was too late because the change is made. What was prepared after
+// somebody else had settled the intent is taken back, too: a call is under way for seconds, an intent is left alone for minutes.
+func (c *scoreChange) abandon(ctx context.Context, i score.Intent, prepared bool) (made bool) {
+	_, left, err := c.db.EndIntent(ctx, c.ref, i.ID)
+	made = c.made(ctx)
+	if err != nil || !left && (made || !prepared) {
+		return made
+	}
+	if c.db.ReleaseIntent(ctx, i) == nil {
 		_ = c.db.ForgetIntent(ctx, i) // the task does it otherwise
 	}
+	return made
+}
+
+// made reports whether the score is as the change made it.
+func (c *scoreChange) made(ctx context.Context) (made bool) {
 	_, _ = c.db.get(ctx, scoresTable, scoreKey(c.ref), func(item []byte) error {
 		return attributes(item, func(name []byte, v value) error {
 			if string(name) != "_attempt" {
