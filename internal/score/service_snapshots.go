@@ -66,11 +66,21 @@ func (s *Service) take(ctx context.Context, of Score, name string, key idempoten
 	return made, nil
 }
 
-// takeBack removes what was prepared of a snapshot, unless it exists. The task does it otherwise.
+// takeBack removes what was prepared of a snapshot, unless it exists. The task does it otherwise; but what was put into S3 after
+// the task had done so, only we know of.
 func (s *Service) takeBack(ctx context.Context, id SnapshotID) {
 	ctx, cancel := detached(ctx)
 	defer cancel()
-	_ = s.settle(ctx, id.Score, id.ID)
+	i, left, err := s.store.EndIntent(ctx, id.Score, id.ID)
+	switch {
+	case err != nil:
+	case left:
+		_ = s.settleIntent(ctx, i)
+	default:
+		if _, err := first(s.store.SnapshotsByID(ctx, []SnapshotID{id})); fault.Is(err, fault.NotFound) {
+			_ = s.contents.Delete(ctx, SnapshotKey(id))
+		}
+	}
 }
 
 func (s *Service) rereadSnapshot(ctx context.Context, result []string) (Snapshot, error) {

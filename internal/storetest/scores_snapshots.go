@@ -211,7 +211,17 @@ func snapshotUnkept(t *testing.T, w *ScoreWorld) {
 	_, err := w.Rules.CreateSnapshot(w.Hers(), score.CreateSnapshot{Score: s.Ref, Name: "one"})
 	isFault(t, err, fault.Unavailable)
 	assert.Empty(t, w.Snapshots(s.Ref))
+	w.Contents.Fail = func(verb string) error { // it takes so long that the task comes
+		if verb == "upload" {
+			w.Clock.Advance(time.Hour)
+			w.Work()
+		}
+		return nil
+	}
+	_, err = w.Rules.CreateSnapshot(w.Hers(), score.CreateSnapshot{Score: s.Ref, Name: "one"})
+	isFault(t, err, fault.Unavailable)
 	w.Contents.Fail = nil
+	assert.Empty(t, w.Contents.Keys())
 	one := w.Snap(s.Ref, "one")
 	w.Contents.Fail = func(string) error { return fault.New(fault.Unavailable, "away") }
 	_, _, err = w.Rules.ScoreAt(w.Hers(), one.SnapshotID)

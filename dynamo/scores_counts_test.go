@@ -1,0 +1,119 @@
+package dynamo
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/faultinject"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/score"
+	"github.com/taggie/taggie/internal/storetest"
+)
+
+// All of the largest score: itself, its texts, the items of its pages and its snapshots.
+func TestDetailsOfTheLargestScore(t *testing.T) {
+	t.Parallel()
+	w, db, inj := openWorldOfScores(t)
+	items := w.NewItems(w.Ada, score.MaxPages)
+	inj.Recorder().Reset()
+	s := w.Make(storetest.LargeScore(items, "x"))
+	assert.Equal(t, map[string]int{
+		"BatchGetItem":       3,                     // whether the items exist
+		"BatchWriteItem":     (1_000 + 1 + 24) / 25, // texts
+		"TransactWriteItems": 1 + (250+43)/44 + 1,   // the intent, the uses of items, the score
+	}, inj.Recorder().Operations())
+	w.Snap(s.Ref, "one")
+	inj.Recorder().Reset()
+	seen := w.Seen(s.Ref)
+	description, annotations := w.Texts(seen)
+	require.Len(t, description, score.MaxDescription)
+	require.Len(t, annotations, score.MaxAnnotations)
+	_, errs := ScoreItems{db}.ItemsByID(t.Context(), seen.Items())
+	require.Nil(t, errs)
+	require.Len(t, w.Snapshots(s.Ref), 1)
+	most := inj.Recorder().Count() - 1 // the helper reads the score once more
+	t.Logf("%d calls: %v", most, inj.Recorder().Operations())
+	assert.LessOrEqual(t, most, 16)
+	assert.Empty(t, inj.Recorder().Violations())
+	for _, row := range rowsOf(t, db, scoresTable) {
+		assert.Less(t, len(rowJSON(row)), 400_000)
+	}
+}
+
+// What a small change costs, and one that changes nothing.
+func TestCallsOfSmallChanges(t *testing.T) {
+	t.Parallel()
+	w, _, inj := openWorldOfScores(t)
+	items := w.NewItems(w.Ada, 2)
+	calls := func(want map[string]int, do func()) {
+		t.Helper()
+		inj.Recorder().Reset()
+		do()
+		assert.Equal(t, want, inj.Recorder().Operations())
+	}
+	var s score.Score
+	calls(map[string]int{"TransactWriteItems": 1}, func() {
+		s = w.Make(score.Create{Description: "d", Pages: storetest.Pages(items...), Annotations: []string{"a", "a"}})
+	})
+	title := "new"
+	calls(map[string]int{"BatchGetItem": 1, "TransactWriteItems": 1}, func() {
+		w.Update(score.Update{Score: s.Ref, Title: &title, Pages: []score.PagesChange{{Remove: &score.Range{Count: 1}}}})
+	})
+	calls(map[string]int{"BatchGetItem": 1}, func() { w.Update(score.Update{Score: s.Ref, Title: &title}) })
+	var one score.Snapshot
+	calls(map[string]int{"BatchGetItem": 2, "TransactWriteItems": 2}, func() { one = w.Snap(s.Ref, "one") })
+	calls(map[string]int{"BatchGetItem": 2, "TransactWriteItems": 1}, func() {
+		_, err := w.Rules.RenameSnapshot(w.Hers(), score.RenameSnapshot{Snapshot: one.SnapshotID, Name: "two"})
+		require.NoError(t, err)
+	})
+	calls(map[string]int{"BatchGetItem": 3, "GetItem": 1, "TransactWriteItems": 3}, func() {
+		require.NoError(t, w.Rules.DeleteSnapshot(w.Hers(), score.DeleteSnapshot{Snapshot: one.SnapshotID}))
+	})
+	calls(map[string]int{"BatchGetItem": 2, "GetItem": 1, "Query": 3, "TransactWriteItems": 3, "BatchWriteItem": 1}, func() {
+		require.NoError(t, w.Rules.Delete(w.Hers(), score.Delete{Score: s.Ref}))
+	})
+	w.Settled()
+}
+
+// Summaries have everything but pages and annotations; snapshots of many scores are read concurrently within the bound.
+func TestListsOfScores(t *testing.T) {
+	t.Parallel()
+	w, db, inj := openWorldOfScores(t)
+	db.concurrency = 4
+	item := w.NewItems(w.Ada, 1)[0]
+	for n := range 30 {
+		s := w.Make(score.Create{Title: fmt.Sprint(n), Description: "d", Access: score.Access(n % 3), Pages: storetest.Pages(item, item), Annotations: []string{"a"}})
+		w.Snap(s.Ref, "one")
+	}
+	inj.Recorder().Reset()
+	whole, err := w.Rules.List(w.Hers(), w.Ada, page.Window{Limit: 30})
+	require.NoError(t, err)
+	light, err := w.Rules.Showing(Scores{db}.WithoutPages()).List(w.Hers(), w.Ada, page.Window{Limit: 30})
+	require.NoError(t, err)
+	assert.Equal(t, map[string]int{"Query": 2}, inj.Recorder().Operations())
+	require.Len(t, light.Items, 30)
+	var requests []score.SnapshotsRequest
+	var refs []score.Ref
+	for n, s := range whole.Items {
+		requests, refs = append(requests, s.ListSnapshots()), append(refs, s.Ref)
+		assert.Equal(t, []int{2, 1}, []int{s.PageCount, s.AnnotationCount})
+		s.Pages, s.Annotations = nil, nil
+		assert.Equal(t, s, light.Items[n])
+	}
+	inj.Recorder().Reset()
+	lists, errs := w.Rules.Showing(Scores{db}.WithoutPages()).ListSnapshots(w.Hers(), requests)
+	for n, err := range errs {
+		require.NoError(t, err)
+		require.Len(t, lists[n], 1)
+		assert.Equal(t, "one", lists[n][0].Name)
+	}
+	assert.Equal(t, map[string]int{"Query": 30}, inj.Recorder().Operations())
+	assert.LessOrEqual(t, inj.Recorder().MaxConcurrent(faultinject.Operation("Query")), 4)
+	inj.Recorder().Reset()
+	_, errs = w.Rules.Showing(Scores{db}.WithoutPages()).ListByID(w.Hers(), append(refs, refs...))
+	assert.Nil(t, errs)
+	assert.Equal(t, map[string]int{"BatchGetItem": 1}, inj.Recorder().Operations(), "each once")
+}
