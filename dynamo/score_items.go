@@ -2,6 +2,8 @@ package dynamo
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/internal/fault"
@@ -27,23 +29,48 @@ func (db ScoreItems) ItemsByID(ctx context.Context, refs []score.ItemRef) ([]sco
 	return items, missing(db.batchGet(ctx, wants), "there is no such item")
 }
 
-// ListItemsOf lists the items of each score or library, by id.
+// ListItemsOf lists the items of each score or library, or of an owner, by id.
 //
-// Index: primary. Key: o = it:<owner> AND begins_with(s, <score>). Cost: 1 Query per list, concurrently within the bound.
+// Index: primary. Key: o = it:<owner> AND begins_with(s, <score>); o = it:<owner> for all of an owner, among which are the uploads
+// that are under way. Cost: 1 Query per list, concurrently within the bound; more of up to 500 rows where uploads are in the way.
 func (db ScoreItems) ListItemsOf(ctx context.Context, requests []score.ItemsRequest) ([]page.Slice[score.Item], []error) {
 	lists := make([]page.Slice[score.Item], len(requests))
-	errs := db.each(len(requests), func(i int) error {
+	errs := db.each(len(requests), func(i int) (err error) {
 		of := requests[i].Of
-		s := span{table: scoresTable, pk: keys.ItemsPK(string(of.Owner))}
-		s.low, s.high = prefixed(keys.ItemsPrefix(string(of.ID)))
-		var err error
-		lists[i], err = listing[score.Item]{
-			span: s, decode: decodeScoreItem, position: func(i score.Item) string { return string(i.ID) },
-			sortKey: func(p string) string { return keys.ItemSK(string(of.ID), p) },
-		}.read(ctx, db.DB, requests[i].Window)
+		l := listing[score.Item]{
+			span: span{table: scoresTable, pk: keys.ItemsPK(string(of.Owner))}, decode: decodeScoreItem,
+			position: func(i score.Item) string { return string(i.ID) }, sortKey: func(p string) string { return keys.ItemSK(string(of.ID), p) },
+		}
+		if of.ID == "" {
+			lists[i], err = db.allItems(ctx, l.span, requests[i].Window)
+			return err
+		}
+		l.span.low, l.span.high = prefixed(keys.ItemsPrefix(string(of.ID)))
+		lists[i], err = l.read(ctx, db.DB, requests[i].Window)
 		return err
 	})
 	return lists, errs
+}
+
+// allItems lists the items of an owner, by score and id.
+func (db ScoreItems) allItems(ctx context.Context, s span, w page.Window) (page.Slice[score.Item], error) {
+	l := listing[score.Item]{
+		span: s,
+		decode: func(item []byte, i *score.Item) error {
+			key, err := keyOf(item, scoresTable)
+			if err != nil || key.SK == keys.CountsSK || strings.HasPrefix(key.SK, keys.UploadPrefix) {
+				return err
+			}
+			return decodeScoreItem(item, i)
+		},
+		sortKey: func(p string) string {
+			of, id, _ := strings.Cut(p, "/")
+			return keys.ItemSK(of, id)
+		},
+	}
+	return filtered(ctx, db.DB, l, w, func(_ context.Context, rows []score.Item) ([]score.Item, error) {
+		return slices.DeleteFunc(rows, func(i score.Item) bool { return i.ID == "" }), nil
+	}, func(i score.Item) string { return string(i.Score) + "/" + string(i.ID) })
 }
 
 // Usages reads how much the items of owners take up; nothing for one who never had any.

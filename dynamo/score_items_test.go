@@ -30,7 +30,7 @@ func itemStores(t testing.TB, db *DB) storetest.ItemStores {
 	name := "b" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	bucket := blob.NewBucket(client, name, e.Region, nil)
 	require.NoError(t, bucket.Apply(t.Context(), func(blob.Step) {}))
-	return storetest.ItemStores{Items: ScoreItems{db}, Tasks: Tasks{db}, Files: bucket, Kept: func() (keys []string, parts int) {
+	return storetest.ItemStores{Items: ScoreItems{db}, Scores: Scores{db}, Tasks: Tasks{db}, Files: bucket, Kept: func() (keys []string, parts int) {
 		objects, err := client.ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: &name})
 		require.NoError(t, err)
 		for _, o := range objects.Contents {

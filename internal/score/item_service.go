@@ -18,6 +18,7 @@ type Items struct {
 	store  ItemStore
 	shows  ItemReader // what is shown; changes begin with what the store has
 	files  Files
+	scores ScoreFinder
 	thumbs *Thumbnails
 	quota  int64 // bytes of an owner who has none of his own
 	single int64 // see [MaxSingle]
@@ -26,20 +27,27 @@ type Items struct {
 	newID  func() string
 }
 
+// ScoreFinder tells which scores there are.
+type ScoreFinder interface {
+	// ScoresByID returns the score or the error of each, in the order of refs. NotFound for one that does not exist.
+	ScoresByID(ctx context.Context, refs []Ref) ([]Score, []error)
+}
+
 // ItemsOptions says what an [Items] works with.
 type ItemsOptions struct {
-	Store ItemStore
-	Files Files
-	Quota int64 // bytes of each owner who has no quota of his own
-	Now   func() time.Time
-	NewID func() string // makes UUIDs
+	Store  ItemStore
+	Scores ScoreFinder
+	Files  Files
+	Quota  int64 // bytes of each owner who has no quota of his own
+	Now    func() time.Time
+	NewID  func() string // makes UUIDs
 	// Single and Part take the place of [MaxSingle] and [PartSize] where less is to be sent: in tests. 0 for these.
 	Single, Part int64
 }
 
 // NewItems returns a service over the store and the files.
 func NewItems(o ItemsOptions) *Items {
-	return &Items{store: o.Store, shows: o.Store, files: o.Files, thumbs: NewThumbnails(), quota: o.Quota, single: cmp.Or(o.Single, MaxSingle), part: cmp.Or(o.Part, PartSize), now: o.Now, newID: o.NewID}
+	return &Items{store: o.Store, shows: o.Store, scores: o.Scores, files: o.Files, thumbs: NewThumbnails(), quota: o.Quota, single: cmp.Or(o.Single, MaxSingle), part: cmp.Or(o.Part, PartSize), now: o.Now, newID: o.NewID}
 }
 
 // Showing returns the service that shows items as another view of the same store has them. Changes never begin with these.

@@ -20,7 +20,7 @@ type ItemStore interface {
 type ItemReader interface {
 	// ItemsByID returns the item or the error of each, in the order of refs. NotFound for one that does not exist.
 	ItemsByID(ctx context.Context, refs []ItemRef) ([]Item, []error)
-	// ListItemsOf lists the items of each score, or of an owner's [Library], by id, in the order of the requests.
+	// ListItemsOf lists the items of each score, of an owner's [Library], or all of an owner's, by id, in the order of the requests.
 	ListItemsOf(ctx context.Context, requests []ItemsRequest) ([]page.Slice[Item], []error)
 	// ListUsesOf lists what uses each item, by id, in the order of the requests.
 	ListUsesOf(ctx context.Context, requests []UsesRequest) ([]page.Slice[Use], []error)
@@ -59,9 +59,9 @@ type UploadStore interface {
 	ForgetUpload(ctx context.Context, ref ItemRef) error
 }
 
-// ItemsRequest asks for one page of the items of a score, or of the library of an owner; see [Score.ItemsOf] and [LibraryItems].
+// ItemsRequest asks for one page of items; see [Score.ItemsOf], [LibraryItems] and [AllItems].
 type ItemsRequest struct {
-	Of     Ref
+	Of     Ref // without an id for all items of the owner
 	Window page.Window
 }
 
@@ -71,4 +71,10 @@ func (s Score) ItemsOf(w page.Window) ItemsRequest { return ItemsRequest{Of: s.R
 // LibraryItems asks for the items of an owner's library.
 func LibraryItems(owner UserID, w page.Window) ItemsRequest {
 	return ItemsRequest{Of: Ref{Owner: owner, ID: Library}, Window: w}
+}
+
+// AllItems asks for all items of an owner, those of scores that were deleted among them: they take up room until they are deleted,
+// too.
+func AllItems(owner UserID, w page.Window) ItemsRequest {
+	return ItemsRequest{Of: Ref{Owner: owner}, Window: w}
 }

@@ -56,8 +56,7 @@ func (s *Items) upload(in RequestUpload) (u Upload, err error) {
 }
 
 // RequestUpload lets the viewer upload a file, to a score of his or to his library, until [UploadTime] is over. NotFound when the
-// score does not exist is for the caller to find out: who has no such score has no use for its items. *[QuotaReached] when there is
-// no room for it.
+// score does not exist. *[QuotaReached] when there is no room for the file.
 func (s *Items) RequestUpload(ctx context.Context, owner UserID, in RequestUpload) (Ticket, error) {
 	if err := own(ctx, owner); err != nil {
 		return Ticket{}, err
@@ -71,6 +70,11 @@ func (s *Items) RequestUpload(ctx context.Context, owner UserID, in RequestUploa
 		u.Score = Library
 	}
 	return onceItem(ctx, s, "requestUpload", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Ticket, error) {
+		if u.Score != Library {
+			if _, errs := s.scores.ScoresByID(ctx, []Ref{{Owner: owner, ID: u.Score}}); errs != nil && errs[0] != nil {
+				return Ticket{}, errs[0]
+			}
+		}
 		quota, err := s.room(ctx, owner)
 		if err != nil {
 			return Ticket{}, err

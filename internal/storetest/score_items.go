@@ -26,6 +26,7 @@ func ItemsSuite(t *testing.T, open OpenItems) {
 		"items are their owner's":               othersItems,
 		"an upload is aborted":                  abortedUpload,
 		"an upload is over when its time is up": expiredUpload,
+		"items are read through scores":         itemsOfScores,
 		"lists of items":                        listedItems,
 		"the set of an item":                    changedSet,
 		"the quota of an owner":                 ownersQuota,

@@ -55,8 +55,45 @@ func othersItems(t *testing.T, w *ItemWorld) {
 	assert.Len(t, w.settle(), 1)
 }
 
+func itemsOfScores(t *testing.T, w *ItemWorld) {
+	grace := viewer.UserID(uuid.NewString())
+	i := w.upload("page", "image/png", pngOf(picture(10, 10)))
+	for access, may := range map[score.Access]bool{score.Private: false, score.Limited: true, score.Public: true} {
+		s := w.score(access, i.ItemRef)
+		scores, errs := w.scores().ListByID(w.As(grace), []score.Ref{s.Ref})
+		if !may {
+			isFault(t, errs[0], fault.NotFound)
+			_, errs = w.Rules.ItemsByID(w.As(grace), []score.ItemRequest{scores[0].Item(s.Pages[0])})
+			require.Error(t, errs[0])
+			continue
+		}
+		items, errs := w.Rules.ItemsByID(w.As(grace), []score.ItemRequest{scores[0].Item(scores[0].Pages[0]), score.AnItem(i.ItemRef)})
+		require.NoError(t, errs[0])
+		isFault(t, errs[1], fault.NotFound)
+		assert.Equal(t, i.Name, items[0].Name)
+		_, err := w.Rules.Download(w.As(grace), items[0])
+		require.NoError(t, err)
+		_, errs = w.Rules.ListUses(w.As(grace), []score.UsesRequest{items[0].Uses(page.Window{Limit: 9})})
+		isFault(t, errs[0], fault.Forbidden)
+	}
+	var used *score.ItemInUse
+	require.ErrorAs(t, w.Rules.Delete(w.As(w.Ada), score.DeleteItem{Item: i.ItemRef}), &used)
+	assert.Equal(t, 3, used.Item.Refs)
+	uses, errs := w.Rules.ListUses(w.As(w.Ada), []score.UsesRequest{used.Item.Uses(page.Window{Limit: 9})})
+	require.NoError(t, errs[0])
+	assert.Len(t, uses[0].Items, 3)
+	assert.Len(t, pages(t, 2, func(win page.Window) (page.Slice[score.Use], error) {
+		lists, errs := w.Rules.ListUses(w.As(w.Ada), []score.UsesRequest{used.Item.Uses(win)})
+		return lists[0], errs[0]
+	}), 3)
+	in := announce("file", "text/plain", []byte("text"))
+	in.Score = score.ID(uuid.NewString())
+	_, err := w.Rules.RequestUpload(w.As(w.Ada), w.Ada, in)
+	isFault(t, err, fault.NotFound)
+}
+
 func listedItems(t *testing.T, w *ItemWorld) {
-	one, other := score.ID(uuid.NewString()), score.ID(uuid.NewString())
+	one, other := w.score(score.Private).ID, w.score(score.Private).ID
 	var refs []score.ItemRef
 	for n := range 7 {
 		in := announce(fmt.Sprint("file ", n), "text/plain", []byte("text"))
@@ -80,6 +117,12 @@ func listedItems(t *testing.T, w *ItemWorld) {
 	assert.Equal(t, []string{string(refs[6].ID)}, pages(t, 2, list(other)))
 	assert.Empty(t, pages(t, 2, list(score.Library)))
 	assert.Empty(t, pages(t, 2, list("no UUID")))
+	all := pages(t, 2, list(""))
+	assert.Len(t, all, 7)
+	for n := range 30 { // in the way
+		w.ask(announce(fmt.Sprint("open", n), "text/plain", []byte("open")))
+	}
+	assert.Equal(t, all, pages(t, 2, list("")))
 
 	missing := score.ItemRef{Owner: w.Ada, Score: other, ID: refs[0].ID} // of another score
 	items, errs := w.Items.ItemsByID(t.Context(), []score.ItemRef{refs[3], missing, refs[3], refs[0]})

@@ -27,9 +27,10 @@ import (
 
 // ItemStores is one empty implementation of each store that items need.
 type ItemStores struct {
-	Items score.ItemStore
-	Tasks task.Store
-	Files score.Files
+	Items  score.ItemStore
+	Scores score.Store
+	Tasks  task.Store
+	Files  score.Files
 	// Kept returns the keys of all objects, and how many uploads in parts are under way.
 	Kept func() (keys []string, parts int)
 }
@@ -63,7 +64,7 @@ func NewItemWorld(t testing.TB, s ItemStores, clock *Clock) *ItemWorld {
 
 // Over returns the rules over other stores.
 func (w *ItemWorld) Over(store score.ItemStore, files score.Files) *score.Items {
-	return score.NewItems(score.ItemsOptions{Store: store, Files: files, Quota: quota, Now: w.Clock.Now, NewID: uuid.NewString, Single: single, Part: partSize})
+	return score.NewItems(score.ItemsOptions{Store: store, Scores: w.Scores, Files: files, Quota: quota, Now: w.Clock.Now, NewID: uuid.NewString, Single: single, Part: partSize})
 }
 
 func runItems(t *testing.T, open OpenItems, tests map[string]func(*testing.T, *ItemWorld)) {
@@ -277,6 +278,19 @@ func (w *ItemWorld) settle() []score.Item {
 	assert.Zero(w.t, parts, "uploads in parts are under way")
 	assert.Equal(w.t, score.Usage{Size: size, Claimed: size}, w.usage())
 	return items
+}
+
+// score creates a score of Ada's that whoever has the access may read.
+func (w *ItemWorld) score(access score.Access, items ...score.ItemRef) score.Score {
+	w.t.Helper()
+	s, err := w.scores().Create(w.As(w.Ada), score.Create{Title: "t", Access: access, Pages: Pages(items...)})
+	require.NoError(w.t, err)
+	return s
+}
+
+// scores returns the rules of scores.
+func (w *ItemWorld) scores() *score.Service {
+	return score.NewService(w.Scores, &Contents{kept: map[string][]byte{}}, w.Clock.Now, uuid.NewString)
 }
 
 // Ask requests an upload of the content by Ada.
