@@ -18,7 +18,7 @@ type Items struct {
 	store  ItemStore
 	shows  ItemReader // what is shown; changes begin with what the store has
 	files  Files
-	scores ScoreFinder
+	scores Finder
 	thumbs *Thumbnails
 	quota  int64 // bytes of an owner who has none of his own
 	single int64 // see [MaxSingle]
@@ -27,8 +27,8 @@ type Items struct {
 	newID  func() string
 }
 
-// ScoreFinder tells which scores there are.
-type ScoreFinder interface {
+// Finder tells which scores there are.
+type Finder interface {
 	// ScoresByID returns the score or the error of each, in the order of refs. NotFound for one that does not exist.
 	ScoresByID(ctx context.Context, refs []Ref) ([]Score, []error)
 }
@@ -36,7 +36,7 @@ type ScoreFinder interface {
 // ItemsOptions says what an [Items] works with.
 type ItemsOptions struct {
 	Store  ItemStore
-	Scores ScoreFinder
+	Scores Finder
 	Files  Files
 	Quota  int64 // bytes of each owner who has no quota of his own
 	Now    func() time.Time

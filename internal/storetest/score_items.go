@@ -27,6 +27,7 @@ func ItemsSuite(t *testing.T, open OpenItems) {
 		"an upload is aborted":                  abortedUpload,
 		"an upload is over when its time is up": expiredUpload,
 		"items are read through scores":         itemsOfScores,
+		"an upload ends while it is completed":  endedWhileCompleted,
 		"lists of items":                        listedItems,
 		"the set of an item":                    changedSet,
 		"the quota of an owner":                 ownersQuota,

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"hash/crc32"
 	"image"
@@ -262,4 +263,50 @@ func expiredUpload(t *testing.T, w *ItemWorld) {
 	status, _ := send(t, ticket.Put, content) // a request that took its time
 	assert.Equal(t, http.StatusOK, status)
 	assert.Empty(t, w.settle())
+}
+
+// during is a storage that does something else before it copies.
+type during struct {
+	score.Files
+	copying func()
+}
+
+func (d during) Copy(ctx context.Context, from, to, etag string) error {
+	d.copying()
+	return d.Files.Copy(ctx, from, to, etag)
+}
+
+func endedWhileCompleted(t *testing.T, w *ItemWorld) {
+	content := pngOf(picture(10, 10))
+	for _, test := range []struct {
+		ends  func(score.Ticket)
+		stays int
+		want  error
+	}{
+		{func(ticket score.Ticket) { // and is swept
+			require.NoError(t, w.Rules.Abort(w.As(w.Ada), score.AbortUpload{Upload: ticket.ItemRef}))
+			w.work()
+			w.Put(ticket, content) // so that there is something to copy
+		}, 0, score.ErrUploadOver},
+		{func(ticket score.Ticket) {
+			w.Clock.Advance(score.UploadTime)
+			w.work()
+			w.Put(ticket, content)
+		}, 0, score.ErrUploadOver},
+		{func(ticket score.Ticket) {
+			w.Clock.Advance(score.UploadTime)
+			w.work()
+		}, 0, score.ErrNotUploaded},
+		{func(ticket score.Ticket) { // somebody else completes it
+			_, err := w.Complete(ticket.ItemRef)
+			require.NoError(t, err)
+		}, 1, nil},
+	} {
+		ticket := w.ask(announce("page", "image/png", content))
+		w.Put(ticket, content)
+		slow := w.Over(w.Items, during{w.Files, func() { test.ends(ticket) }})
+		_, err := slow.Complete(w.As(w.Ada), score.CompleteUpload{Upload: ticket.ItemRef})
+		require.ErrorIs(t, err, test.want)
+		assert.Len(t, w.settle(), test.stays)
+	}
 }
