@@ -237,8 +237,8 @@ func (s *Service) Compare(ctx context.Context, id SnapshotID) (Comparison, error
 	return compare(then, content), nil
 }
 
-// settleWithin bounds what is done about an intent right after the change.
-const settleWithin = 10 * time.Second
+// settleWithin bounds what is done about an intent right after the change, while its caller waits. The task does the rest.
+const settleWithin = 3 * time.Second
 
 func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), settleWithin)

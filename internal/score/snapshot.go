@@ -73,3 +73,6 @@ type ContentRequest struct {
 
 // Content asks for the score as of the snapshot.
 func (s Snapshot) Content() ContentRequest { return ContentRequest{s.SnapshotID, s.shown} }
+
+// Item asks for the item of a page of the content.
+func (s Snapshot) Item(p Page) ItemRequest { return ItemRequest{p.ItemOf(s.Score.Owner), s.shown} }

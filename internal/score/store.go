@@ -44,7 +44,8 @@ type Writer interface {
 	// CreateScore creates the score with its texts. *[UnknownItem] when an item of a page does not exist.
 	CreateScore(ctx context.Context, s Score, texts []Text, once idempotency.Key) error
 	// UpdateScore replaces before by after. Texts are those of after that before does not have. *[VersionConflict] when
-	// before is not the current version, NotFound when the score is gone, *[UnknownItem] as for CreateScore.
+	// before is not the current version, with the current score where it is known; NotFound when the score is gone,
+	// *[UnknownItem] as for CreateScore. The number of snapshots is left alone.
 	UpdateScore(ctx context.Context, before, after Score, texts []Text, once idempotency.Key) error
 	// DeleteScore removes the score, and returns the intent to remove what is left of it, which is to be settled now or is
 	// by its task. *[VersionConflict] and NotFound as for UpdateScore.
@@ -105,8 +106,8 @@ func (i Intent) Task() task.Task {
 	return task.Task{Kind: SettleIntent, ID: string(i.Score.ID) + " " + i.ID, Scope: string(i.Score.Owner), Due: i.Due}
 }
 
-// IntentOf returns what tells the intent of a task.
-func IntentOf(t task.Task) (owner Ref, id string, ok bool) {
+// IntentOf returns the score and the id of the intent that a task is to settle; false for a task of another kind.
+func IntentOf(t task.Task) (of Ref, id string, ok bool) {
 	const uuid = 36
 	if t.Kind != SettleIntent || len(t.ID) != 2*uuid+1 {
 		return Ref{}, "", false
@@ -130,7 +131,7 @@ type Intents interface {
 	ForgetIntent(ctx context.Context, i Intent) error
 }
 
-// Contents keeps the contents of snapshots.
+// Contents keeps the contents of snapshots. All of it may fail with Unavailable.
 type Contents interface {
 	// Upload puts what write writes under the key, all at once or not at all.
 	Upload(ctx context.Context, key, contentType string, write func(io.Writer) error) (int64, error)

@@ -1,0 +1,273 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/score"
+	"github.com/taggie/taggie/internal/task"
+	"github.com/taggie/taggie/internal/viewer"
+)
+
+// ScoreStores is one empty implementation of each store that scores need.
+type ScoreStores struct {
+	Scores score.Store
+	Tasks  task.Store
+	// PutItem makes an item exist, DeleteItem removes it; false when it is used.
+	PutItem    func(context.Context, score.ItemRef) error
+	DeleteItem func(context.Context, score.ItemRef) (bool, error)
+	// Check looks at every row and at the keys of what is kept in S3: nothing may be left that nobody uses, and all counts are
+	// right. Nil where rows cannot be looked at.
+	Check func(t testing.TB, kept []string)
+}
+
+// OpenScores returns empty stores that take their time from now.
+type OpenScores func(t *testing.T, now func() time.Time) ScoreStores
+
+// Contents keeps the contents of snapshots in memory.
+type Contents struct {
+	// Fail, if set, is asked before each call: "upload", "open" or "delete".
+	Fail func(verb string) error
+
+	mu   sync.Mutex
+	kept map[string][]byte
+}
+
+func (c *Contents) fails(verb string) error {
+	if c.Fail == nil {
+		return nil
+	}
+	return c.Fail(verb)
+}
+
+// Upload puts what write writes under the key.
+func (c *Contents) Upload(_ context.Context, key, _ string, write func(io.Writer) error) (int64, error) {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return 0, err
+	}
+	if err := c.fails("upload"); err != nil {
+		return 0, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.kept[key] = b.Bytes()
+	return int64(b.Len()), nil
+}
+
+// Open reads what is under the key, or NotFound.
+func (c *Contents) Open(_ context.Context, key string, offset int64) (io.ReadCloser, error) {
+	if err := c.fails("open"); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kept, there := c.kept[key]
+	if !there {
+		return nil, fault.New(fault.NotFound, "the file does not exist")
+	}
+	return io.NopCloser(bytes.NewReader(kept[offset:])), nil
+}
+
+// Delete removes what is under the key.
+func (c *Contents) Delete(_ context.Context, key string) error {
+	if err := c.fails("delete"); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.kept, key)
+	return nil
+}
+
+// Keys returns the keys of what is kept.
+func (c *Contents) Keys() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	keys := []string{}
+	for key := range c.kept {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// Put keeps a content as another server wrote it.
+func (c *Contents) Put(key, text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.kept[key] = []byte(text)
+}
+
+// ScoreWorld is a set of stores with the rules of scores above them.
+type ScoreWorld struct {
+	ScoreStores
+	Clock    *Clock
+	Rules    *score.Service
+	Contents *Contents
+	Ada      score.UserID
+
+	t testing.TB
+}
+
+// NewScoreWorld returns a world over empty stores that show the time of the clock.
+func NewScoreWorld(t testing.TB, s ScoreStores, clock *Clock) *ScoreWorld {
+	contents := &Contents{kept: map[string][]byte{}}
+	return &ScoreWorld{ScoreStores: s, Clock: clock, Contents: contents, Ada: score.UserID(uuid.NewString()), t: t,
+		Rules: score.NewService(s.Scores, contents, clock.Now, uuid.NewString)}
+}
+
+func runScores(t *testing.T, open OpenScores, tests map[string]func(*testing.T, *ScoreWorld)) {
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := NewClock()
+			w := NewScoreWorld(t, open(t, clock.Now), clock)
+			test(t, w)
+			w.Settled()
+		})
+	}
+}
+
+// As returns a context in which the user asks.
+func (w *ScoreWorld) As(id score.UserID) context.Context {
+	return viewer.With(w.t.Context(), viewer.Viewer{Identity: viewer.Identity{Issuer: "issuer", Subject: string(id)}, UserID: id})
+}
+
+// Hers returns a context in which Ada asks.
+func (w *ScoreWorld) Hers() context.Context { return w.As(w.Ada) }
+
+// NewItems makes n items of an owner's library.
+func (w *ScoreWorld) NewItems(owner score.UserID, n int) []score.ItemRef {
+	w.t.Helper()
+	items := make([]score.ItemRef, n)
+	errs := attempts(n, func(i int) error {
+		items[i] = score.ItemRef{Owner: owner, Score: score.Library, ID: score.ItemID(uuid.NewString())}
+		return w.PutItem(w.t.Context(), items[i])
+	})
+	for _, err := range errs {
+		require.NoError(w.t, err)
+	}
+	return items
+}
+
+// Pages returns pages of items, with their number as their label.
+func Pages(items ...score.ItemRef) []score.NewPage {
+	pages := make([]score.NewPage, len(items))
+	for i, item := range items {
+		pages[i] = score.NewPage{Item: item, Object: "image.jpg", Label: fmt.Sprint(i + 1)}
+	}
+	return pages
+}
+
+// Make creates a score of Ada.
+func (w *ScoreWorld) Make(in score.Create) score.Score {
+	w.t.Helper()
+	if in.Title == "" {
+		in.Title = "Sonata"
+	}
+	s, err := w.Rules.Create(w.Hers(), in)
+	require.NoError(w.t, err)
+	return s
+}
+
+// Update changes a score of Ada.
+func (w *ScoreWorld) Update(in score.Update) score.Score {
+	w.t.Helper()
+	s, err := w.Rules.Update(w.Hers(), in)
+	require.NoError(w.t, err)
+	return s
+}
+
+// Get returns the score as the asking user sees it.
+func (w *ScoreWorld) Get(ctx context.Context, ref score.Ref) (score.Score, error) {
+	scores, errs := w.Rules.ListByID(ctx, []score.Ref{ref})
+	if errs != nil {
+		return scores[0], errs[0]
+	}
+	return scores[0], nil
+}
+
+// Seen returns the score of Ada.
+func (w *ScoreWorld) Seen(ref score.Ref) score.Score {
+	w.t.Helper()
+	s, err := w.Get(w.Hers(), ref)
+	require.NoError(w.t, err)
+	return s
+}
+
+// Texts returns description and annotations of a score of Ada.
+func (w *ScoreWorld) Texts(s score.Score) (description string, annotations []string) {
+	w.t.Helper()
+	var requests []score.TextRequest
+	of, there := s.Description()
+	if there {
+		requests = append(requests, of)
+	}
+	for i := range s.Annotations {
+		requests = append(requests, s.Annotation(i))
+	}
+	texts, errs := w.Rules.Texts(w.Hers(), requests)
+	for i := range texts {
+		require.True(w.t, errs == nil || errs[i] == nil, "%v", errs)
+	}
+	if there {
+		return texts[0], texts[1:]
+	}
+	return "", texts
+}
+
+// Snap takes a snapshot of a score of Ada.
+func (w *ScoreWorld) Snap(ref score.Ref, name string) score.Snapshot {
+	w.t.Helper()
+	s, err := w.Rules.CreateSnapshot(w.Hers(), score.CreateSnapshot{Score: ref, Name: name})
+	require.NoError(w.t, err)
+	return s
+}
+
+// Snapshots returns the names of the snapshots of a score of Ada, the newest first.
+func (w *ScoreWorld) Snapshots(ref score.Ref) []string {
+	w.t.Helper()
+	s := w.Seen(ref)
+	lists, errs := w.Rules.ListSnapshots(w.Hers(), []score.SnapshotsRequest{s.ListSnapshots()})
+	require.NoError(w.t, errs[0])
+	require.Len(w.t, lists[0], s.Snapshots)
+	names := []string{}
+	for _, one := range lists[0] {
+		names = append(names, one.Name)
+	}
+	return names
+}
+
+// Work does all tasks that are due.
+func (w *ScoreWorld) Work() {
+	w.t.Helper()
+	due, err := w.Tasks.ListDueTasks(w.t.Context(), w.Clock.Now(), 1000)
+	require.NoError(w.t, err)
+	for _, t := range due {
+		t, mine, err := w.Tasks.ClaimTask(w.t.Context(), t, uuid.NewString(), w.Clock.Now().Add(task.Lease))
+		require.NoError(w.t, err)
+		require.True(w.t, mine)
+		again, err := w.Rules.Settle(w.t.Context(), t)
+		require.NoError(w.t, err)
+		require.NoError(w.t, w.Tasks.FinishTask(w.t.Context(), t, again))
+	}
+}
+
+// Settled does all tasks that there are and checks that nothing is left.
+func (w *ScoreWorld) Settled() {
+	w.t.Helper()
+	w.Clock.Advance(time.Hour)
+	w.Work()
+	if w.Check != nil {
+		w.Check(w.t, w.Contents.Keys())
+	}
+}
