@@ -8,18 +8,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/internal/blob"
+	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/faultinject"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/score"
 	"github.com/taggie/taggie/internal/storetest"
 )
-
-var _ score.Contents = (*blob.Bucket)(nil)
 
 func scoreStores(db *DB) storetest.ScoreStores {
 	return storetest.ScoreStores{Scores: Scores{db}, Tasks: Tasks{db},
@@ -81,6 +81,33 @@ func openWorldOfScores(t testing.TB) (*storetest.ScoreWorld, *DB, *faultinject.I
 	w := storetest.NewScoreWorld(t, scoreStores(db), clock)
 	inj.Recorder().Reset()
 	return w, db, inj
+}
+
+// The contents of the largest score, of 10 MB, in S3.
+func TestSnapshotsInS3(t *testing.T) {
+	t.Parallel()
+	w, db, _ := openWorldOfScores(t)
+	stored := itemStores(t, db)
+	bucket, ok := stored.Files.(*blob.Bucket)
+	require.True(t, ok)
+	rules := score.NewService(Scores{db}, bucket, w.Clock.Now, uuid.NewString)
+	in := storetest.LargeScore(w.NewItems(w.Ada, score.MaxPages), "<&>\u2028")
+	s, err := rules.Create(w.Hers(), in)
+	require.NoError(t, err)
+	one, err := rules.CreateSnapshot(w.Hers(), score.CreateSnapshot{Score: s.Ref, Name: "one"})
+	require.NoError(t, err)
+	_, content, err := rules.ScoreAt(w.Hers(), one.SnapshotID)
+	require.NoError(t, err)
+	assert.Equal(t, score.Content{Title: s.Title, Description: in.Description, Pages: s.Pages, Annotations: in.Annotations}, content)
+	keys, _ := stored.Kept()
+	assert.Equal(t, []string{score.SnapshotKey(one.SnapshotID)}, keys)
+	nothingLeft(t, db, keys)
+	require.NoError(t, rules.DeleteSnapshot(w.Hers(), score.DeleteSnapshot{Snapshot: one.SnapshotID}))
+	_, _, err = rules.ScoreAt(w.Hers(), one.SnapshotID)
+	assert.True(t, fault.Is(err, fault.NotFound), "%v", err)
+	keys, _ = stored.Kept()
+	assert.Empty(t, keys)
+	nothingLeft(t, db, keys)
 }
 
 // nothingLeft checks all rows: each belongs to something that exists, and all counts are right. kept are the keys of contents.
