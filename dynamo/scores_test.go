@@ -67,6 +67,8 @@ func openSteppedScores(t *testing.T, now func() time.Time) storetest.ScoreStores
 
 func TestScores(t *testing.T) { storetest.ScoresSuite(t, openScores) }
 
+func TestScoresAtTheirLimits(t *testing.T) { storetest.ScoreLimits(t, openScores) }
+
 func TestScoresWithFaults(t *testing.T) { storetest.ScoresSuite(t, openFaultyScores) }
 
 func TestScoresInSteps(t *testing.T) { storetest.ScoresSuite(t, openSteppedScores) }

@@ -29,7 +29,6 @@ func ScoresSuite(t *testing.T, open OpenScores) {
 		"scores are listed":                           scoresListed,
 		"a page has an item":                          scoreItems,
 		"an item that is used stays":                  usedItems,
-		"a score of many pages and annotations":       largeScore,
 		"a score is deleted with everything":          scoreDeleted,
 		"each mutation happens once":                  scoresOnce,
 		"many writers at once":                        scoreWriters,
@@ -40,13 +39,20 @@ func ScoresSuite(t *testing.T, open OpenScores) {
 		"a snapshot is deleted":                       snapshotDeleted,
 		"a snapshot is restored":                      snapshotRestored,
 		"a snapshot is compared":                      snapshotCompared,
-		"a score has so many snapshots":               snapshotsBounded,
 		"a snapshot whose content cannot be kept":     snapshotUnkept,
 		"contents of other versions":                  contentVersions,
 		"snapshots are taken together":                snapshotsTogether,
 		"who may not read a score sees no snapshots":  snapshotsHidden,
 		"an item is deleted or used, never both":      deleteOrUse,
 		"an item is deleted or snapshotted, not both": deleteOrSnapshot,
+	})
+}
+
+// ScoreLimits tests the contract of score.Store at the limits of scores, which takes hundreds of calls.
+func ScoreLimits(t *testing.T, open OpenScores) {
+	runScores(t, open, map[string]func(*testing.T, *ScoreWorld){
+		"a score of many pages and annotations": largeScore,
+		"a score has so many snapshots":         snapshotsBounded,
 	})
 }
 
