@@ -394,7 +394,7 @@ func testMessagesWaitForTheOneBefore(t *testing.T, f *fixture) {
 		stop := f.consume(t, "one", handle)
 		require.Eventually(t, func() bool { return failed.Load() > 1 }, 20*time.Second, time.Millisecond)
 		assert.Equal(t, "x0 ", order())
-		if fails != error(labelling.ErrNotReady) { // else the whole project waits, but for one message now and then
+		if !errors.Is(fails, labelling.ErrNotReady) { // else the whole project waits, but for one message now and then
 			for i := range 5 {
 				f.publish(t, fmt.Sprint(i), y)
 			}
