@@ -222,9 +222,6 @@ func TestALostChangeOfAScoreThatComesBack(t *testing.T) {
 
 // An item is deleted while it is made a page, and while it is snapshotted and removed: never a page without its item.
 func TestItemsAreDeletedOrUsed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a thousand rounds")
-	}
 	t.Parallel()
 	w, _, _ := openWorldOfScores(t)
 	s := w.Make(score.Create{})
