@@ -266,7 +266,12 @@ func noSubject() error { return fault.New(fault.NotFound, noSuchEntity) }
 // task's key may be.
 func orderKey(id string) rowKey { return rowKey{keys.SubjectKey("taggie", "Orders", id), "order"} }
 
-// detached bounds what is done although the request may be over: to leave no half state to others.
+// detached bounds what is done although the request may be over: to leave no half state to others. It has as long as a call, or
+// half the time that the caller still has, if that is more.
 func detached(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), callWithin)
+	bound := callWithin
+	if deadline, ok := ctx.Deadline(); ok {
+		bound = max(bound, time.Until(deadline)/2)
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), bound)
 }

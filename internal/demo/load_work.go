@@ -96,7 +96,7 @@ func (w *working) next(ctx context.Context, round int) (workState, error) {
 	left := state.left(w.plan)
 	w.count(w.plan.steps() - w.plan.reviews() - left)
 	if left == 0 {
-		return state, nil
+		return state, w.giveBack(ctx, state.claims)
 	}
 	items := state.claims
 	if len(items) == 0 {
@@ -106,6 +106,16 @@ func (w *working) next(ctx context.Context, round int) (workState, error) {
 		}
 	}
 	return state, w.do(ctx, items[:min(left, len(items))], state.finishes(w.plan))
+}
+
+// giveBack releases what the person has in hand and does not need: a run that was interrupted may have left more than it did.
+func (w *working) giveBack(ctx context.Context, items []held) error {
+	for _, item := range items {
+		if _, err := w.release(ctx, w.me, item); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // finishes are those that are left.
@@ -187,7 +197,7 @@ func (w *working) state(ctx context.Context) (workState, error) {
 		return workState{}, err
 	}
 	s := workState{
-		claims:  slices.DeleteFunc(data.Project.Claims, func(h held) bool { return h.Claim == nil }),
+		claims:  inHand(data.Project.Claims),
 		efforts: slices.DeleteFunc(data.Project.Member.Efforts.Nodes, func(e effortState) bool { return e.UndoneAt != nil }),
 	}
 	slices.Reverse(s.efforts)

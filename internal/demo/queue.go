@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 const claimProjectItems = `mutation ClaimProjectItems($input: ClaimProjectItemsInput!) {
@@ -81,10 +82,16 @@ func (l *loader) claim(ctx context.Context, m member, project string, count int,
 	if why := data.Payload.Problem; why != nil {
 		return nil, fmt.Errorf("%w: %s", errNothing, why.Message)
 	}
-	if len(data.Payload.Items) == 0 {
+	items := inHand(data.Payload.Items)
+	if len(items) == 0 {
 		return nil, errNothing
 	}
-	return data.Payload.Items, nil
+	return items, nil
+}
+
+// inHand leaves out what the person has lost meanwhile: a claim that is asked for again gives what it gave.
+func inHand(items []held) []held {
+	return slices.DeleteFunc(items, func(h held) bool { return h.Claim == nil })
 }
 
 // finish says what an item is, and returns the effort; "" when the item was lost meanwhile.

@@ -237,11 +237,16 @@ func (s *Service) Compare(ctx context.Context, id SnapshotID) (Comparison, error
 	return compare(then, content), nil
 }
 
-// settleWithin bounds what is done about an intent right after the change, while its caller waits. The task does the rest.
+// settleWithin bounds what is done about an intent right after the change, while its caller waits: so long, or half the time that
+// the caller still has, if that is more. The task does the rest.
 const settleWithin = 3 * time.Second
 
 func detached(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), settleWithin)
+	bound := settleWithin
+	if deadline, ok := ctx.Deadline(); ok {
+		bound = max(bound, time.Until(deadline)/2)
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), bound)
 }
 
 // settleSoon removes what is left of something that was deleted. What it does not get done, the task does.

@@ -79,7 +79,7 @@ func runItems(t *testing.T, open OpenItems, tests map[string]func(*testing.T, *I
 
 // As returns a context in which the user asks.
 func (w *ItemWorld) As(id viewer.UserID) context.Context {
-	return viewer.With(w.t.Context(), viewer.Viewer{Identity: viewer.Identity{Issuer: "issuer", Subject: string(id)}, UserID: id})
+	return viewer.With(patient(w.t), viewer.Viewer{Identity: viewer.Identity{Issuer: "issuer", Subject: string(id)}, UserID: id})
 }
 
 // picture returns an image with stripes.

@@ -139,7 +139,7 @@ func runScores(t *testing.T, open OpenScores, tests map[string]func(*testing.T, 
 
 // As returns a context in which the user asks.
 func (w *ScoreWorld) As(id score.UserID) context.Context {
-	return viewer.With(w.t.Context(), viewer.Viewer{Identity: viewer.Identity{Issuer: "issuer", Subject: string(id)}, UserID: id})
+	return viewer.With(patient(w.t), viewer.Viewer{Identity: viewer.Identity{Issuer: "issuer", Subject: string(id)}, UserID: id})
 }
 
 // Hers returns a context in which Ada asks.

@@ -57,6 +57,14 @@ func (c *Clock) Advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
+// patient returns a context of the test in which a call has as much time as a busy machine may need: what is bounded by a part of
+// what the caller has left is then done, not left to a task.
+func patient(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
 // World is a set of stores with the rules of the notes above them.
 type World struct {
 	Stores
