@@ -126,7 +126,7 @@ func (c *client) mutate(name, selection string, input vars) *answer {
 func (c *client) state() string {
 	c.t.Helper()
 	return c.must(`{ viewer { id name email version updatedAt notes(first: 20) { nodes { ...whole } } sharedNotes(first: 20) { edges { permission sharedAt node { ...whole } } }
-		noteChanges(first: 20) { nodes { ... on Note { id updatedAt } ... on DeletedNote { deleted: id deletedAt } } } } }`+whole, nil).data() + c.scopesState() + c.projectsState()
+		noteChanges(first: 20) { nodes { ... on Note { id updatedAt } ... on DeletedNote { deleted: id deletedAt } } } } }`+whole, nil).data() + c.scopesState() + c.projectsState() + c.scoresState()
 }
 
 func TestEachMutationWithAKeyHappensOnce(t *testing.T) {
@@ -135,6 +135,7 @@ func TestEachMutationWithAKeyHappensOnce(t *testing.T) {
 	mutations := maps.Clone(noteMutations)
 	maps.Copy(mutations, entityMutations)
 	maps.Copy(mutations, queueMutations)
+	maps.Copy(mutations, scoreMutations)
 	var known []string
 	for _, field := range schema.list("__schema.mutationType.fields") {
 		f := &answer{t: t, body: schema.body, Data: field.(map[string]any)}

@@ -12,6 +12,8 @@ import "strings"
 //     $forged;
 //   - other projects: $paused, and $full, of which the holder has as many items as one may have;
 //   - dead letters: $letter, $spare;
+//   - scores: $score, $past (the same as of its $snapshot), $fullScore (which may have no more snapshots); items: $file and $page (in use),
+//     $spareFile, $ghostFile (which does not exist); uploads: $upload, $unwanted, $parts (of which one part has come);
 //   - $fresh, another text each time, and $it, the object that the way looks for.
 
 // arguments are those of fields that need some, or need them to be of use here.
@@ -34,6 +36,10 @@ var arguments = map[string]string{
 	"Scope.lookup":               `(index: "bySecret")`,
 	"Project.itemByExternalId":   `(externalId: "secret-0")`,
 	"Project.keywordCompletions": `(prefix: "secret")`,
+
+	"Query.score":         `(id: $score)`,
+	"Query.uploadedParts": `(itemId: $parts)`,
+	"User.items":          `(all: true, first: 500)`,
 
 	"Subscription.projectEvents":  `(projectId: $project)`,
 	"Subscription.myQueue":        `(projectId: $project)`,
@@ -94,6 +100,21 @@ var arguments = map[string]string{
 	"Mutation.heartbeat":           `(input: {projectIds: [$project]})`,
 	"Mutation.retryDeadLetter":     `(input: {id: $letter})`,
 	"Mutation.dropDeadLetter":      `(input: {id: $spare})`,
+
+	"Mutation.createScore":     `(input: {title: $fresh})`,
+	"Mutation.updateScore":     `(input: {scoreId: $score, title: $fresh})`,
+	"Mutation.deleteScore":     `(input: {scoreId: $score})`,
+	"Mutation.createSnapshot":  `(input: {scoreId: $score, name: $fresh})`,
+	"Mutation.renameSnapshot":  `(input: {snapshotId: $snapshot, name: $fresh})`,
+	"Mutation.deleteSnapshot":  `(input: {snapshotId: $snapshot})`,
+	"Mutation.restoreSnapshot": `(input: {snapshotId: $snapshot})`,
+	"Mutation.requestUpload":   `(input: {name: $fresh, type: "text/plain", size: 5, sha256: "` + someSum + `"})`,
+	"Mutation.signUploadPart":  `(input: {itemId: $parts, partNumber: 1, sha256: "` + someSum + `"})`,
+	"Mutation.completeUpload":  `(input: {itemId: $upload})`,
+	"Mutation.abortUpload":     `(input: {itemId: $unwanted})`,
+	"Mutation.setItemSetName":  `(input: {itemId: $spareFile, setName: $fresh})`,
+	"Mutation.deleteItem":      `(input: {itemId: $spareFile})`,
+	"Mutation.setItemQuota":    `(input: {userId: $owner, quota: 209715199})`,
 }
 
 // starts are the places from which ways go on, for types that are reached in more than one way or only in special ones.
@@ -184,23 +205,47 @@ var starts = map[string][]string{
 	"EffortReviewed":      {`mutation undoFinish(input: {effortId: $reviewed}) . problem`},
 	"UndoTooLate":         {`mutation undoFinish(input: {effortId: $late}) . problem`},
 	"ProjectItemConflict": {`mutation undoFinish(input: {effortId: $gone}) . problem`},
-	"RebuildUnderWay":     {`mutation rebuildProjectQueue(input: {projectId: $paused}) . problem`},
+
+	"Score":    {`query score(id: $score)`, `query node(id: $past)`},
+	"Snapshot": {`query score(id: $score) . snapshots`},
+	"Item":     {`query nodes(ids: [$file])`, `query node(id: $spareFile)`},
+	"ScoreConflict": {
+		`mutation updateScore(input: {scoreId: $score, title: $fresh, expectedVersion: 99}) . problem`,
+		`mutation deleteScore(input: {scoreId: $score, expectedVersion: 99}) . problem`,
+		`mutation restoreSnapshot(input: {snapshotId: $snapshot, expectedVersion: 99}) . problem`,
+	},
+	"UnknownItem": {
+		`mutation updateScore(input: {scoreId: $score, pages: [{insert: {at: 0, pages: [{itemId: $ghostFile}]}}]}) . problem`,
+		`mutation createScore(input: {title: $fresh, pages: [{itemId: $ghostFile}]}) . problem`,
+	},
+	"SnapshotNameTaken": {
+		`mutation createSnapshot(input: {scoreId: $score, name: "secret snapshot"}) . problem`,
+	},
+	"TooManySnapshots": {`mutation createSnapshot(input: {scoreId: $fullScore, name: $fresh}) . problem`},
+	"QuotaReached":     {`mutation requestUpload(input: {name: $fresh, type: "text/plain", size: 209715201}) . problem`},
+	"NotUploaded":      {`mutation completeUpload(input: {itemId: $parts}) . problem`},
+	"ItemInUse":        {`mutation deleteItem(input: {itemId: $file}) . problem`},
+
+	"RebuildUnderWay": {`mutation rebuildProjectQueue(input: {projectId: $paused}) . problem`},
 }
 
 // shownTypes are those with ids, of which the matrix shows each way.
 var shownTypes = []string{
 	"User", "Note", "Version", "Tag", "DeletedNote", "Scope", "Entity", "Project", "Team", "Category", "Subcategory",
-	"ProjectItem", "ProjectItemEffort", "ProjectImport", "ProjectExport",
+	"ProjectItem", "ProjectItemEffort", "ProjectImport", "ProjectExport", "Score", "Snapshot", "Item",
 }
 
 // ofSome are fields that have a value for some of the subjects and none for others.
 var ofSome = []string{
 	"ProjectItem.category", "ProjectItem.subcategory", "ProjectItem.claim", "ProjectItem.returnedTo", "ProjectItemEffort.undoneAt", "ProjectItemEffort.review",
-	"ProjectImport.endedAt",
+	"ProjectImport.endedAt", "Score.snapshot", "Item.score",
 }
 
 // unseen are mutations that change nothing which a snapshot shows.
-var unseen = []string{"heartbeat"}
+var unseen = []string{"heartbeat", "signUploadPart"}
+
+// someSum is the SHA-256 of something.
+const someSum = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
 
 // manyTags are as many as one request may add, and more than the note has room for.
 var manyTags = func() string {
@@ -230,4 +275,7 @@ var subjectsOf = map[string][]string{
 	"ProjectItemEffort": {"effort", "mine", "undone", "reviewed", "late", "gone", "hers"},
 	"ProjectImport":     {"import", "imported"},
 	"ProjectExport":     {"export"},
+	"Score":             {"score", "past"},
+	"Snapshot":          {"snapshot"},
+	"Item":              {"file", "page", "spareFile"},
 }

@@ -165,6 +165,7 @@ func (w *walk) judge(y way, a *answer) {
 		{before.notes != after.notes, w.renewNotes},
 		{before.scope != after.scope, w.renewScope},
 		{before.project != after.project, w.renewProject},
+		{before.scores != after.scores, w.renewScores},
 	} {
 		if part.changed {
 			part.renew()

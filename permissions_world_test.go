@@ -42,7 +42,7 @@ type walkServer struct {
 func newWalkServer(t *testing.T) walkServer {
 	t.Helper()
 	var dir string
-	s := newServer(t, func(c *config.Config) { dir = c.Data })
+	s := newServer(t, func(c *config.Config) { dir, c.ItemQuota = c.Data, walkQuota })
 	key, err := localSecret(dir)
 	require.NoError(t, err)
 	return walkServer{testServer: s, key: key}
@@ -67,6 +67,8 @@ func newWorld(t *testing.T, s walkServer, role string) *world {
 	w.renewProject()
 	w.fullProject()
 	w.letters()
+	w.renewScores()
+	w.largeScores()
 	return w
 }
 
@@ -207,6 +209,7 @@ type snapshot struct {
 	notes   string // everything of the notes that their owner sees
 	scope   string // everything in the scope that its owner sees
 	project string // everything of the project that its manager sees
+	scores  string // everything of the score, and all items, that their owner sees
 	users   string // everything that the owner and the role see of themselves
 }
 
@@ -214,8 +217,8 @@ func (w *world) snapshot() snapshot {
 	w.t.Helper()
 	const profile = `viewer {
 		id name email version updatedAt notes(last: 3) { nodes { id version } } sharedNotes(last: 3) { edges { permission sharedAt node { id } } }
-		scopes(first: 500) { nodes { id } } projects(first: 500) { nodes { id } } }`
-	all := w.owner.must(fill(`{ `+notesShown+scopeShown+projectShown+profile+` }`+notesFragments+scopeFragments, w.ids), nil)
+		scopes(first: 500) { nodes { id } } projects(first: 500) { nodes { id } } scoreCount itemUsage { uploadCount quota } }`
+	all := w.owner.must(fill(`{ `+notesShown+scopeShown+projectShown+scoresShown+profile+` }`+notesFragments+scopeFragments, w.ids), nil)
 	part := func(names ...string) string {
 		of := map[string]any{}
 		for _, name := range names {
@@ -235,7 +238,7 @@ func (w *world) snapshot() snapshot {
 		users += w.asker.must(`{ deadLetters { id } }`, nil).bare()
 	}
 	return snapshot{
-		notes: part("note", "deleted", "changes"), scope: part("scope"), project: part("project", "paused"), users: users,
+		notes: part("note", "deleted", "changes"), scope: part("scope"), project: part("project", "paused"), scores: part("score", "files"), users: users,
 	}
 }
 
@@ -256,7 +259,7 @@ var (
 	// What only those who may read notes, scope and project may be shown: see the functions that make them anew.
 	secret = regexp.MustCompile(`(?i)secret`)
 	// Words of the stores, their client library, and of Go.
-	inner = regexp.MustCompile(`(USER|NOTE|TAG|SHARED|OWNER|VERSION|EMAIL|SUBJECT|DEADLINE|DUE|USER_NOTE)#|_[a-z_]+_key\b|index_lookup|entities_by_type|taggie:|GSI\d|(?i:dynamodb|smithy|redis|amazon|conditional ?check|validationexception|resourcenotfound|goroutine|runtime error|nil pointer|panic|github\.com|operation error|requestid: )|\*?(note|user|tag|entity|project|keys|page|fault|model|gid)\.[A-Z]|\.go:\d|t[0-9a-f]{32}_`)
+	inner = regexp.MustCompile(`(USER|NOTE|TAG|SHARED|OWNER|VERSION|EMAIL|SUBJECT|DEADLINE|DUE|USER_NOTE)#|_[a-z_]+_key\b|index_lookup|entities_by_type|taggie:|GSI\d|(?i:dynamodb|smithy|redis|amazon|conditional ?check|validationexception|resourcenotfound|goroutine|runtime error|nil pointer|panic|github\.com|operation error|requestid: )|\*?(note|user|tag|entity|project|score|keys|page|fault|model|gid)\.[A-Z]|\.go:\d|t[0-9a-f]{32}_`)
 )
 
 // assertNothingShown reads everything that the role was answered.

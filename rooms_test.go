@@ -22,11 +22,11 @@ var rooms = map[string][]string{
 	"": {"*"}, // server.go wires all rooms
 
 	"console":   {},
-	"graph":     {"graph/model", "internal/entity", "internal/gid", "internal/labelling", "internal/lean", "internal/note", "internal/page", "internal/project", "internal/scalar", "internal/tag", "internal/user", "internal/viewer"},
-	"loaders":   {"internal/entity", "internal/fault", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/tag", "internal/user"},
-	"resolvers": {"graph", "graph/model", "internal/entity", "internal/fault", "internal/gid", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/scalar", "internal/tag", "internal/user", "internal/viewer", "loaders"},
+	"graph":     {"graph/model", "internal/entity", "internal/gid", "internal/labelling", "internal/lean", "internal/note", "internal/page", "internal/project", "internal/scalar", "internal/score", "internal/tag", "internal/user", "internal/viewer"},
+	"loaders":   {"internal/entity", "internal/fault", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/user"},
+	"resolvers": {"graph", "graph/model", "internal/entity", "internal/fault", "internal/gid", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/scalar", "internal/score", "internal/tag", "internal/user", "internal/viewer", "loaders"},
 
-	"graph/model": {"internal/entity", "internal/gid", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/tag", "internal/user"},
+	"graph/model": {"internal/entity", "internal/gid", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/user"},
 
 	"dynamo":      {"dynamo/keys", "internal/entity", "internal/fault", "internal/idempotency", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/task", "internal/user"},
 	"dynamo/keys": {},

@@ -34,6 +34,7 @@ import (
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/score"
 	"github.com/taggie/taggie/internal/task"
 	"github.com/taggie/taggie/internal/telemetry"
 	"github.com/taggie/taggie/internal/user"
@@ -201,6 +202,12 @@ func assemble(cfg config.Config, s *stores, metrics *telemetry.Metrics, log *slo
 	handlers[project.RunImport] = project.Importer{Store: projectsStore, Files: s.bucket, Now: time.Now, Count: a.queues.importing}.Run
 	handlers[dynamo.SweepLabels] = projectsStore.SweepLabels
 	handlers[project.RunExport] = exporter(projectsStore, s.bucket).Run
+	scoresStore := dynamo.Scores{DB: s.db}
+	scores := score.NewService(scoresStore, s.bucket, time.Now, newID)
+	items := score.NewItems(score.ItemsOptions{
+		Store: dynamo.ScoreItems{DB: s.db}, Scores: scoresStore, Files: s.bucket, Quota: cfg.ItemQuota, Now: time.Now, NewID: newID,
+	})
+	handlers[score.SettleIntent], handlers[score.SweepItem] = scores.Settle, items.Sweep
 	a.tasks = jobs.NewTasks(jobs.TasksOptions{
 		Store: dynamo.Tasks{DB: s.db}, Handlers: handlers, Log: log, Token: newID,
 		Pools: []jobs.Pool{{Kinds: []task.Kind{project.RunImport, project.RunExport}, Limit: 2}}, // they may take hours
@@ -211,14 +218,15 @@ func assemble(cfg config.Config, s *stores, metrics *telemetry.Metrics, log *slo
 		Notes:    notes.Without(notesStore.WithoutContent().Store()),
 		Entities: entities.Showing(dynamo.Entities{DB: s.db}.WithoutAttributes()),
 		Projects: projects.Showing(projectsStore.WithoutMetadata()),
+		Scores:   scores.Showing(scoresStore.WithoutPages()),
 	}
 	options := httpapi.Options{
 		Schema: graph.NewExecutableSchema(graph.Config{Resolvers: &resolvers.Resolver{
 			Users: users, Notes: notes, Entities: entities, Projects: projects, Queues: a.queues.service, Hub: a.queues.hub,
-			Files: s.bucket, Cursors: page.NewCodec(secrets...),
+			Scores: scores, Items: items, Files: s.bucket, Cursors: page.NewCodec(secrets...),
 		}}),
 		Loaders: loaders.Sources{
-			Users: users, Notes: notes, Entities: entities, Projects: projects, Queues: a.queues.service, Light: light, Observe: metrics.Batch,
+			Users: users, Notes: notes, Entities: entities, Projects: projects, Queues: a.queues.service, Scores: scores, Items: items, Light: light, Observe: metrics.Batch,
 		},
 		SignIn:           users.SignIn,
 		Sockets:          a.sockets,

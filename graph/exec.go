@@ -23,6 +23,7 @@ import (
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/scalar"
+	"github.com/taggie/taggie/internal/score"
 	"github.com/taggie/taggie/internal/tag"
 	"github.com/taggie/taggie/internal/user"
 	"github.com/taggie/taggie/internal/viewer"
@@ -40,11 +41,15 @@ func NewExecutableSchema(cfg Config) graphql.ExecutableSchema {
 type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 
 type ResolverRoot interface {
+	Annotation() AnnotationResolver
 	Category() CategoryResolver
 	EffortReview() EffortReviewResolver
 	Entity() EntityResolver
 	EntityRelationConnection() EntityRelationConnectionResolver
 	EntityRelationEdge() EntityRelationEdgeResolver
+	Item() ItemResolver
+	ItemUseConnection() ItemUseConnectionResolver
+	ItemUseEdge() ItemUseEdgeResolver
 	Mutation() MutationResolver
 	MyQueue() MyQueueResolver
 	Note() NoteResolver
@@ -65,7 +70,10 @@ type ResolverRoot interface {
 	Scope() ScopeResolver
 	ScopeMemberConnection() ScopeMemberConnectionResolver
 	ScopeMemberEdge() ScopeMemberEdgeResolver
+	Score() ScoreResolver
+	ScorePage() ScorePageResolver
 	SharedNoteConnection() SharedNoteConnectionResolver
+	Snapshot() SnapshotResolver
 	Subcategory() SubcategoryResolver
 	Subscription() SubscriptionResolver
 	Tag() TagResolver
@@ -80,6 +88,10 @@ type DirectiveRoot struct {
 }
 
 type ComplexityRoot struct {
+	AbortUploadPayload struct {
+		AbortedItemID func(childComplexity int) int
+	}
+
 	AddEntityRelationsPayload struct {
 		Entity  func(childComplexity int) int
 		Problem func(childComplexity int) int
@@ -107,6 +119,18 @@ type ComplexityRoot struct {
 		User    func(childComplexity int) int
 	}
 
+	Annotation struct {
+		Hash  func(childComplexity int) int
+		Index func(childComplexity int) int
+		Text  func(childComplexity int) int
+	}
+
+	AnnotationChange struct {
+		After  func(childComplexity int) int
+		Before func(childComplexity int) int
+		Text   func(childComplexity int) int
+	}
+
 	CancelProjectImportPayload struct {
 		Import func(childComplexity int) int
 	}
@@ -129,6 +153,11 @@ type ComplexityRoot struct {
 		Project func(childComplexity int) int
 	}
 
+	CompleteUploadPayload struct {
+		Item    func(childComplexity int) int
+		Problem func(childComplexity int) int
+	}
+
 	CreateNotePayload struct {
 		Note func(childComplexity int) int
 	}
@@ -148,6 +177,16 @@ type ComplexityRoot struct {
 
 	CreateScopePayload struct {
 		Scope func(childComplexity int) int
+	}
+
+	CreateScorePayload struct {
+		Problem func(childComplexity int) int
+		Score   func(childComplexity int) int
+	}
+
+	CreateSnapshotPayload struct {
+		Problem  func(childComplexity int) int
+		Snapshot func(childComplexity int) int
 	}
 
 	CreateTeamPayload struct {
@@ -178,9 +217,24 @@ type ComplexityRoot struct {
 		Problem         func(childComplexity int) int
 	}
 
+	DeleteItemPayload struct {
+		DeletedItemID func(childComplexity int) int
+		Problem       func(childComplexity int) int
+	}
+
 	DeleteNotePayload struct {
 		DeletedNote func(childComplexity int) int
 		Problem     func(childComplexity int) int
+	}
+
+	DeleteScorePayload struct {
+		DeletedScoreID func(childComplexity int) int
+		Problem        func(childComplexity int) int
+	}
+
+	DeleteSnapshotPayload struct {
+		DeletedSnapshotID func(childComplexity int) int
+		Score             func(childComplexity int) int
 	}
 
 	DeletedNote struct {
@@ -309,6 +363,74 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	Item struct {
+		CreatedAt       func(childComplexity int) int
+		Height          func(childComplexity int) int
+		ItemRef         func(childComplexity int) int
+		Name            func(childComplexity int) int
+		Owner           func(childComplexity int) int
+		SHA256          func(childComplexity int) int
+		Score           func(childComplexity int) int
+		SetName         func(childComplexity int) int
+		Size            func(childComplexity int) int
+		ThumbnailHeight func(childComplexity int) int
+		ThumbnailURL    func(childComplexity int) int
+		ThumbnailWidth  func(childComplexity int) int
+		Type            func(childComplexity int) int
+		URL             func(childComplexity int) int
+		UseCount        func(childComplexity int) int
+		UsedBy          func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		Width           func(childComplexity int) int
+	}
+
+	ItemConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	ItemEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	ItemInUse struct {
+		Current func(childComplexity int) int
+		Message func(childComplexity int) int
+	}
+
+	ItemUpload struct {
+		ExpiresAt  func(childComplexity int) int
+		ItemRef    func(childComplexity int) int
+		Name       func(childComplexity int) int
+		PartBytes  func(childComplexity int) int
+		Parts      func(childComplexity int) int
+		PostForm   func(childComplexity int) int
+		PutRequest func(childComplexity int) int
+		SetName    func(childComplexity int) int
+		Size       func(childComplexity int) int
+		Type       func(childComplexity int) int
+	}
+
+	ItemUsage struct {
+		Claimed func(childComplexity int) int
+		Quota   func(childComplexity int) int
+		Size    func(childComplexity int) int
+		Uploads func(childComplexity int) int
+	}
+
+	ItemUseConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	ItemUseEdge struct {
+		Cursor func(childComplexity int) int
+		Kind   func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
 	LastManager struct {
 		Message func(childComplexity int) int
 	}
@@ -329,22 +451,29 @@ type ComplexityRoot struct {
 	}
 
 	Mutation struct {
+		AbortUpload            func(childComplexity int, input model.AbortUploadInput) int
 		AddEntityRelations     func(childComplexity int, input model.AddEntityRelationsInput) int
 		AddNoteTags            func(childComplexity int, input model.AddNoteTagsInput) int
 		AddProjectCategories   func(childComplexity int, input model.AddProjectCategoriesInput) int
 		CancelProjectImport    func(childComplexity int, input model.CancelProjectImportInput) int
 		ChangeNoteDeadline     func(childComplexity int, input model.ChangeNoteDeadlineInput) int
 		ClaimProjectItems      func(childComplexity int, input model.ClaimProjectItemsInput) int
+		CompleteUpload         func(childComplexity int, input model.CompleteUploadInput) int
 		CreateNote             func(childComplexity int, input model.CreateNoteInput) int
 		CreateProject          func(childComplexity int, input model.CreateProjectInput) int
 		CreateProjectExport    func(childComplexity int, input model.CreateProjectExportInput) int
 		CreateProjectImport    func(childComplexity int, input model.CreateProjectImportInput) int
 		CreateScope            func(childComplexity int, input model.CreateScopeInput) int
+		CreateScore            func(childComplexity int, input model.CreateScoreInput) int
+		CreateSnapshot         func(childComplexity int, input model.CreateSnapshotInput) int
 		CreateTeam             func(childComplexity int, input model.CreateTeamInput) int
 		CreateUser             func(childComplexity int, input model.CreateUserInput) int
 		DeclareEntityIndex     func(childComplexity int, input model.DeclareEntityIndexInput) int
 		DeleteEntity           func(childComplexity int, input model.DeleteEntityInput) int
+		DeleteItem             func(childComplexity int, input model.DeleteItemInput) int
 		DeleteNote             func(childComplexity int, input model.DeleteNoteInput) int
+		DeleteScore            func(childComplexity int, input model.DeleteScoreInput) int
+		DeleteSnapshot         func(childComplexity int, input model.DeleteSnapshotInput) int
 		DropDeadLetter         func(childComplexity int, input model.DropDeadLetterInput) int
 		ExtendClaim            func(childComplexity int, input model.ExtendClaimInput) int
 		FinishProjectItem      func(childComplexity int, input model.FinishProjectItemInput) int
@@ -361,15 +490,21 @@ type ComplexityRoot struct {
 		RemoveProjectMember    func(childComplexity int, input model.RemoveProjectMemberInput) int
 		RemoveScopeMember      func(childComplexity int, input model.RemoveScopeMemberInput) int
 		RenameScope            func(childComplexity int, input model.RenameScopeInput) int
+		RenameSnapshot         func(childComplexity int, input model.RenameSnapshotInput) int
 		RenameTeam             func(childComplexity int, input model.RenameTeamInput) int
 		ReplaceEntityRelations func(childComplexity int, input model.ReplaceEntityRelationsInput) int
+		RequestUpload          func(childComplexity int, input model.RequestUploadInput) int
+		RestoreSnapshot        func(childComplexity int, input model.RestoreSnapshotInput) int
 		RestoreVersion         func(childComplexity int, input model.RestoreVersionInput) int
 		ResumeProject          func(childComplexity int, input model.ResumeProjectInput) int
 		RetryDeadLetter        func(childComplexity int, input model.RetryDeadLetterInput) int
 		ReviewEffort           func(childComplexity int, input model.ReviewEffortInput) int
 		SetEntity              func(childComplexity int, input model.SetEntityInput) int
+		SetItemQuota           func(childComplexity int, input model.SetItemQuotaInput) int
+		SetItemSetName         func(childComplexity int, input model.SetItemSetNameInput) int
 		SetProjectQueueSize    func(childComplexity int, input model.SetProjectQueueSizeInput) int
 		ShareNote              func(childComplexity int, input model.ShareNoteInput) int
+		SignUploadPart         func(childComplexity int, input model.SignUploadPartInput) int
 		SkipProjectItem        func(childComplexity int, input model.SkipProjectItemInput) int
 		StartProjectImport     func(childComplexity int, input model.StartProjectImportInput) int
 		UndeleteNote           func(childComplexity int, input model.UndeleteNoteInput) int
@@ -378,6 +513,7 @@ type ComplexityRoot struct {
 		UpdateEntity           func(childComplexity int, input model.UpdateEntityInput) int
 		UpdateNote             func(childComplexity int, input model.UpdateNoteInput) int
 		UpdateProject          func(childComplexity int, input model.UpdateProjectInput) int
+		UpdateScore            func(childComplexity int, input model.UpdateScoreInput) int
 		UpdateUser             func(childComplexity int, input model.UpdateUserInput) int
 	}
 
@@ -388,6 +524,10 @@ type ComplexityRoot struct {
 
 	NameTaken struct {
 		Field   func(childComplexity int) int
+		Message func(childComplexity int) int
+	}
+
+	NotUploaded struct {
 		Message func(childComplexity int) int
 	}
 
@@ -457,6 +597,12 @@ type ComplexityRoot struct {
 
 	OwnEffort struct {
 		Message func(childComplexity int) int
+	}
+
+	PageChange struct {
+		After  func(childComplexity int) int
+		Before func(childComplexity int) int
+		Page   func(childComplexity int) int
 	}
 
 	PageInfo struct {
@@ -719,17 +865,24 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
-		DeadLetters func(childComplexity int, first int) int
-		Entity      func(childComplexity int, id gid.ID) int
-		Node        func(childComplexity int, id gid.ID) int
-		Nodes       func(childComplexity int, ids []gid.ID) int
-		Note        func(childComplexity int, id gid.ID) int
-		OnlineCount func(childComplexity int) int
-		Project     func(childComplexity int, id gid.ID) int
-		Scope       func(childComplexity int, id gid.ID) int
-		User        func(childComplexity int, id gid.ID) int
-		UserByEmail func(childComplexity int, email string) int
-		Viewer      func(childComplexity int) int
+		DeadLetters   func(childComplexity int, first int) int
+		Entity        func(childComplexity int, id gid.ID) int
+		Node          func(childComplexity int, id gid.ID) int
+		Nodes         func(childComplexity int, ids []gid.ID) int
+		Note          func(childComplexity int, id gid.ID) int
+		OnlineCount   func(childComplexity int) int
+		Project       func(childComplexity int, id gid.ID) int
+		Scope         func(childComplexity int, id gid.ID) int
+		Score         func(childComplexity int, id gid.ID, snapshot *gid.ID) int
+		UploadedParts func(childComplexity int, itemID gid.ID) int
+		User          func(childComplexity int, id gid.ID) int
+		UserByEmail   func(childComplexity int, email string) int
+		Viewer        func(childComplexity int) int
+	}
+
+	QuotaReached struct {
+		Message func(childComplexity int) int
+		Usage   func(childComplexity int) int
 	}
 
 	RebuildProjectQueuePayload struct {
@@ -775,6 +928,11 @@ type ComplexityRoot struct {
 		Scope   func(childComplexity int) int
 	}
 
+	RenameSnapshotPayload struct {
+		Problem  func(childComplexity int) int
+		Snapshot func(childComplexity int) int
+	}
+
 	RenameTeamPayload struct {
 		Problem func(childComplexity int) int
 		Team    func(childComplexity int) int
@@ -783,6 +941,16 @@ type ComplexityRoot struct {
 	ReplaceEntityRelationsPayload struct {
 		Entity  func(childComplexity int) int
 		Problem func(childComplexity int) int
+	}
+
+	RequestUploadPayload struct {
+		Problem func(childComplexity int) int
+		Upload  func(childComplexity int) int
+	}
+
+	RestoreSnapshotPayload struct {
+		Problem func(childComplexity int) int
+		Score   func(childComplexity int) int
 	}
 
 	RestoreVersionPayload struct {
@@ -847,9 +1015,67 @@ type ComplexityRoot struct {
 		Role    func(childComplexity int) int
 	}
 
+	Score struct {
+		Access          func(childComplexity int) int
+		AnnotationCount func(childComplexity int) int
+		AnnotationList  func(childComplexity int) int
+		At              func(childComplexity int) int
+		CreatedAt       func(childComplexity int) int
+		Description     func(childComplexity int) int
+		GlobalID        func(childComplexity int) int
+		Hash            func(childComplexity int) int
+		Items           func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		Owner           func(childComplexity int) int
+		PageCount       func(childComplexity int) int
+		PageList        func(childComplexity int) int
+		Snapshots       func(childComplexity int) int
+		Title           func(childComplexity int) int
+		UpdatedAt       func(childComplexity int) int
+		Version         func(childComplexity int) int
+	}
+
+	ScoreChanges struct {
+		Annotations func(childComplexity int) int
+		Changed     func(childComplexity int) int
+		Description func(childComplexity int) int
+		Pages       func(childComplexity int) int
+		Title       func(childComplexity int) int
+	}
+
+	ScoreConflict struct {
+		Current func(childComplexity int) int
+		Message func(childComplexity int) int
+	}
+
+	ScoreConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	ScoreEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	ScorePage struct {
+		Index  func(childComplexity int) int
+		Item   func(childComplexity int) int
+		Label  func(childComplexity int) int
+		Object func(childComplexity int) int
+	}
+
 	SetEntityPayload struct {
 		Entity  func(childComplexity int) int
 		Problem func(childComplexity int) int
+	}
+
+	SetItemQuotaPayload struct {
+		Usage func(childComplexity int) int
+	}
+
+	SetItemSetNamePayload struct {
+		Item func(childComplexity int) int
 	}
 
 	SetProjectQueueSizePayload struct {
@@ -875,9 +1101,27 @@ type ComplexityRoot struct {
 		SharedAt   func(childComplexity int) int
 	}
 
+	SignUploadPartPayload struct {
+		Put func(childComplexity int) int
+	}
+
 	SkipProjectItemPayload struct {
 		Item    func(childComplexity int) int
 		Problem func(childComplexity int) int
+	}
+
+	Snapshot struct {
+		Changes    func(childComplexity int) int
+		CreatedAt  func(childComplexity int) int
+		Name       func(childComplexity int) int
+		Score      func(childComplexity int) int
+		SnapshotID func(childComplexity int) int
+		UpdatedAt  func(childComplexity int) int
+	}
+
+	SnapshotNameTaken struct {
+		Field   func(childComplexity int) int
+		Message func(childComplexity int) int
 	}
 
 	StartProjectImportPayload struct {
@@ -945,7 +1189,17 @@ type ComplexityRoot struct {
 		Users     func(childComplexity int) int
 	}
 
+	TextChange struct {
+		After  func(childComplexity int) int
+		Before func(childComplexity int) int
+	}
+
 	TooManyClaims struct {
+		Limit   func(childComplexity int) int
+		Message func(childComplexity int) int
+	}
+
+	TooManySnapshots struct {
 		Limit   func(childComplexity int) int
 		Message func(childComplexity int) int
 	}
@@ -972,6 +1226,11 @@ type ComplexityRoot struct {
 	}
 
 	UndoTooLate struct {
+		Message func(childComplexity int) int
+	}
+
+	UnknownItem struct {
+		ItemID  func(childComplexity int) int
 		Message func(childComplexity int) int
 	}
 
@@ -1006,6 +1265,11 @@ type ComplexityRoot struct {
 		Project func(childComplexity int) int
 	}
 
+	UpdateScorePayload struct {
+		Problem func(childComplexity int) int
+		Score   func(childComplexity int) int
+	}
+
 	UpdateUserPayload struct {
 		Problem func(childComplexity int) int
 		User    func(childComplexity int) int
@@ -1018,9 +1282,27 @@ type ComplexityRoot struct {
 		URL       func(childComplexity int) int
 	}
 
+	UploadForm struct {
+		Fields func(childComplexity int) int
+		URL    func(childComplexity int) int
+	}
+
 	UploadHeader struct {
 		Name  func(childComplexity int) int
 		Value func(childComplexity int) int
+	}
+
+	UploadRequest struct {
+		Headers func(childComplexity int) int
+		Method  func(childComplexity int) int
+		URL     func(childComplexity int) int
+	}
+
+	UploadedPart struct {
+		ETag   func(childComplexity int) int
+		Number func(childComplexity int) int
+		SHA256 func(childComplexity int) int
+		Size   func(childComplexity int) int
 	}
 
 	UsedWord struct {
@@ -1032,11 +1314,15 @@ type ComplexityRoot struct {
 		CreatedAt   func(childComplexity int) int
 		Email       func(childComplexity int) int
 		ID          func(childComplexity int) int
+		ItemUsage   func(childComplexity int) int
+		Items       func(childComplexity int, all bool, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		Name        func(childComplexity int) int
 		NoteChanges func(childComplexity int, changedSince *time.Time, first *int, after *page.Cursor) int
 		Notes       func(childComplexity int, due *model.DueRange, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		Projects    func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		Scopes      func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		ScoreCount  func(childComplexity int) int
+		Scores      func(childComplexity int, public bool, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		SharedNotes func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		Tag         func(childComplexity int, value string) int
 		Tags        func(childComplexity int, prefix *string, first *int, after *page.Cursor, last *int, before *page.Cursor) int
@@ -1082,6 +1368,9 @@ type ComplexityRoot struct {
 
 // region    ************************** generated!.gotpl **************************
 
+type AnnotationResolver interface {
+	Text(ctx context.Context, obj *model.Annotation) (*string, error)
+}
 type CategoryResolver interface {
 	Project(ctx context.Context, obj *model.Category) (*project.Project, error)
 	Items(ctx context.Context, obj *model.Category, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Item], error)
@@ -1100,6 +1389,24 @@ type EntityRelationConnectionResolver interface {
 }
 type EntityRelationEdgeResolver interface {
 	Node(ctx context.Context, obj *model.EntityRelationEdge) (*entity.Entity, error)
+}
+type ItemResolver interface {
+	Width(ctx context.Context, obj *score.Item) (*int, error)
+	Height(ctx context.Context, obj *score.Item) (*int, error)
+	URL(ctx context.Context, obj *score.Item) (*string, error)
+	ThumbnailURL(ctx context.Context, obj *score.Item) (*string, error)
+	ThumbnailWidth(ctx context.Context, obj *score.Item) (*int, error)
+	ThumbnailHeight(ctx context.Context, obj *score.Item) (*int, error)
+	Owner(ctx context.Context, obj *score.Item) (*user.User, error)
+	Score(ctx context.Context, obj *score.Item) (*model.Score, error)
+	UseCount(ctx context.Context, obj *score.Item) (*int, error)
+	UsedBy(ctx context.Context, obj *score.Item, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.ItemUseConnection, error)
+}
+type ItemUseConnectionResolver interface {
+	Nodes(ctx context.Context, obj *model.ItemUseConnection) ([]model.ItemUser, error)
+}
+type ItemUseEdgeResolver interface {
+	Node(ctx context.Context, obj *model.ItemUseEdge) (model.ItemUser, error)
 }
 type MutationResolver interface {
 	CreateUser(ctx context.Context, input model.CreateUserInput) (*model.CreateUserPayload, error)
@@ -1152,6 +1459,20 @@ type MutationResolver interface {
 	Heartbeat(ctx context.Context, input model.HeartbeatInput) (*model.HeartbeatPayload, error)
 	RetryDeadLetter(ctx context.Context, input model.RetryDeadLetterInput) (*model.RetryDeadLetterPayload, error)
 	DropDeadLetter(ctx context.Context, input model.DropDeadLetterInput) (*model.DropDeadLetterPayload, error)
+	CreateScore(ctx context.Context, input model.CreateScoreInput) (*model.CreateScorePayload, error)
+	UpdateScore(ctx context.Context, input model.UpdateScoreInput) (*model.UpdateScorePayload, error)
+	DeleteScore(ctx context.Context, input model.DeleteScoreInput) (*model.DeleteScorePayload, error)
+	CreateSnapshot(ctx context.Context, input model.CreateSnapshotInput) (*model.CreateSnapshotPayload, error)
+	RenameSnapshot(ctx context.Context, input model.RenameSnapshotInput) (*model.RenameSnapshotPayload, error)
+	DeleteSnapshot(ctx context.Context, input model.DeleteSnapshotInput) (*model.DeleteSnapshotPayload, error)
+	RestoreSnapshot(ctx context.Context, input model.RestoreSnapshotInput) (*model.RestoreSnapshotPayload, error)
+	RequestUpload(ctx context.Context, input model.RequestUploadInput) (*model.RequestUploadPayload, error)
+	SignUploadPart(ctx context.Context, input model.SignUploadPartInput) (*model.SignUploadPartPayload, error)
+	CompleteUpload(ctx context.Context, input model.CompleteUploadInput) (*model.CompleteUploadPayload, error)
+	AbortUpload(ctx context.Context, input model.AbortUploadInput) (*model.AbortUploadPayload, error)
+	SetItemSetName(ctx context.Context, input model.SetItemSetNameInput) (*model.SetItemSetNamePayload, error)
+	DeleteItem(ctx context.Context, input model.DeleteItemInput) (*model.DeleteItemPayload, error)
+	SetItemQuota(ctx context.Context, input model.SetItemQuotaInput) (*model.SetItemQuotaPayload, error)
 }
 type MyQueueResolver interface {
 	Project(ctx context.Context, obj *model.MyQueue) (*project.Project, error)
@@ -1267,6 +1588,8 @@ type QueryResolver interface {
 	Project(ctx context.Context, id gid.ID) (*project.Project, error)
 	OnlineCount(ctx context.Context) (*int, error)
 	DeadLetters(ctx context.Context, first int) ([]model.DeadLetter, error)
+	Score(ctx context.Context, id gid.ID, snapshot *gid.ID) (*model.Score, error)
+	UploadedParts(ctx context.Context, itemID gid.ID) ([]score.Part, error)
 }
 type ScopeResolver interface {
 	Members(ctx context.Context, obj *entity.Scope, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.ScopeMemberConnection, error)
@@ -1281,8 +1604,23 @@ type ScopeMemberConnectionResolver interface {
 type ScopeMemberEdgeResolver interface {
 	Node(ctx context.Context, obj *model.ScopeMemberEdge) (*user.User, error)
 }
+type ScoreResolver interface {
+	Description(ctx context.Context, obj *model.Score) (*string, error)
+
+	Snapshots(ctx context.Context, obj *model.Score) ([]score.Snapshot, error)
+
+	Items(ctx context.Context, obj *model.Score, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[score.Item], error)
+	Owner(ctx context.Context, obj *model.Score) (*user.User, error)
+}
+type ScorePageResolver interface {
+	Item(ctx context.Context, obj *model.ScorePage) (*score.Item, error)
+}
 type SharedNoteConnectionResolver interface {
 	Nodes(ctx context.Context, obj *model.SharedNoteConnection) ([]*note.Note, error)
+}
+type SnapshotResolver interface {
+	Score(ctx context.Context, obj *score.Snapshot) (*model.Score, error)
+	Changes(ctx context.Context, obj *score.Snapshot) (*model.ScoreChanges, error)
 }
 type SubcategoryResolver interface {
 	Project(ctx context.Context, obj *model.Subcategory) (*project.Project, error)
@@ -1319,6 +1657,10 @@ type UserResolver interface {
 	NoteChanges(ctx context.Context, obj *user.User, changedSince *time.Time, first *int, after *page.Cursor) (*model.NoteChangeConnection, error)
 	Scopes(ctx context.Context, obj *user.User, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[entity.Scope], error)
 	Projects(ctx context.Context, obj *user.User, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Project], error)
+	Scores(ctx context.Context, obj *user.User, public bool, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.ScoreConnection, error)
+	ScoreCount(ctx context.Context, obj *user.User) (*int, error)
+	Items(ctx context.Context, obj *user.User, all bool, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[score.Item], error)
+	ItemUsage(ctx context.Context, obj *user.User) (*score.Usage, error)
 }
 type UserStatisticsResolver interface {
 	User(ctx context.Context, obj *labelling.UserStatistics) (*user.User, error)
@@ -1344,6 +1686,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 	ec := newExecutionContext(nil, e, nil)
 	_ = ec
 	switch typeName + "." + field {
+
+	case "AbortUploadPayload.abortedItemId":
+		if e.ComplexityRoot.AbortUploadPayload.AbortedItemID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AbortUploadPayload.AbortedItemID(childComplexity), true
 
 	case "AddEntityRelationsPayload.entity":
 		if e.ComplexityRoot.AddEntityRelationsPayload.Entity == nil {
@@ -1422,6 +1771,44 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.AlreadySignedUp.User(childComplexity), true
 
+	case "Annotation.hash":
+		if e.ComplexityRoot.Annotation.Hash == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Annotation.Hash(childComplexity), true
+	case "Annotation.index":
+		if e.ComplexityRoot.Annotation.Index == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Annotation.Index(childComplexity), true
+	case "Annotation.text":
+		if e.ComplexityRoot.Annotation.Text == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Annotation.Text(childComplexity), true
+
+	case "AnnotationChange.after":
+		if e.ComplexityRoot.AnnotationChange.After == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AnnotationChange.After(childComplexity), true
+	case "AnnotationChange.before":
+		if e.ComplexityRoot.AnnotationChange.Before == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AnnotationChange.Before(childComplexity), true
+	case "AnnotationChange.text":
+		if e.ComplexityRoot.AnnotationChange.Text == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AnnotationChange.Text(childComplexity), true
+
 	case "CancelProjectImportPayload.import":
 		if e.ComplexityRoot.CancelProjectImportPayload.Import == nil {
 			break
@@ -1491,6 +1878,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ClaimProjectItemsPayload.Project(childComplexity), true
 
+	case "CompleteUploadPayload.item":
+		if e.ComplexityRoot.CompleteUploadPayload.Item == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CompleteUploadPayload.Item(childComplexity), true
+	case "CompleteUploadPayload.problem":
+		if e.ComplexityRoot.CompleteUploadPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CompleteUploadPayload.Problem(childComplexity), true
+
 	case "CreateNotePayload.note":
 		if e.ComplexityRoot.CreateNotePayload.Note == nil {
 			break
@@ -1531,6 +1931,32 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CreateScopePayload.Scope(childComplexity), true
+
+	case "CreateScorePayload.problem":
+		if e.ComplexityRoot.CreateScorePayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateScorePayload.Problem(childComplexity), true
+	case "CreateScorePayload.score":
+		if e.ComplexityRoot.CreateScorePayload.Score == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateScorePayload.Score(childComplexity), true
+
+	case "CreateSnapshotPayload.problem":
+		if e.ComplexityRoot.CreateSnapshotPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateSnapshotPayload.Problem(childComplexity), true
+	case "CreateSnapshotPayload.snapshot":
+		if e.ComplexityRoot.CreateSnapshotPayload.Snapshot == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateSnapshotPayload.Snapshot(childComplexity), true
 
 	case "CreateTeamPayload.problem":
 		if e.ComplexityRoot.CreateTeamPayload.Problem == nil {
@@ -1615,6 +2041,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.DeleteEntityPayload.Problem(childComplexity), true
 
+	case "DeleteItemPayload.deletedItemId":
+		if e.ComplexityRoot.DeleteItemPayload.DeletedItemID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteItemPayload.DeletedItemID(childComplexity), true
+	case "DeleteItemPayload.problem":
+		if e.ComplexityRoot.DeleteItemPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteItemPayload.Problem(childComplexity), true
+
 	case "DeleteNotePayload.deletedNote":
 		if e.ComplexityRoot.DeleteNotePayload.DeletedNote == nil {
 			break
@@ -1627,6 +2066,32 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DeleteNotePayload.Problem(childComplexity), true
+
+	case "DeleteScorePayload.deletedScoreId":
+		if e.ComplexityRoot.DeleteScorePayload.DeletedScoreID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteScorePayload.DeletedScoreID(childComplexity), true
+	case "DeleteScorePayload.problem":
+		if e.ComplexityRoot.DeleteScorePayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteScorePayload.Problem(childComplexity), true
+
+	case "DeleteSnapshotPayload.deletedSnapshotId":
+		if e.ComplexityRoot.DeleteSnapshotPayload.DeletedSnapshotID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteSnapshotPayload.DeletedSnapshotID(childComplexity), true
+	case "DeleteSnapshotPayload.score":
+		if e.ComplexityRoot.DeleteSnapshotPayload.Score == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteSnapshotPayload.Score(childComplexity), true
 
 	case "DeletedNote.deletedAt":
 		if e.ComplexityRoot.DeletedNote.DeletedAt == nil {
@@ -2037,6 +2502,283 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.IndexedEntityEdge.Node(childComplexity), true
 
+	case "Item.createdAt":
+		if e.ComplexityRoot.Item.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Item.CreatedAt(childComplexity), true
+	case "Item.height":
+		if e.ComplexityRoot.Item.Height == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Item.Height(childComplexity), true
+	case "Item.id":
+		if e.ComplexityRoot.Item.ItemRef == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Item.ItemRef(childComplexity), true
+	case "Item.name":
+		if e.ComplexityRoot.Item.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Item.Name(childComplexity), true
+	case "Item.owner":
+		if e.ComplexityRoot.Item.Owner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Item.Owner(childComplexity), true
+	case "Item.sha256":
+		if e.ComplexityRoot.Item.SHA256 == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Item.SHA256(childComplexity), true
+	case "Item.score":
+		if e.ComplexityRoot.Item.Score == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Item.Score(childComplexity), true
+	case "Item.setName":
+		if e.ComplexityRoot.Item.SetName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Item.SetName(childComplexity), true
+	case "Item.size":
+		if e.ComplexityRoot.Item.Size == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Item.Size(childComplexity), true
+	case "Item.thumbnailHeight":
+		if e.ComplexityRoot.Item.ThumbnailHeight == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Item.ThumbnailHeight(childComplexity), true
+	case "Item.thumbnailUrl":
+		if e.ComplexityRoot.Item.ThumbnailURL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Item.ThumbnailURL(childComplexity), true
+	case "Item.thumbnailWidth":
+		if e.ComplexityRoot.Item.ThumbnailWidth == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Item.ThumbnailWidth(childComplexity), true
+	case "Item.type":
+		if e.ComplexityRoot.Item.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Item.Type(childComplexity), true
+	case "Item.url":
+		if e.ComplexityRoot.Item.URL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Item.URL(childComplexity), true
+	case "Item.useCount":
+		if e.ComplexityRoot.Item.UseCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Item.UseCount(childComplexity), true
+	case "Item.usedBy":
+		if e.ComplexityRoot.Item.UsedBy == nil {
+			break
+		}
+
+		args, err := ec.field_Item_usedBy_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Item.UsedBy(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
+	case "Item.width":
+		if e.ComplexityRoot.Item.Width == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Item.Width(childComplexity), true
+
+	case "ItemConnection.edges":
+		if e.ComplexityRoot.ItemConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemConnection.Edges(childComplexity), true
+	case "ItemConnection.nodes":
+		if e.ComplexityRoot.ItemConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemConnection.Nodes(childComplexity), true
+	case "ItemConnection.pageInfo":
+		if e.ComplexityRoot.ItemConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemConnection.PageInfo(childComplexity), true
+
+	case "ItemEdge.cursor":
+		if e.ComplexityRoot.ItemEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemEdge.Cursor(childComplexity), true
+	case "ItemEdge.node":
+		if e.ComplexityRoot.ItemEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemEdge.Node(childComplexity), true
+
+	case "ItemInUse.current":
+		if e.ComplexityRoot.ItemInUse.Current == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemInUse.Current(childComplexity), true
+	case "ItemInUse.message":
+		if e.ComplexityRoot.ItemInUse.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemInUse.Message(childComplexity), true
+
+	case "ItemUpload.expiresAt":
+		if e.ComplexityRoot.ItemUpload.ExpiresAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemUpload.ExpiresAt(childComplexity), true
+	case "ItemUpload.itemId":
+		if e.ComplexityRoot.ItemUpload.ItemRef == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemUpload.ItemRef(childComplexity), true
+	case "ItemUpload.name":
+		if e.ComplexityRoot.ItemUpload.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemUpload.Name(childComplexity), true
+	case "ItemUpload.partSize":
+		if e.ComplexityRoot.ItemUpload.PartBytes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemUpload.PartBytes(childComplexity), true
+	case "ItemUpload.partCount":
+		if e.ComplexityRoot.ItemUpload.Parts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemUpload.Parts(childComplexity), true
+	case "ItemUpload.form":
+		if e.ComplexityRoot.ItemUpload.PostForm == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemUpload.PostForm(childComplexity), true
+	case "ItemUpload.put":
+		if e.ComplexityRoot.ItemUpload.PutRequest == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemUpload.PutRequest(childComplexity), true
+	case "ItemUpload.setName":
+		if e.ComplexityRoot.ItemUpload.SetName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemUpload.SetName(childComplexity), true
+	case "ItemUpload.size":
+		if e.ComplexityRoot.ItemUpload.Size == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemUpload.Size(childComplexity), true
+	case "ItemUpload.type":
+		if e.ComplexityRoot.ItemUpload.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemUpload.Type(childComplexity), true
+
+	case "ItemUsage.claimed":
+		if e.ComplexityRoot.ItemUsage.Claimed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemUsage.Claimed(childComplexity), true
+	case "ItemUsage.quota":
+		if e.ComplexityRoot.ItemUsage.Quota == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemUsage.Quota(childComplexity), true
+	case "ItemUsage.size":
+		if e.ComplexityRoot.ItemUsage.Size == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemUsage.Size(childComplexity), true
+	case "ItemUsage.uploadCount":
+		if e.ComplexityRoot.ItemUsage.Uploads == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemUsage.Uploads(childComplexity), true
+
+	case "ItemUseConnection.edges":
+		if e.ComplexityRoot.ItemUseConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemUseConnection.Edges(childComplexity), true
+	case "ItemUseConnection.nodes":
+		if e.ComplexityRoot.ItemUseConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemUseConnection.Nodes(childComplexity), true
+	case "ItemUseConnection.pageInfo":
+		if e.ComplexityRoot.ItemUseConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemUseConnection.PageInfo(childComplexity), true
+
+	case "ItemUseEdge.cursor":
+		if e.ComplexityRoot.ItemUseEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemUseEdge.Cursor(childComplexity), true
+	case "ItemUseEdge.kind":
+		if e.ComplexityRoot.ItemUseEdge.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemUseEdge.Kind(childComplexity), true
+	case "ItemUseEdge.node":
+		if e.ComplexityRoot.ItemUseEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemUseEdge.Node(childComplexity), true
+
 	case "LastManager.message":
 		if e.ComplexityRoot.LastManager.Message == nil {
 			break
@@ -2083,6 +2825,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.LineFault.Message(childComplexity), true
 
+	case "Mutation.abortUpload":
+		if e.ComplexityRoot.Mutation.AbortUpload == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_abortUpload_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.AbortUpload(childComplexity, args["input"].(model.AbortUploadInput)), true
 	case "Mutation.addEntityRelations":
 		if e.ComplexityRoot.Mutation.AddEntityRelations == nil {
 			break
@@ -2149,6 +2902,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ClaimProjectItems(childComplexity, args["input"].(model.ClaimProjectItemsInput)), true
+	case "Mutation.completeUpload":
+		if e.ComplexityRoot.Mutation.CompleteUpload == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_completeUpload_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CompleteUpload(childComplexity, args["input"].(model.CompleteUploadInput)), true
 	case "Mutation.createNote":
 		if e.ComplexityRoot.Mutation.CreateNote == nil {
 			break
@@ -2204,6 +2968,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateScope(childComplexity, args["input"].(model.CreateScopeInput)), true
+	case "Mutation.createScore":
+		if e.ComplexityRoot.Mutation.CreateScore == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createScore_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateScore(childComplexity, args["input"].(model.CreateScoreInput)), true
+	case "Mutation.createSnapshot":
+		if e.ComplexityRoot.Mutation.CreateSnapshot == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createSnapshot_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateSnapshot(childComplexity, args["input"].(model.CreateSnapshotInput)), true
 	case "Mutation.createTeam":
 		if e.ComplexityRoot.Mutation.CreateTeam == nil {
 			break
@@ -2248,6 +3034,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteEntity(childComplexity, args["input"].(model.DeleteEntityInput)), true
+	case "Mutation.deleteItem":
+		if e.ComplexityRoot.Mutation.DeleteItem == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteItem_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteItem(childComplexity, args["input"].(model.DeleteItemInput)), true
 	case "Mutation.deleteNote":
 		if e.ComplexityRoot.Mutation.DeleteNote == nil {
 			break
@@ -2259,6 +3056,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteNote(childComplexity, args["input"].(model.DeleteNoteInput)), true
+	case "Mutation.deleteScore":
+		if e.ComplexityRoot.Mutation.DeleteScore == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteScore_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteScore(childComplexity, args["input"].(model.DeleteScoreInput)), true
+	case "Mutation.deleteSnapshot":
+		if e.ComplexityRoot.Mutation.DeleteSnapshot == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteSnapshot_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteSnapshot(childComplexity, args["input"].(model.DeleteSnapshotInput)), true
 	case "Mutation.dropDeadLetter":
 		if e.ComplexityRoot.Mutation.DropDeadLetter == nil {
 			break
@@ -2435,6 +3254,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RenameScope(childComplexity, args["input"].(model.RenameScopeInput)), true
+	case "Mutation.renameSnapshot":
+		if e.ComplexityRoot.Mutation.RenameSnapshot == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_renameSnapshot_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RenameSnapshot(childComplexity, args["input"].(model.RenameSnapshotInput)), true
 	case "Mutation.renameTeam":
 		if e.ComplexityRoot.Mutation.RenameTeam == nil {
 			break
@@ -2457,6 +3287,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ReplaceEntityRelations(childComplexity, args["input"].(model.ReplaceEntityRelationsInput)), true
+	case "Mutation.requestUpload":
+		if e.ComplexityRoot.Mutation.RequestUpload == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_requestUpload_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RequestUpload(childComplexity, args["input"].(model.RequestUploadInput)), true
+	case "Mutation.restoreSnapshot":
+		if e.ComplexityRoot.Mutation.RestoreSnapshot == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_restoreSnapshot_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RestoreSnapshot(childComplexity, args["input"].(model.RestoreSnapshotInput)), true
 	case "Mutation.restoreVersion":
 		if e.ComplexityRoot.Mutation.RestoreVersion == nil {
 			break
@@ -2512,6 +3364,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.SetEntity(childComplexity, args["input"].(model.SetEntityInput)), true
+	case "Mutation.setItemQuota":
+		if e.ComplexityRoot.Mutation.SetItemQuota == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_setItemQuota_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SetItemQuota(childComplexity, args["input"].(model.SetItemQuotaInput)), true
+	case "Mutation.setItemSetName":
+		if e.ComplexityRoot.Mutation.SetItemSetName == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_setItemSetName_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SetItemSetName(childComplexity, args["input"].(model.SetItemSetNameInput)), true
 	case "Mutation.setProjectQueueSize":
 		if e.ComplexityRoot.Mutation.SetProjectQueueSize == nil {
 			break
@@ -2534,6 +3408,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ShareNote(childComplexity, args["input"].(model.ShareNoteInput)), true
+	case "Mutation.signUploadPart":
+		if e.ComplexityRoot.Mutation.SignUploadPart == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_signUploadPart_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SignUploadPart(childComplexity, args["input"].(model.SignUploadPartInput)), true
 	case "Mutation.skipProjectItem":
 		if e.ComplexityRoot.Mutation.SkipProjectItem == nil {
 			break
@@ -2622,6 +3507,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateProject(childComplexity, args["input"].(model.UpdateProjectInput)), true
+	case "Mutation.updateScore":
+		if e.ComplexityRoot.Mutation.UpdateScore == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateScore_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateScore(childComplexity, args["input"].(model.UpdateScoreInput)), true
 	case "Mutation.updateUser":
 		if e.ComplexityRoot.Mutation.UpdateUser == nil {
 			break
@@ -2659,6 +3555,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.NameTaken.Message(childComplexity), true
+
+	case "NotUploaded.message":
+		if e.ComplexityRoot.NotUploaded.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NotUploaded.Message(childComplexity), true
 
 	case "Note.accessList":
 		if e.ComplexityRoot.Note.AccessList == nil {
@@ -2912,6 +3815,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.OwnEffort.Message(childComplexity), true
+
+	case "PageChange.after":
+		if e.ComplexityRoot.PageChange.After == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PageChange.After(childComplexity), true
+	case "PageChange.before":
+		if e.ComplexityRoot.PageChange.Before == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PageChange.Before(childComplexity), true
+	case "PageChange.page":
+		if e.ComplexityRoot.PageChange.Page == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PageChange.Page(childComplexity), true
 
 	case "PageInfo.endCursor":
 		if e.ComplexityRoot.PageInfo.EndCursor == nil {
@@ -4047,6 +4969,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Scope(childComplexity, args["id"].(gid.ID)), true
+	case "Query.score":
+		if e.ComplexityRoot.Query.Score == nil {
+			break
+		}
+
+		args, err := ec.field_Query_score_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Score(childComplexity, args["id"].(gid.ID), args["snapshot"].(*gid.ID)), true
+	case "Query.uploadedParts":
+		if e.ComplexityRoot.Query.UploadedParts == nil {
+			break
+		}
+
+		args, err := ec.field_Query_uploadedParts_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.UploadedParts(childComplexity, args["itemId"].(gid.ID)), true
 	case "Query.user":
 		if e.ComplexityRoot.Query.User == nil {
 			break
@@ -4075,6 +5019,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Viewer(childComplexity), true
+
+	case "QuotaReached.message":
+		if e.ComplexityRoot.QuotaReached.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuotaReached.Message(childComplexity), true
+	case "QuotaReached.usage":
+		if e.ComplexityRoot.QuotaReached.Usage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuotaReached.Usage(childComplexity), true
 
 	case "RebuildProjectQueuePayload.problem":
 		if e.ComplexityRoot.RebuildProjectQueuePayload.Problem == nil {
@@ -4181,6 +5138,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RenameScopePayload.Scope(childComplexity), true
 
+	case "RenameSnapshotPayload.problem":
+		if e.ComplexityRoot.RenameSnapshotPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RenameSnapshotPayload.Problem(childComplexity), true
+	case "RenameSnapshotPayload.snapshot":
+		if e.ComplexityRoot.RenameSnapshotPayload.Snapshot == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RenameSnapshotPayload.Snapshot(childComplexity), true
+
 	case "RenameTeamPayload.problem":
 		if e.ComplexityRoot.RenameTeamPayload.Problem == nil {
 			break
@@ -4206,6 +5176,32 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ReplaceEntityRelationsPayload.Problem(childComplexity), true
+
+	case "RequestUploadPayload.problem":
+		if e.ComplexityRoot.RequestUploadPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RequestUploadPayload.Problem(childComplexity), true
+	case "RequestUploadPayload.upload":
+		if e.ComplexityRoot.RequestUploadPayload.Upload == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RequestUploadPayload.Upload(childComplexity), true
+
+	case "RestoreSnapshotPayload.problem":
+		if e.ComplexityRoot.RestoreSnapshotPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RestoreSnapshotPayload.Problem(childComplexity), true
+	case "RestoreSnapshotPayload.score":
+		if e.ComplexityRoot.RestoreSnapshotPayload.Score == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RestoreSnapshotPayload.Score(childComplexity), true
 
 	case "RestoreVersionPayload.note":
 		if e.ComplexityRoot.RestoreVersionPayload.Note == nil {
@@ -4429,6 +5425,209 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ScopeMemberEdge.Role(childComplexity), true
 
+	case "Score.access":
+		if e.ComplexityRoot.Score.Access == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Score.Access(childComplexity), true
+	case "Score.annotationCount":
+		if e.ComplexityRoot.Score.AnnotationCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Score.AnnotationCount(childComplexity), true
+	case "Score.annotations":
+		if e.ComplexityRoot.Score.AnnotationList == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Score.AnnotationList(childComplexity), true
+	case "Score.snapshot":
+		if e.ComplexityRoot.Score.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Score.At(childComplexity), true
+	case "Score.createdAt":
+		if e.ComplexityRoot.Score.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Score.CreatedAt(childComplexity), true
+	case "Score.description":
+		if e.ComplexityRoot.Score.Description == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Score.Description(childComplexity), true
+	case "Score.id":
+		if e.ComplexityRoot.Score.GlobalID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Score.GlobalID(childComplexity), true
+	case "Score.hash":
+		if e.ComplexityRoot.Score.Hash == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Score.Hash(childComplexity), true
+	case "Score.items":
+		if e.ComplexityRoot.Score.Items == nil {
+			break
+		}
+
+		args, err := ec.field_Score_items_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Score.Items(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
+	case "Score.owner":
+		if e.ComplexityRoot.Score.Owner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Score.Owner(childComplexity), true
+	case "Score.pageCount":
+		if e.ComplexityRoot.Score.PageCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Score.PageCount(childComplexity), true
+	case "Score.pages":
+		if e.ComplexityRoot.Score.PageList == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Score.PageList(childComplexity), true
+	case "Score.snapshots", "Score.snapshotCount":
+		if e.ComplexityRoot.Score.Snapshots == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Score.Snapshots(childComplexity), true
+	case "Score.title":
+		if e.ComplexityRoot.Score.Title == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Score.Title(childComplexity), true
+	case "Score.updatedAt":
+		if e.ComplexityRoot.Score.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Score.UpdatedAt(childComplexity), true
+	case "Score.version":
+		if e.ComplexityRoot.Score.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Score.Version(childComplexity), true
+
+	case "ScoreChanges.annotations":
+		if e.ComplexityRoot.ScoreChanges.Annotations == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScoreChanges.Annotations(childComplexity), true
+	case "ScoreChanges.changed":
+		if e.ComplexityRoot.ScoreChanges.Changed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScoreChanges.Changed(childComplexity), true
+	case "ScoreChanges.description":
+		if e.ComplexityRoot.ScoreChanges.Description == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScoreChanges.Description(childComplexity), true
+	case "ScoreChanges.pages":
+		if e.ComplexityRoot.ScoreChanges.Pages == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScoreChanges.Pages(childComplexity), true
+	case "ScoreChanges.title":
+		if e.ComplexityRoot.ScoreChanges.Title == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScoreChanges.Title(childComplexity), true
+
+	case "ScoreConflict.current":
+		if e.ComplexityRoot.ScoreConflict.Current == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScoreConflict.Current(childComplexity), true
+	case "ScoreConflict.message":
+		if e.ComplexityRoot.ScoreConflict.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScoreConflict.Message(childComplexity), true
+
+	case "ScoreConnection.edges":
+		if e.ComplexityRoot.ScoreConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScoreConnection.Edges(childComplexity), true
+	case "ScoreConnection.nodes":
+		if e.ComplexityRoot.ScoreConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScoreConnection.Nodes(childComplexity), true
+	case "ScoreConnection.pageInfo":
+		if e.ComplexityRoot.ScoreConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScoreConnection.PageInfo(childComplexity), true
+
+	case "ScoreEdge.cursor":
+		if e.ComplexityRoot.ScoreEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScoreEdge.Cursor(childComplexity), true
+	case "ScoreEdge.node":
+		if e.ComplexityRoot.ScoreEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScoreEdge.Node(childComplexity), true
+
+	case "ScorePage.index":
+		if e.ComplexityRoot.ScorePage.Index == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScorePage.Index(childComplexity), true
+	case "ScorePage.item":
+		if e.ComplexityRoot.ScorePage.Item == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScorePage.Item(childComplexity), true
+	case "ScorePage.label":
+		if e.ComplexityRoot.ScorePage.Label == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScorePage.Label(childComplexity), true
+	case "ScorePage.name":
+		if e.ComplexityRoot.ScorePage.Object == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScorePage.Object(childComplexity), true
+
 	case "SetEntityPayload.entity":
 		if e.ComplexityRoot.SetEntityPayload.Entity == nil {
 			break
@@ -4441,6 +5640,20 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SetEntityPayload.Problem(childComplexity), true
+
+	case "SetItemQuotaPayload.usage":
+		if e.ComplexityRoot.SetItemQuotaPayload.Usage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SetItemQuotaPayload.Usage(childComplexity), true
+
+	case "SetItemSetNamePayload.item":
+		if e.ComplexityRoot.SetItemSetNamePayload.Item == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SetItemSetNamePayload.Item(childComplexity), true
 
 	case "SetProjectQueueSizePayload.project":
 		if e.ComplexityRoot.SetProjectQueueSizePayload.Project == nil {
@@ -4512,6 +5725,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SharedNoteEdge.SharedAt(childComplexity), true
 
+	case "SignUploadPartPayload.put":
+		if e.ComplexityRoot.SignUploadPartPayload.Put == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignUploadPartPayload.Put(childComplexity), true
+
 	case "SkipProjectItemPayload.item":
 		if e.ComplexityRoot.SkipProjectItemPayload.Item == nil {
 			break
@@ -4524,6 +5744,56 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SkipProjectItemPayload.Problem(childComplexity), true
+
+	case "Snapshot.changes":
+		if e.ComplexityRoot.Snapshot.Changes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Snapshot.Changes(childComplexity), true
+	case "Snapshot.createdAt":
+		if e.ComplexityRoot.Snapshot.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Snapshot.CreatedAt(childComplexity), true
+	case "Snapshot.name":
+		if e.ComplexityRoot.Snapshot.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Snapshot.Name(childComplexity), true
+	case "Snapshot.score":
+		if e.ComplexityRoot.Snapshot.Score == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Snapshot.Score(childComplexity), true
+	case "Snapshot.id":
+		if e.ComplexityRoot.Snapshot.SnapshotID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Snapshot.SnapshotID(childComplexity), true
+	case "Snapshot.updatedAt":
+		if e.ComplexityRoot.Snapshot.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Snapshot.UpdatedAt(childComplexity), true
+
+	case "SnapshotNameTaken.field":
+		if e.ComplexityRoot.SnapshotNameTaken.Field == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotNameTaken.Field(childComplexity), true
+	case "SnapshotNameTaken.message":
+		if e.ComplexityRoot.SnapshotNameTaken.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotNameTaken.Message(childComplexity), true
 
 	case "StartProjectImportPayload.import":
 		if e.ComplexityRoot.StartProjectImportPayload.Import == nil {
@@ -4785,6 +6055,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.TeamStatistics.Users(childComplexity), true
 
+	case "TextChange.after":
+		if e.ComplexityRoot.TextChange.After == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TextChange.After(childComplexity), true
+	case "TextChange.before":
+		if e.ComplexityRoot.TextChange.Before == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TextChange.Before(childComplexity), true
+
 	case "TooManyClaims.limit":
 		if e.ComplexityRoot.TooManyClaims.Limit == nil {
 			break
@@ -4797,6 +6080,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.TooManyClaims.Message(childComplexity), true
+
+	case "TooManySnapshots.limit":
+		if e.ComplexityRoot.TooManySnapshots.Limit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TooManySnapshots.Limit(childComplexity), true
+	case "TooManySnapshots.message":
+		if e.ComplexityRoot.TooManySnapshots.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TooManySnapshots.Message(childComplexity), true
 
 	case "TooManyTags.limit":
 		if e.ComplexityRoot.TooManyTags.Limit == nil {
@@ -4862,6 +6158,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.UndoTooLate.Message(childComplexity), true
+
+	case "UnknownItem.itemId":
+		if e.ComplexityRoot.UnknownItem.ItemID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UnknownItem.ItemID(childComplexity), true
+	case "UnknownItem.message":
+		if e.ComplexityRoot.UnknownItem.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UnknownItem.Message(childComplexity), true
 
 	case "UnknownObject.key":
 		if e.ComplexityRoot.UnknownObject.Key == nil {
@@ -4947,6 +6256,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UpdateProjectPayload.Project(childComplexity), true
 
+	case "UpdateScorePayload.problem":
+		if e.ComplexityRoot.UpdateScorePayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateScorePayload.Problem(childComplexity), true
+	case "UpdateScorePayload.score":
+		if e.ComplexityRoot.UpdateScorePayload.Score == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateScorePayload.Score(childComplexity), true
+
 	case "UpdateUserPayload.problem":
 		if e.ComplexityRoot.UpdateUserPayload.Problem == nil {
 			break
@@ -4985,6 +6307,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Upload.URL(childComplexity), true
 
+	case "UploadForm.fields":
+		if e.ComplexityRoot.UploadForm.Fields == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadForm.Fields(childComplexity), true
+	case "UploadForm.url":
+		if e.ComplexityRoot.UploadForm.URL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadForm.URL(childComplexity), true
+
 	case "UploadHeader.name":
 		if e.ComplexityRoot.UploadHeader.Name == nil {
 			break
@@ -4997,6 +6332,50 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.UploadHeader.Value(childComplexity), true
+
+	case "UploadRequest.headers":
+		if e.ComplexityRoot.UploadRequest.Headers == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadRequest.Headers(childComplexity), true
+	case "UploadRequest.method":
+		if e.ComplexityRoot.UploadRequest.Method == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadRequest.Method(childComplexity), true
+	case "UploadRequest.url":
+		if e.ComplexityRoot.UploadRequest.URL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadRequest.URL(childComplexity), true
+
+	case "UploadedPart.etag":
+		if e.ComplexityRoot.UploadedPart.ETag == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadedPart.ETag(childComplexity), true
+	case "UploadedPart.number":
+		if e.ComplexityRoot.UploadedPart.Number == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadedPart.Number(childComplexity), true
+	case "UploadedPart.sha256":
+		if e.ComplexityRoot.UploadedPart.SHA256 == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadedPart.SHA256(childComplexity), true
+	case "UploadedPart.size":
+		if e.ComplexityRoot.UploadedPart.Size == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadedPart.Size(childComplexity), true
 
 	case "UsedWord.count":
 		if e.ComplexityRoot.UsedWord.Count == nil {
@@ -5029,6 +6408,23 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.User.ID(childComplexity), true
+	case "User.itemUsage":
+		if e.ComplexityRoot.User.ItemUsage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.User.ItemUsage(childComplexity), true
+	case "User.items":
+		if e.ComplexityRoot.User.Items == nil {
+			break
+		}
+
+		args, err := ec.field_User_items_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.User.Items(childComplexity, args["all"].(bool), args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
 	case "User.name":
 		if e.ComplexityRoot.User.Name == nil {
 			break
@@ -5079,6 +6475,23 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.User.Scopes(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
+	case "User.scoreCount":
+		if e.ComplexityRoot.User.ScoreCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.User.ScoreCount(childComplexity), true
+	case "User.scores":
+		if e.ComplexityRoot.User.Scores == nil {
+			break
+		}
+
+		args, err := ec.field_User_scores_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.User.Scores(childComplexity, args["public"].(bool), args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
 	case "User.sharedNotes":
 		if e.ComplexityRoot.User.SharedNotes == nil {
 			break
@@ -5246,29 +6659,41 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	opCtx := graphql.GetOperationContext(ctx)
 	ec := newExecutionContext(opCtx, e, make(chan graphql.DeferredResult))
 	inputUnmarshalMap := graphql.BuildUnmarshalerMap(
+		ec.unmarshalInputAbortUploadInput,
 		ec.unmarshalInputAddEntityRelationsInput,
 		ec.unmarshalInputAddNoteTagsInput,
 		ec.unmarshalInputAddProjectCategoriesInput,
+		ec.unmarshalInputAnnotationsStep,
 		ec.unmarshalInputCancelProjectImportInput,
 		ec.unmarshalInputChangeNoteDeadlineInput,
 		ec.unmarshalInputClaimProjectItemsInput,
+		ec.unmarshalInputCompleteUploadInput,
 		ec.unmarshalInputCreateNoteInput,
 		ec.unmarshalInputCreateProjectExportInput,
 		ec.unmarshalInputCreateProjectImportInput,
 		ec.unmarshalInputCreateProjectInput,
 		ec.unmarshalInputCreateScopeInput,
+		ec.unmarshalInputCreateScoreInput,
+		ec.unmarshalInputCreateSnapshotInput,
 		ec.unmarshalInputCreateTeamInput,
 		ec.unmarshalInputCreateUserInput,
 		ec.unmarshalInputDeclareEntityIndexInput,
 		ec.unmarshalInputDeleteEntityInput,
+		ec.unmarshalInputDeleteItemInput,
 		ec.unmarshalInputDeleteNoteInput,
+		ec.unmarshalInputDeleteScoreInput,
+		ec.unmarshalInputDeleteSnapshotInput,
 		ec.unmarshalInputDropDeadLetterInput,
 		ec.unmarshalInputDueRange,
+		ec.unmarshalInputEditAnnotationInput,
 		ec.unmarshalInputExtendClaimInput,
 		ec.unmarshalInputFinishProjectItemInput,
 		ec.unmarshalInputFinishProjectItemsInput,
 		ec.unmarshalInputHeartbeatInput,
+		ec.unmarshalInputInsertAnnotationsInput,
+		ec.unmarshalInputInsertPagesInput,
 		ec.unmarshalInputKeyCondition,
+		ec.unmarshalInputMoveInput,
 		ec.unmarshalInputPauseProjectInput,
 		ec.unmarshalInputPredicateInput,
 		ec.unmarshalInputProjectItemFinish,
@@ -5279,19 +6704,28 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputReleaseProjectItemInput,
 		ec.unmarshalInputRemoveEntityIndexInput,
 		ec.unmarshalInputRemoveEntityRelationsInput,
+		ec.unmarshalInputRemoveInput,
 		ec.unmarshalInputRemoveNoteTagsInput,
 		ec.unmarshalInputRemoveProjectMemberInput,
 		ec.unmarshalInputRemoveScopeMemberInput,
 		ec.unmarshalInputRenameScopeInput,
+		ec.unmarshalInputRenameSnapshotInput,
 		ec.unmarshalInputRenameTeamInput,
 		ec.unmarshalInputReplaceEntityRelationsInput,
+		ec.unmarshalInputRequestUploadInput,
+		ec.unmarshalInputRestoreSnapshotInput,
 		ec.unmarshalInputRestoreVersionInput,
 		ec.unmarshalInputResumeProjectInput,
 		ec.unmarshalInputRetryDeadLetterInput,
 		ec.unmarshalInputReviewEffortInput,
+		ec.unmarshalInputScorePageInput,
+		ec.unmarshalInputScorePagesStep,
 		ec.unmarshalInputSetEntityInput,
+		ec.unmarshalInputSetItemQuotaInput,
+		ec.unmarshalInputSetItemSetNameInput,
 		ec.unmarshalInputSetProjectQueueSizeInput,
 		ec.unmarshalInputShareNoteInput,
+		ec.unmarshalInputSignUploadPartInput,
 		ec.unmarshalInputSkipProjectItemInput,
 		ec.unmarshalInputStartProjectImportInput,
 		ec.unmarshalInputUndeleteNoteInput,
@@ -5300,7 +6734,9 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputUpdateEntityInput,
 		ec.unmarshalInputUpdateNoteInput,
 		ec.unmarshalInputUpdateProjectInput,
+		ec.unmarshalInputUpdateScoreInput,
 		ec.unmarshalInputUpdateUserInput,
+		ec.unmarshalInputUploadedPartInput,
 	)
 	first := true
 
@@ -5531,6 +6967,15 @@ type Query {
   counts, statistics and events lack it. For administrators.
   """
   deadLetters("1 to 500." first: Int! = 50): [DeadLetter!]
+  "The score with this id."
+  score(
+    "The id of a ` + "`" + `Score` + "`" + `."
+    id: ID!
+    "The id of a ` + "`" + `Snapshot` + "`" + ` of it: the score as of the snapshot."
+    snapshot: ID
+  ): Score
+  "The parts of an upload of the caller that have come, by number, so that who was interrupted goes on where it stopped."
+  uploadedParts("See ` + "`" + `ItemUpload.itemId` + "`" + `." itemId: ID!): [UploadedPart!]
 }
 
 type Mutation {
@@ -5660,6 +7105,39 @@ type Mutation {
   retryDeadLetter(input: RetryDeadLetterInput!): RetryDeadLetterPayload
   "Forgets a dead letter; what it tells is sent again as a new message while the queues have not followed it. For administrators."
   dropDeadLetter(input: DropDeadLetterInput!): DropDeadLetterPayload
+
+  "Creates a score of the caller."
+  createScore(input: CreateScoreInput!): CreateScorePayload
+  "Changes title, description, access, pages or annotations. For the owner."
+  updateScore(input: UpdateScoreInput!): UpdateScorePayload
+  "Deletes a score with its snapshots; its items stay. For the owner."
+  deleteScore(input: DeleteScoreInput!): DeleteScorePayload
+  "Keeps a score as it is, under a name. For the owner."
+  createSnapshot(input: CreateSnapshotInput!): CreateSnapshotPayload
+  "Renames a snapshot. For the owner."
+  renameSnapshot(input: RenameSnapshotInput!): RenameSnapshotPayload
+  "Deletes a snapshot. For the owner."
+  deleteSnapshot(input: DeleteSnapshotInput!): DeleteSnapshotPayload
+  "Makes the content of a snapshot that of the score again: title, description, pages and annotations, but not access. For the owner."
+  restoreSnapshot(input: RestoreSnapshotInput!): RestoreSnapshotPayload
+
+  "Lets the caller upload a file, within a day."
+  requestUpload(input: RequestUploadInput!): RequestUploadPayload
+  "Lets the caller upload one part of a file that comes in parts."
+  signUploadPart(input: SignUploadPartInput!): SignUploadPartPayload
+  """
+  Makes an item of a file that was uploaded, when it is what was announced: in size, checksum and, of an image, type. Images get a
+  thumbnail. A file that is something else is refused, and nothing is left of it.
+  """
+  completeUpload(input: CompleteUploadInput!): CompleteUploadPayload
+  "Ends an upload; what has come is removed. Nothing happens to one that has ended."
+  abortUpload(input: AbortUploadInput!): AbortUploadPayload
+  "Puts an item into another set, or none. For the owner."
+  setItemSetName(input: SetItemSetNameInput!): SetItemSetNamePayload
+  "Deletes an item that nothing uses. For the owner."
+  deleteItem(input: DeleteItemInput!): DeleteItemPayload
+  "Sets how much the items of a user may take up. For administrators."
+  setItemQuota(input: SetItemQuotaInput!): SetItemQuotaPayload
 }
 
 "What is told while it happens, over a WebSocket (graphql-transport-ws)."
@@ -5747,6 +7225,28 @@ type User implements Node {
   scopes(first: Int, after: Cursor, last: Int, before: Cursor): ScopeConnection
   "The projects of which the user is a member, ordered by id. For the user alone."
   projects(first: Int, after: Cursor, last: Int, before: Cursor): ProjectConnection
+  "The user's scores, ordered by id: all of them for the user, the public ones for others."
+  scores(
+    "Only the public ones, as others see the list."
+    public: Boolean! = false
+    first: Int
+    after: Cursor
+    last: Int
+    before: Cursor
+  ): ScoreConnection
+  "How many scores the user has. For the user alone."
+  scoreCount: Int
+  "The items of the user's library, ordered by id. For the user alone."
+  items(
+    "All items of the user, those of scores too, ordered by score and id."
+    all: Boolean! = false
+    first: Int
+    after: Cursor
+    last: Int
+    before: Cursor
+  ): ItemConnection
+  "How much the user's items take up. For the user and administrators."
+  itemUsage: ItemUsage
 }
 
 "A range of deadlines. Both ends are exclusive; notes without a deadline are in none."
@@ -7970,6 +9470,693 @@ type DropDeadLetterPayload {
   "The id of the message that was forgotten."
   id: String
 }
+
+
+# --------------------------------------------------------------------------------------------------------------- scores
+
+"""
+A musical score: pages that are items, and annotations. Its ` + "`" + `id` + "`" + ` leads to it as it is now; the same score as of a snapshot is
+another object with an id of its own, and cannot be changed.
+"""
+type Score implements Node {
+  id: ID!
+  "1 to 200 characters, none of them control characters; surrounding white space is dropped."
+  title: String!
+  "Up to 100,000 bytes of UTF-8; empty for none. Read only when it is selected."
+  description: String
+  access: ScoreAccess!
+  "Up to 250, in their order."
+  pages: [ScorePage!]
+  pageCount: Int!
+  "Up to 1,000, in their order."
+  annotations: [Annotation!]
+  annotationCount: Int!
+  "Names title, description, pages and annotations: two states of a score that have the same hash have the same content."
+  hash: String!
+  """
+  Grows by one with each change; see ` + "`" + `expectedVersion` + "`" + ` of the mutations. Of the score as of a snapshot it is that of the score now,
+  as access and times are.
+  """
+  version: Int!
+  "The snapshot that this shows the score as of; null for the score as it is now."
+  snapshot: Snapshot
+  "Up to 250, the newest first. For everybody who may read the score."
+  snapshots: [Snapshot!]
+  snapshotCount: Int!
+  "The items that were uploaded to this score, whether they are pages or not, ordered by id. For the owner."
+  items(first: Int, after: Cursor, last: Int, before: Cursor): ItemConnection
+  "Whose score it is."
+  owner: User
+  createdAt: DateTime!
+  updatedAt: DateTime!
+}
+
+"Who may read a score besides its owner."
+enum ScoreAccess {
+  "Nobody."
+  PRIVATE
+  "Whoever has its id. It is in no list but the owner's."
+  LIMITED
+  "Everybody; it is in the list of its owner's public scores."
+  PUBLIC
+}
+
+"A page of a score."
+type ScorePage {
+  "From 0 on."
+  index: Int!
+  "What the page is called, such as the name of its file. Up to 100 characters; may be empty."
+  name: String!
+  "What is printed on it, such as ` + "`" + `iv` + "`" + `. Up to 20 characters; may be empty."
+  label: String!
+  "The item that shows the page. Who may read the score may read it."
+  item: Item
+}
+
+"A text about a score."
+type Annotation {
+  "From 0 on."
+  index: Int!
+  "Names the text: equal texts of a score have the same hash."
+  hash: String!
+  "1 to 10,000 bytes of UTF-8. Read only when it is selected."
+  text: String
+}
+
+"A list of scores."
+type ScoreConnection {
+  edges: [ScoreEdge!]!
+  nodes: [Score!]!
+  pageInfo: PageInfo!
+}
+
+"A score in a list."
+type ScoreEdge {
+  cursor: Cursor!
+  node: Score!
+}
+
+"A score as it was."
+type Snapshot implements Node {
+  id: ID!
+  "1 to 64 characters; unique in its score."
+  name: String!
+  createdAt: DateTime!
+  "When it was renamed last, or taken."
+  updatedAt: DateTime!
+  "The score as of this snapshot."
+  score: Score
+  "What is different now: what changed since the snapshot was taken."
+  changes: ScoreChanges
+}
+
+"What is different between a snapshot and its score as it is now."
+type ScoreChanges {
+  "Whether anything is."
+  changed: Boolean!
+  "Null when it is the same."
+  title: TextChange
+  "Null when it is the same."
+  description: TextChange
+  """
+  Pages that came, went, or are elsewhere among the others: what went and what moved in the order of then, then what came. Those that
+  only follow because others came or went are not here.
+  """
+  pages: [PageChange!]!
+  "The same of annotations."
+  annotations: [AnnotationChange!]!
+}
+
+"A text that is another one now."
+type TextChange {
+  before: String!
+  after: String!
+}
+
+"A page that came, went or moved."
+type PageChange {
+  "Its index in the snapshot; null for a page that came."
+  before: Int
+  "Its index now; null for a page that went."
+  after: Int
+  "The page; of one that went as it was."
+  page: ScorePage!
+}
+
+"An annotation that came, went or moved. One that was edited is one that went and one that came."
+type AnnotationChange {
+  "Its index in the snapshot; null for an annotation that came."
+  before: Int
+  "Its index now; null for an annotation that went."
+  after: Int
+  text: String!
+}
+
+"A file of a user: a page of scores, or something in the user's library. For the owner, and as a page for who may read the score."
+type Item implements Node {
+  id: ID!
+  "Of the file, as its owner called it; 1 to 255 characters."
+  name: String!
+  "The set that the owner put it into; up to 64 characters, or empty."
+  setName: String!
+  "The media type. That of an image was found in its bytes."
+  type: String!
+  "Bytes of the file."
+  size: Int64!
+  "The SHA-256 of the bytes in base64; of a file that came in parts that of its parts' checksums, a hyphen and their number."
+  sha256: String!
+  "Pixels, of an image that has a thumbnail."
+  width: Int
+  "Pixels, of an image that has a thumbnail."
+  height: Int
+  "Where the file can be downloaded for an hour. Browsers show images, and save everything else. Signed at no cost."
+  url: String
+  "Where a small PNG or JPEG of an image can be downloaded for an hour; null when there is none. Signed at no cost."
+  thumbnailUrl: String
+  "Pixels."
+  thumbnailWidth: Int
+  "Pixels."
+  thumbnailHeight: Int
+  "Whose file it is."
+  owner: User
+  "The score to which it was uploaded; null for an item of the library, and when the score was deleted."
+  score: Score
+  "How many scores, snapshots and projects use it: an item that is used cannot be deleted. For the owner."
+  useCount: Int
+  "What uses it, ordered by id. For the owner."
+  usedBy(first: Int, after: Cursor, last: Int, before: Cursor): ItemUseConnection
+  createdAt: DateTime!
+}
+
+"A list of items."
+type ItemConnection {
+  edges: [ItemEdge!]!
+  nodes: [Item!]!
+  pageInfo: PageInfo!
+}
+
+"An item in a list."
+type ItemEdge {
+  cursor: Cursor!
+  node: Item!
+}
+
+"A list of what uses an item."
+type ItemUseConnection {
+  edges: [ItemUseEdge!]!
+  "What uses the item; null where it could not be read or is being deleted."
+  nodes: [ItemUser]!
+  pageInfo: PageInfo!
+}
+
+"Something that uses an item, in a list."
+type ItemUseEdge {
+  cursor: Cursor!
+  kind: ItemUseKind!
+  "Null when it could not be read, or is being deleted."
+  node: ItemUser
+}
+
+"What can use an item."
+union ItemUser = Score | Snapshot
+
+"What uses an item."
+enum ItemUseKind {
+  "It is a page of a score."
+  SCORE
+  "It is a page of a score as of a snapshot."
+  SNAPSHOT
+  "It is queued in a project."
+  PROJECT
+}
+
+"How much the items of a user take up."
+type ItemUsage {
+  "Bytes of all items and their thumbnails."
+  size: Int64!
+  "The same, and the bytes of uploads that may still be completed: what counts against the quota."
+  claimed: Int64!
+  "How many uploads may still be completed; up to 1,000."
+  uploadCount: Int!
+  "How many bytes it may be."
+  quota: Int64!
+}
+
+"A file that may be uploaded, and is an item when ` + "`" + `completeUpload` + "`" + ` has looked at it."
+type ItemUpload {
+  "The id of the ` + "`" + `Item` + "`" + ` that it becomes. The mutations about uploads take it."
+  itemId: ID!
+  name: String!
+  setName: String!
+  "The media type, as the client has it."
+  type: String!
+  "Bytes of the file."
+  size: Int64!
+  "How to put a file of up to 100 MiB, with its bytes as the body, begun within an hour; null for a larger one, which comes in parts."
+  put: UploadRequest
+  "The same for the form of a browser; null for a file that comes in parts."
+  form: UploadForm
+  "Bytes of each part but the last, which may be shorter; null for a file that is put at once. See ` + "`" + `signUploadPart` + "`" + `."
+  partSize: Int64
+  "How many parts the file comes in; 1 when it is put at once."
+  partCount: Int!
+  "When it can be completed no more, and what was uploaded is removed."
+  expiresAt: DateTime!
+}
+
+"A request that has to be made as it stands here."
+type UploadRequest {
+  "` + "`" + `PUT` + "`" + `"
+  method: String!
+  url: String!
+  "All of them have to be sent as they are."
+  headers: [UploadHeader!]!
+}
+
+"A form for ` + "`" + `multipart/form-data` + "`" + `: the fields first, the file last, as ` + "`" + `file` + "`" + `."
+type UploadForm {
+  url: String!
+  fields: [UploadHeader!]!
+}
+
+"A part of a file that was uploaded."
+type UploadedPart {
+  "From 1 on."
+  number: Int!
+  "Bytes."
+  size: Int64!
+  "As the storage said it."
+  etag: String!
+  "The SHA-256 of its bytes in base64."
+  sha256: String!
+}
+
+"A page that is to be made."
+input ScorePageInput {
+  "The id of an ` + "`" + `Item` + "`" + ` of the caller."
+  itemId: ID!
+  "See ` + "`" + `ScorePage.name` + "`" + `."
+  name: String! = ""
+  "See ` + "`" + `ScorePage.label` + "`" + `."
+  label: String! = ""
+}
+
+"One step of a change of pages. Indexes count from 0, in the list as the steps before left it."
+input ScorePagesStep @oneOf {
+  insert: InsertPagesInput
+  move: MoveInput
+  remove: RemoveInput
+}
+
+"One step of a change of annotations. Indexes count from 0, in the list as the steps before left it."
+input AnnotationsStep @oneOf {
+  insert: InsertAnnotationsInput
+  edit: EditAnnotationInput
+  move: MoveInput
+  remove: RemoveInput
+}
+
+"Inserts pages."
+input InsertPagesInput {
+  "The index that the first one gets; the number of pages to append."
+  at: Int!
+  "1 to 250."
+  pages: [ScorePageInput!]!
+}
+
+"Inserts annotations."
+input InsertAnnotationsInput {
+  "The index that the first one gets; the number of annotations to append."
+  at: Int!
+  "1 to 1,000 texts; see ` + "`" + `Annotation.text` + "`" + `."
+  texts: [String!]!
+}
+
+"Replaces the text of an annotation."
+input EditAnnotationInput {
+  at: Int!
+  "See ` + "`" + `Annotation.text` + "`" + `."
+  text: String!
+}
+
+"Takes one element out and puts it elsewhere."
+input MoveInput {
+  "Its index."
+  from: Int!
+  "Its index afterwards."
+  to: Int!
+}
+
+"Removes elements."
+input RemoveInput {
+  "The index of the first one."
+  at: Int!
+  count: Int! = 1
+}
+
+"Input of ` + "`" + `createScore` + "`" + `."
+input CreateScoreInput {
+  "See ` + "`" + `Score.title` + "`" + `."
+  title: String!
+  "See ` + "`" + `Score.description` + "`" + `."
+  description: String
+  access: ScoreAccess! = PRIVATE
+  "Up to 250."
+  pages: [ScorePageInput!]
+  "Up to 1,000 texts; see ` + "`" + `Annotation.text` + "`" + `."
+  annotations: [String!]
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `createScore` + "`" + ` did."
+type CreateScorePayload {
+  "The new score; null when there was a problem, or a repeated request finds it deleted meanwhile."
+  score: Score
+  "Why nothing was made."
+  problem: CreateScoreProblem
+}
+
+"Expected outcomes of ` + "`" + `createScore` + "`" + `."
+union CreateScoreProblem = UnknownItem
+
+"There is no such item of the caller. It may have been deleted."
+type UnknownItem implements Problem {
+  message: String!
+  "The id that was given."
+  itemId: ID!
+}
+
+"Input of ` + "`" + `updateScore` + "`" + `. What is absent stays as it is."
+input UpdateScoreInput {
+  "The id of a ` + "`" + `Score` + "`" + ` as it is now."
+  scoreId: ID!
+  "See ` + "`" + `Score.title` + "`" + `; null is refused."
+  title: String
+  "See ` + "`" + `Score.description` + "`" + `; null or empty for none."
+  description: String
+  "Null is refused."
+  access: ScoreAccess
+  "Steps, all or none of which are done, in their order."
+  pages: [ScorePagesStep!]
+  "Steps, all or none of which are done, in their order."
+  annotations: [AnnotationsStep!]
+  "The version that the caller saw; when the score has another one by now, nothing is changed."
+  expectedVersion: Int
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `updateScore` + "`" + ` did."
+type UpdateScorePayload {
+  "The score after the change; null when there was a problem."
+  score: Score
+  "Why nothing was changed."
+  problem: UpdateScoreProblem
+}
+
+"Expected outcomes of ` + "`" + `updateScore` + "`" + `."
+union UpdateScoreProblem = ScoreConflict | UnknownItem
+
+"The score is not at the expected version."
+type ScoreConflict implements Problem {
+  message: String!
+  "The score as it is now."
+  current: Score!
+}
+
+"Input of ` + "`" + `deleteScore` + "`" + `."
+input DeleteScoreInput {
+  "The id of a ` + "`" + `Score` + "`" + ` as it is now."
+  scoreId: ID!
+  "The version that the caller saw; when the score has another one by now, nothing is changed."
+  expectedVersion: Int
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `deleteScore` + "`" + ` did."
+type DeleteScorePayload {
+  "The id that the score had; null when there was a problem."
+  deletedScoreId: ID
+  "Why nothing was deleted."
+  problem: DeleteScoreProblem
+}
+
+"Expected outcomes of ` + "`" + `deleteScore` + "`" + `."
+union DeleteScoreProblem = ScoreConflict
+
+"Input of ` + "`" + `createSnapshot` + "`" + `."
+input CreateSnapshotInput {
+  "The id of a ` + "`" + `Score` + "`" + ` as it is now."
+  scoreId: ID!
+  "1 to 64 characters."
+  name: String!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `createSnapshot` + "`" + ` did."
+type CreateSnapshotPayload {
+  "The new snapshot; null when there was a problem, or a repeated request finds it deleted meanwhile."
+  snapshot: Snapshot
+  "Why none was taken."
+  problem: CreateSnapshotProblem
+}
+
+"Expected outcomes of ` + "`" + `createSnapshot` + "`" + `."
+union CreateSnapshotProblem = SnapshotNameTaken | TooManySnapshots
+
+"Another snapshot of the score has this name."
+type SnapshotNameTaken implements Problem {
+  message: String!
+  "The input field that holds the name."
+  field: String!
+}
+
+"The score has as many snapshots as it may have."
+type TooManySnapshots implements Problem {
+  message: String!
+  limit: Int!
+}
+
+"Input of ` + "`" + `renameSnapshot` + "`" + `."
+input RenameSnapshotInput {
+  "The id of a ` + "`" + `Snapshot` + "`" + `."
+  snapshotId: ID!
+  "1 to 64 characters."
+  name: String!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `renameSnapshot` + "`" + ` did."
+type RenameSnapshotPayload {
+  "The snapshot after the change; null when there was a problem."
+  snapshot: Snapshot
+  "Why nothing was changed."
+  problem: RenameSnapshotProblem
+}
+
+"Expected outcomes of ` + "`" + `renameSnapshot` + "`" + `."
+union RenameSnapshotProblem = SnapshotNameTaken
+
+"Input of ` + "`" + `deleteSnapshot` + "`" + `."
+input DeleteSnapshotInput {
+  "The id of a ` + "`" + `Snapshot` + "`" + `."
+  snapshotId: ID!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `deleteSnapshot` + "`" + ` did."
+type DeleteSnapshotPayload {
+  "The id that the snapshot had."
+  deletedSnapshotId: ID
+  "The score whose snapshot it was."
+  score: Score
+}
+
+"Input of ` + "`" + `restoreSnapshot` + "`" + `."
+input RestoreSnapshotInput {
+  "The id of a ` + "`" + `Snapshot` + "`" + `."
+  snapshotId: ID!
+  "The version that the caller saw; when the score has another one by now, nothing is changed."
+  expectedVersion: Int
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `restoreSnapshot` + "`" + ` did."
+type RestoreSnapshotPayload {
+  "The score after the change; null when there was a problem."
+  score: Score
+  "Why nothing was changed."
+  problem: RestoreSnapshotProblem
+}
+
+"Expected outcomes of ` + "`" + `restoreSnapshot` + "`" + `."
+union RestoreSnapshotProblem = ScoreConflict
+
+"Input of ` + "`" + `requestUpload` + "`" + `."
+input RequestUploadInput {
+  "The id of a ` + "`" + `Score` + "`" + ` of the caller, to which the item belongs; the caller's library when absent."
+  scoreId: ID
+  "See ` + "`" + `Item.name` + "`" + `."
+  name: String!
+  "See ` + "`" + `Item.setName` + "`" + `."
+  setName: String! = ""
+  "The media type; ` + "`" + `application/octet-stream` + "`" + ` when nobody knows."
+  type: String!
+  "Bytes of the file: 1 to 5 GiB. An image has at most 100 MiB."
+  size: Int64!
+  "The SHA-256 of the file in base64. Of a file of more than 100 MiB see ` + "`" + `Item.sha256` + "`" + `, or absent."
+  sha256: String
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `requestUpload` + "`" + ` did."
+type RequestUploadPayload {
+  "How to upload the file; null when there was a problem."
+  upload: ItemUpload
+  "Why the file may not be uploaded."
+  problem: RequestUploadProblem
+}
+
+"Expected outcomes of ` + "`" + `requestUpload` + "`" + `."
+union RequestUploadProblem = QuotaReached
+
+"There is no room for the file."
+type QuotaReached implements Problem {
+  message: String!
+  "How much the items of the caller take up."
+  usage: ItemUsage!
+}
+
+"Input of ` + "`" + `signUploadPart` + "`" + `."
+input SignUploadPartInput {
+  "See ` + "`" + `ItemUpload.itemId` + "`" + `."
+  itemId: ID!
+  "From 1 to ` + "`" + `ItemUpload.partCount` + "`" + `."
+  partNumber: Int!
+  "The SHA-256 of the part's bytes in base64."
+  sha256: String!
+  "It has no effect: a part can be signed again."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `signUploadPart` + "`" + ` did."
+type SignUploadPartPayload {
+  "How to put the part, begun within an hour."
+  put: UploadRequest
+}
+
+"Input of ` + "`" + `completeUpload` + "`" + `."
+input CompleteUploadInput {
+  "See ` + "`" + `ItemUpload.itemId` + "`" + `."
+  itemId: ID!
+  "The parts that the client put; those that have come when absent."
+  parts: [UploadedPartInput!]
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"A part that a client put."
+input UploadedPartInput {
+  "From 1 on."
+  number: Int!
+  "The ETag of the answer."
+  etag: String!
+}
+
+"What ` + "`" + `completeUpload` + "`" + ` did."
+type CompleteUploadPayload {
+  "The item; null when there was a problem."
+  item: Item
+  "Why the upload was not completed; it can be later."
+  problem: CompleteUploadProblem
+}
+
+"Expected outcomes of ` + "`" + `completeUpload` + "`" + `."
+union CompleteUploadProblem = NotUploaded | QuotaReached
+
+"The file, or a part of it, was not uploaded yet."
+type NotUploaded implements Problem {
+  message: String!
+}
+
+"Input of ` + "`" + `abortUpload` + "`" + `."
+input AbortUploadInput {
+  "See ` + "`" + `ItemUpload.itemId` + "`" + `."
+  itemId: ID!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `abortUpload` + "`" + ` did."
+type AbortUploadPayload {
+  "The id that the item would have had."
+  abortedItemId: ID
+}
+
+"Input of ` + "`" + `setItemSetName` + "`" + `."
+input SetItemSetNameInput {
+  "The id of an ` + "`" + `Item` + "`" + `."
+  itemId: ID!
+  "Up to 64 characters; empty for none."
+  setName: String!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `setItemSetName` + "`" + ` did."
+type SetItemSetNamePayload {
+  "The item after the change."
+  item: Item
+}
+
+"Input of ` + "`" + `deleteItem` + "`" + `."
+input DeleteItemInput {
+  "The id of an ` + "`" + `Item` + "`" + `."
+  itemId: ID!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `deleteItem` + "`" + ` did."
+type DeleteItemPayload {
+  "The id that the item had; null when there was a problem."
+  deletedItemId: ID
+  "Why nothing was deleted."
+  problem: DeleteItemProblem
+}
+
+"Expected outcomes of ` + "`" + `deleteItem` + "`" + `."
+union DeleteItemProblem = ItemInUse
+
+"Something uses the item."
+type ItemInUse implements Problem {
+  message: String!
+  "The item, which tells what uses it."
+  current: Item!
+}
+
+"Input of ` + "`" + `setItemQuota` + "`" + `."
+input SetItemQuotaInput {
+  "The id of a ` + "`" + `User` + "`" + `."
+  userId: ID!
+  "Bytes that the user's items may take up; 0 for as many as everybody's."
+  quota: Int64!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `setItemQuota` + "`" + ` did."
+type SetItemQuotaPayload {
+  "How much the user's items take up, with the quota."
+  usage: ItemUsage
+}
 `, BuiltIn: false},
 }
 var parsedSchema = gqlparser.MustLoadSchema(sources...)
@@ -7977,6 +10164,14 @@ var parsedSchema = gqlparser.MustLoadSchema(sources...)
 // childFields_* functions provide shared child field context lookups.
 // Each function is generated once per unique object type, deduplicating the
 // switch statements that were previously inlined in every fieldContext_* function.
+
+func (ec *executionContext) childFields_AbortUploadPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "abortedItemId":
+		return ec.fieldContext_AbortUploadPayload_abortedItemId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AbortUploadPayload", field.Name)
+}
 
 func (ec *executionContext) childFields_AddEntityRelationsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
@@ -8006,6 +10201,30 @@ func (ec *executionContext) childFields_AddProjectCategoriesPayload(ctx context.
 		return ec.fieldContext_AddProjectCategoriesPayload_problem(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AddProjectCategoriesPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_Annotation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "index":
+		return ec.fieldContext_Annotation_index(ctx, field)
+	case "hash":
+		return ec.fieldContext_Annotation_hash(ctx, field)
+	case "text":
+		return ec.fieldContext_Annotation_text(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Annotation", field.Name)
+}
+
+func (ec *executionContext) childFields_AnnotationChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "before":
+		return ec.fieldContext_AnnotationChange_before(ctx, field)
+	case "after":
+		return ec.fieldContext_AnnotationChange_after(ctx, field)
+	case "text":
+		return ec.fieldContext_AnnotationChange_text(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AnnotationChange", field.Name)
 }
 
 func (ec *executionContext) childFields_CancelProjectImportPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -8052,6 +10271,16 @@ func (ec *executionContext) childFields_ClaimProjectItemsPayload(ctx context.Con
 	return nil, fmt.Errorf("no field named %q was found under type ClaimProjectItemsPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_CompleteUploadPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "item":
+		return ec.fieldContext_CompleteUploadPayload_item(ctx, field)
+	case "problem":
+		return ec.fieldContext_CompleteUploadPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CompleteUploadPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_CreateNotePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "note":
@@ -8092,6 +10321,26 @@ func (ec *executionContext) childFields_CreateScopePayload(ctx context.Context, 
 		return ec.fieldContext_CreateScopePayload_scope(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CreateScopePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CreateScorePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "score":
+		return ec.fieldContext_CreateScorePayload_score(ctx, field)
+	case "problem":
+		return ec.fieldContext_CreateScorePayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateScorePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CreateSnapshotPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "snapshot":
+		return ec.fieldContext_CreateSnapshotPayload_snapshot(ctx, field)
+	case "problem":
+		return ec.fieldContext_CreateSnapshotPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateSnapshotPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_CreateTeamPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -8150,6 +10399,16 @@ func (ec *executionContext) childFields_DeleteEntityPayload(ctx context.Context,
 	return nil, fmt.Errorf("no field named %q was found under type DeleteEntityPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_DeleteItemPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedItemId":
+		return ec.fieldContext_DeleteItemPayload_deletedItemId(ctx, field)
+	case "problem":
+		return ec.fieldContext_DeleteItemPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteItemPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_DeleteNotePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "deletedNote":
@@ -8158,6 +10417,26 @@ func (ec *executionContext) childFields_DeleteNotePayload(ctx context.Context, f
 		return ec.fieldContext_DeleteNotePayload_problem(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DeleteNotePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteScorePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedScoreId":
+		return ec.fieldContext_DeleteScorePayload_deletedScoreId(ctx, field)
+	case "problem":
+		return ec.fieldContext_DeleteScorePayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteScorePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteSnapshotPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedSnapshotId":
+		return ec.fieldContext_DeleteSnapshotPayload_deletedSnapshotId(ctx, field)
+	case "score":
+		return ec.fieldContext_DeleteSnapshotPayload_score(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteSnapshotPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_DeletedNote(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -8376,6 +10655,132 @@ func (ec *executionContext) childFields_IndexedEntityEdge(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type IndexedEntityEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_Item(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Item_id(ctx, field)
+	case "name":
+		return ec.fieldContext_Item_name(ctx, field)
+	case "setName":
+		return ec.fieldContext_Item_setName(ctx, field)
+	case "type":
+		return ec.fieldContext_Item_type(ctx, field)
+	case "size":
+		return ec.fieldContext_Item_size(ctx, field)
+	case "sha256":
+		return ec.fieldContext_Item_sha256(ctx, field)
+	case "width":
+		return ec.fieldContext_Item_width(ctx, field)
+	case "height":
+		return ec.fieldContext_Item_height(ctx, field)
+	case "url":
+		return ec.fieldContext_Item_url(ctx, field)
+	case "thumbnailUrl":
+		return ec.fieldContext_Item_thumbnailUrl(ctx, field)
+	case "thumbnailWidth":
+		return ec.fieldContext_Item_thumbnailWidth(ctx, field)
+	case "thumbnailHeight":
+		return ec.fieldContext_Item_thumbnailHeight(ctx, field)
+	case "owner":
+		return ec.fieldContext_Item_owner(ctx, field)
+	case "score":
+		return ec.fieldContext_Item_score(ctx, field)
+	case "useCount":
+		return ec.fieldContext_Item_useCount(ctx, field)
+	case "usedBy":
+		return ec.fieldContext_Item_usedBy(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Item_createdAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Item", field.Name)
+}
+
+func (ec *executionContext) childFields_ItemConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ItemConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ItemConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ItemConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ItemConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ItemEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ItemEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_ItemEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ItemEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_ItemUpload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "itemId":
+		return ec.fieldContext_ItemUpload_itemId(ctx, field)
+	case "name":
+		return ec.fieldContext_ItemUpload_name(ctx, field)
+	case "setName":
+		return ec.fieldContext_ItemUpload_setName(ctx, field)
+	case "type":
+		return ec.fieldContext_ItemUpload_type(ctx, field)
+	case "size":
+		return ec.fieldContext_ItemUpload_size(ctx, field)
+	case "put":
+		return ec.fieldContext_ItemUpload_put(ctx, field)
+	case "form":
+		return ec.fieldContext_ItemUpload_form(ctx, field)
+	case "partSize":
+		return ec.fieldContext_ItemUpload_partSize(ctx, field)
+	case "partCount":
+		return ec.fieldContext_ItemUpload_partCount(ctx, field)
+	case "expiresAt":
+		return ec.fieldContext_ItemUpload_expiresAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ItemUpload", field.Name)
+}
+
+func (ec *executionContext) childFields_ItemUsage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "size":
+		return ec.fieldContext_ItemUsage_size(ctx, field)
+	case "claimed":
+		return ec.fieldContext_ItemUsage_claimed(ctx, field)
+	case "uploadCount":
+		return ec.fieldContext_ItemUsage_uploadCount(ctx, field)
+	case "quota":
+		return ec.fieldContext_ItemUsage_quota(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ItemUsage", field.Name)
+}
+
+func (ec *executionContext) childFields_ItemUseConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ItemUseConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ItemUseConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ItemUseConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ItemUseConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ItemUseEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ItemUseEdge_cursor(ctx, field)
+	case "kind":
+		return ec.fieldContext_ItemUseEdge_kind(ctx, field)
+	case "node":
+		return ec.fieldContext_ItemUseEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ItemUseEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_LineFault(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "line":
@@ -8512,6 +10917,18 @@ func (ec *executionContext) childFields_OnlineMember(ctx context.Context, field 
 		return ec.fieldContext_OnlineMember_seenAt(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type OnlineMember", field.Name)
+}
+
+func (ec *executionContext) childFields_PageChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "before":
+		return ec.fieldContext_PageChange_before(ctx, field)
+	case "after":
+		return ec.fieldContext_PageChange_after(ctx, field)
+	case "page":
+		return ec.fieldContext_PageChange_page(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PageChange", field.Name)
 }
 
 func (ec *executionContext) childFields_PageInfo(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -9032,6 +11449,16 @@ func (ec *executionContext) childFields_RenameScopePayload(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type RenameScopePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_RenameSnapshotPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "snapshot":
+		return ec.fieldContext_RenameSnapshotPayload_snapshot(ctx, field)
+	case "problem":
+		return ec.fieldContext_RenameSnapshotPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RenameSnapshotPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_RenameTeamPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "team":
@@ -9050,6 +11477,26 @@ func (ec *executionContext) childFields_ReplaceEntityRelationsPayload(ctx contex
 		return ec.fieldContext_ReplaceEntityRelationsPayload_problem(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ReplaceEntityRelationsPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RequestUploadPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "upload":
+		return ec.fieldContext_RequestUploadPayload_upload(ctx, field)
+	case "problem":
+		return ec.fieldContext_RequestUploadPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RequestUploadPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RestoreSnapshotPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "score":
+		return ec.fieldContext_RestoreSnapshotPayload_score(ctx, field)
+	case "problem":
+		return ec.fieldContext_RestoreSnapshotPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RestoreSnapshotPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_RestoreVersionPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -9166,6 +11613,98 @@ func (ec *executionContext) childFields_ScopeMemberEdge(ctx context.Context, fie
 	return nil, fmt.Errorf("no field named %q was found under type ScopeMemberEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_Score(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Score_id(ctx, field)
+	case "title":
+		return ec.fieldContext_Score_title(ctx, field)
+	case "description":
+		return ec.fieldContext_Score_description(ctx, field)
+	case "access":
+		return ec.fieldContext_Score_access(ctx, field)
+	case "pages":
+		return ec.fieldContext_Score_pages(ctx, field)
+	case "pageCount":
+		return ec.fieldContext_Score_pageCount(ctx, field)
+	case "annotations":
+		return ec.fieldContext_Score_annotations(ctx, field)
+	case "annotationCount":
+		return ec.fieldContext_Score_annotationCount(ctx, field)
+	case "hash":
+		return ec.fieldContext_Score_hash(ctx, field)
+	case "version":
+		return ec.fieldContext_Score_version(ctx, field)
+	case "snapshot":
+		return ec.fieldContext_Score_snapshot(ctx, field)
+	case "snapshots":
+		return ec.fieldContext_Score_snapshots(ctx, field)
+	case "snapshotCount":
+		return ec.fieldContext_Score_snapshotCount(ctx, field)
+	case "items":
+		return ec.fieldContext_Score_items(ctx, field)
+	case "owner":
+		return ec.fieldContext_Score_owner(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Score_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Score_updatedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Score", field.Name)
+}
+
+func (ec *executionContext) childFields_ScoreChanges(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "changed":
+		return ec.fieldContext_ScoreChanges_changed(ctx, field)
+	case "title":
+		return ec.fieldContext_ScoreChanges_title(ctx, field)
+	case "description":
+		return ec.fieldContext_ScoreChanges_description(ctx, field)
+	case "pages":
+		return ec.fieldContext_ScoreChanges_pages(ctx, field)
+	case "annotations":
+		return ec.fieldContext_ScoreChanges_annotations(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ScoreChanges", field.Name)
+}
+
+func (ec *executionContext) childFields_ScoreConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ScoreConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ScoreConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ScoreConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ScoreConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ScoreEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ScoreEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_ScoreEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ScoreEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_ScorePage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "index":
+		return ec.fieldContext_ScorePage_index(ctx, field)
+	case "name":
+		return ec.fieldContext_ScorePage_name(ctx, field)
+	case "label":
+		return ec.fieldContext_ScorePage_label(ctx, field)
+	case "item":
+		return ec.fieldContext_ScorePage_item(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ScorePage", field.Name)
+}
+
 func (ec *executionContext) childFields_SetEntityPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "entity":
@@ -9174,6 +11713,22 @@ func (ec *executionContext) childFields_SetEntityPayload(ctx context.Context, fi
 		return ec.fieldContext_SetEntityPayload_problem(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SetEntityPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_SetItemQuotaPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "usage":
+		return ec.fieldContext_SetItemQuotaPayload_usage(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SetItemQuotaPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_SetItemSetNamePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "item":
+		return ec.fieldContext_SetItemSetNamePayload_item(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SetItemSetNamePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_SetProjectQueueSizePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -9222,6 +11777,14 @@ func (ec *executionContext) childFields_SharedNoteEdge(ctx context.Context, fiel
 	return nil, fmt.Errorf("no field named %q was found under type SharedNoteEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_SignUploadPartPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "put":
+		return ec.fieldContext_SignUploadPartPayload_put(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SignUploadPartPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_SkipProjectItemPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "item":
@@ -9230,6 +11793,24 @@ func (ec *executionContext) childFields_SkipProjectItemPayload(ctx context.Conte
 		return ec.fieldContext_SkipProjectItemPayload_problem(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SkipProjectItemPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_Snapshot(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Snapshot_id(ctx, field)
+	case "name":
+		return ec.fieldContext_Snapshot_name(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Snapshot_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Snapshot_updatedAt(ctx, field)
+	case "score":
+		return ec.fieldContext_Snapshot_score(ctx, field)
+	case "changes":
+		return ec.fieldContext_Snapshot_changes(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Snapshot", field.Name)
 }
 
 func (ec *executionContext) childFields_StartProjectImportPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -9344,6 +11925,16 @@ func (ec *executionContext) childFields_TeamStatistics(ctx context.Context, fiel
 	return nil, fmt.Errorf("no field named %q was found under type TeamStatistics", field.Name)
 }
 
+func (ec *executionContext) childFields_TextChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "before":
+		return ec.fieldContext_TextChange_before(ctx, field)
+	case "after":
+		return ec.fieldContext_TextChange_after(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TextChange", field.Name)
+}
+
 func (ec *executionContext) childFields_TypedFinish(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "categoryId":
@@ -9416,6 +12007,16 @@ func (ec *executionContext) childFields_UpdateProjectPayload(ctx context.Context
 	return nil, fmt.Errorf("no field named %q was found under type UpdateProjectPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_UpdateScorePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "score":
+		return ec.fieldContext_UpdateScorePayload_score(ctx, field)
+	case "problem":
+		return ec.fieldContext_UpdateScorePayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateScorePayload", field.Name)
+}
+
 func (ec *executionContext) childFields_UpdateUserPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "user":
@@ -9440,6 +12041,16 @@ func (ec *executionContext) childFields_Upload(ctx context.Context, field graphq
 	return nil, fmt.Errorf("no field named %q was found under type Upload", field.Name)
 }
 
+func (ec *executionContext) childFields_UploadForm(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "url":
+		return ec.fieldContext_UploadForm_url(ctx, field)
+	case "fields":
+		return ec.fieldContext_UploadForm_fields(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UploadForm", field.Name)
+}
+
 func (ec *executionContext) childFields_UploadHeader(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "name":
@@ -9448,6 +12059,32 @@ func (ec *executionContext) childFields_UploadHeader(ctx context.Context, field 
 		return ec.fieldContext_UploadHeader_value(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UploadHeader", field.Name)
+}
+
+func (ec *executionContext) childFields_UploadRequest(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "method":
+		return ec.fieldContext_UploadRequest_method(ctx, field)
+	case "url":
+		return ec.fieldContext_UploadRequest_url(ctx, field)
+	case "headers":
+		return ec.fieldContext_UploadRequest_headers(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UploadRequest", field.Name)
+}
+
+func (ec *executionContext) childFields_UploadedPart(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "number":
+		return ec.fieldContext_UploadedPart_number(ctx, field)
+	case "size":
+		return ec.fieldContext_UploadedPart_size(ctx, field)
+	case "etag":
+		return ec.fieldContext_UploadedPart_etag(ctx, field)
+	case "sha256":
+		return ec.fieldContext_UploadedPart_sha256(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UploadedPart", field.Name)
 }
 
 func (ec *executionContext) childFields_UsedWord(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -9488,6 +12125,14 @@ func (ec *executionContext) childFields_User(ctx context.Context, field graphql.
 		return ec.fieldContext_User_scopes(ctx, field)
 	case "projects":
 		return ec.fieldContext_User_projects(ctx, field)
+	case "scores":
+		return ec.fieldContext_User_scores(ctx, field)
+	case "scoreCount":
+		return ec.fieldContext_User_scoreCount(ctx, field)
+	case "items":
+		return ec.fieldContext_User_items(ctx, field)
+	case "itemUsage":
+		return ec.fieldContext_User_itemUsage(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type User", field.Name)
 }
@@ -9794,6 +12439,58 @@ func (ec *executionContext) field_Entity_reverseRelations_args(ctx context.Conte
 	return args, nil
 }
 
+func (ec *executionContext) field_Item_usedBy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_abortUpload_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.AbortUploadInput, error) {
+			return ec.unmarshalNAbortUploadInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAbortUploadInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_addEntityRelations_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -9878,6 +12575,20 @@ func (ec *executionContext) field_Mutation_claimProjectItems_args(ctx context.Co
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_completeUpload_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.CompleteUploadInput, error) {
+			return ec.unmarshalNCompleteUploadInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCompleteUploadInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_createNote_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -9948,6 +12659,34 @@ func (ec *executionContext) field_Mutation_createScope_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_createScore_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.CreateScoreInput, error) {
+			return ec.unmarshalNCreateScoreInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateScoreInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createSnapshot_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.CreateSnapshotInput, error) {
+			return ec.unmarshalNCreateSnapshotInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateSnapshotInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_createTeam_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -10004,12 +12743,54 @@ func (ec *executionContext) field_Mutation_deleteEntity_args(ctx context.Context
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_deleteItem_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.DeleteItemInput, error) {
+			return ec.unmarshalNDeleteItemInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteItemInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_deleteNote_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.DeleteNoteInput, error) {
 			return ec.unmarshalNDeleteNoteInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteNoteInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteScore_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.DeleteScoreInput, error) {
+			return ec.unmarshalNDeleteScoreInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteScoreInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteSnapshot_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.DeleteSnapshotInput, error) {
+			return ec.unmarshalNDeleteSnapshotInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteSnapshotInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -10242,6 +13023,20 @@ func (ec *executionContext) field_Mutation_renameScope_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_renameSnapshot_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.RenameSnapshotInput, error) {
+			return ec.unmarshalNRenameSnapshotInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRenameSnapshotInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_renameTeam_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -10262,6 +13057,34 @@ func (ec *executionContext) field_Mutation_replaceEntityRelations_args(ctx conte
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.ReplaceEntityRelationsInput, error) {
 			return ec.unmarshalNReplaceEntityRelationsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐReplaceEntityRelationsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_requestUpload_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.RequestUploadInput, error) {
+			return ec.unmarshalNRequestUploadInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRequestUploadInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_restoreSnapshot_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.RestoreSnapshotInput, error) {
+			return ec.unmarshalNRestoreSnapshotInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRestoreSnapshotInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -10340,6 +13163,34 @@ func (ec *executionContext) field_Mutation_setEntity_args(ctx context.Context, r
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_setItemQuota_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.SetItemQuotaInput, error) {
+			return ec.unmarshalNSetItemQuotaInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetItemQuotaInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_setItemSetName_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.SetItemSetNameInput, error) {
+			return ec.unmarshalNSetItemSetNameInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetItemSetNameInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_setProjectQueueSize_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -10360,6 +13211,20 @@ func (ec *executionContext) field_Mutation_shareNote_args(ctx context.Context, r
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.ShareNoteInput, error) {
 			return ec.unmarshalNShareNoteInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐShareNoteInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_signUploadPart_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.SignUploadPartInput, error) {
+			return ec.unmarshalNSignUploadPartInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSignUploadPartInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -10472,6 +13337,20 @@ func (ec *executionContext) field_Mutation_updateProject_args(ctx context.Contex
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.UpdateProjectInput, error) {
 			return ec.unmarshalNUpdateProjectInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateProjectInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateScore_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.UpdateScoreInput, error) {
+			return ec.unmarshalNUpdateScoreInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateScoreInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -10968,6 +13847,42 @@ func (ec *executionContext) field_Query_scope_args(ctx context.Context, rawArgs 
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_score_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (gid.ID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "snapshot",
+		func(ctx context.Context, v any) (*gid.ID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["snapshot"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_uploadedParts_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "itemId",
+		func(ctx context.Context, v any) (gid.ID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["itemId"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_userByEmail_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -11119,6 +14034,44 @@ func (ec *executionContext) field_Scope_lookup_args(ctx context.Context, rawArgs
 }
 
 func (ec *executionContext) field_Scope_members_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Score_items_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
@@ -11372,6 +14325,52 @@ func (ec *executionContext) field_Team_members_args(ctx context.Context, rawArgs
 	return args, nil
 }
 
+func (ec *executionContext) field_User_items_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "all",
+		func(ctx context.Context, v any) (bool, error) {
+			return ec.unmarshalNBoolean2bool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["all"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
+	return args, nil
+}
+
 func (ec *executionContext) field_User_noteChanges_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -11521,6 +14520,52 @@ func (ec *executionContext) field_User_scopes_args(ctx context.Context, rawArgs 
 		return nil, err
 	}
 	args["before"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_User_scores_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "public",
+		func(ctx context.Context, v any) (bool, error) {
+			return ec.unmarshalNBoolean2bool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["public"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
 	return args, nil
 }
 
@@ -11681,6 +14726,13 @@ func (ec *executionContext) field___Type_fields_args(ctx context.Context, rawArg
 // endregion ***************************** args.gotpl *****************************
 
 // region    **************************** field.gotpl *****************************
+
+func (ec *executionContext) _AbortUploadPayload_abortedItemId(ctx context.Context, field graphql.CollectedField, obj *model.AbortUploadPayload) (ret graphql.Marshaler) {
+	return ec.marshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, field.Selections, obj.AbortedItemID)
+}
+func (ec *executionContext) fieldContext_AbortUploadPayload_abortedItemId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AbortUploadPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
 
 func (ec *executionContext) _AddEntityRelationsPayload_entity(ctx context.Context, field graphql.CollectedField, obj *model.AddEntityRelationsPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
@@ -11941,6 +14993,64 @@ func (ec *executionContext) fieldContext_AlreadySignedUp_user(_ context.Context,
 	return fc, nil
 }
 
+func (ec *executionContext) _Annotation_index(ctx context.Context, field graphql.CollectedField, obj *model.Annotation) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Index)
+}
+func (ec *executionContext) fieldContext_Annotation_index(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Annotation", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Annotation_hash(ctx context.Context, field graphql.CollectedField, obj *model.Annotation) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Hash)
+}
+func (ec *executionContext) fieldContext_Annotation_hash(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Annotation", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Annotation_text(ctx context.Context, field graphql.CollectedField, obj *model.Annotation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Annotation_text(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Annotation().Text(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Annotation_text(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Annotation", field, true, true, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AnnotationChange_before(ctx context.Context, field graphql.CollectedField, obj *model.AnnotationChange) (ret graphql.Marshaler) {
+	return ec.marshalOInt2ᚖint(ctx, field.Selections, obj.Before)
+}
+func (ec *executionContext) fieldContext_AnnotationChange_before(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AnnotationChange", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AnnotationChange_after(ctx context.Context, field graphql.CollectedField, obj *model.AnnotationChange) (ret graphql.Marshaler) {
+	return ec.marshalOInt2ᚖint(ctx, field.Selections, obj.After)
+}
+func (ec *executionContext) fieldContext_AnnotationChange_after(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AnnotationChange", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AnnotationChange_text(ctx context.Context, field graphql.CollectedField, obj *model.AnnotationChange) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Text)
+}
+func (ec *executionContext) fieldContext_AnnotationChange_text(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AnnotationChange", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _CancelProjectImportPayload_import(ctx context.Context, field graphql.CollectedField, obj *model.CancelProjectImportPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -12173,6 +15283,45 @@ func (ec *executionContext) fieldContext_ClaimProjectItemsPayload_problem(_ cont
 	return graphql.NewScalarFieldContext("ClaimProjectItemsPayload", field, false, false, errors.New("field of type ClaimProjectItemsProblem does not have child fields"))
 }
 
+func (ec *executionContext) _CompleteUploadPayload_item(ctx context.Context, field graphql.CollectedField, obj *model.CompleteUploadPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CompleteUploadPayload_item(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Item, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *score.Item) graphql.Marshaler {
+			return ec.marshalOItem2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItem(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CompleteUploadPayload_item(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CompleteUploadPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Item(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CompleteUploadPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.CompleteUploadPayload) (ret graphql.Marshaler) {
+	return ec.marshalOCompleteUploadProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCompleteUploadProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_CompleteUploadPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CompleteUploadPayload", field, false, false, errors.New("field of type CompleteUploadProblem does not have child fields"))
+}
+
 func (ec *executionContext) _CreateNotePayload_note(ctx context.Context, field graphql.CollectedField, obj *model.CreateNotePayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -12365,6 +15514,84 @@ func (ec *executionContext) fieldContext_CreateScopePayload_scope(_ context.Cont
 	return fc, nil
 }
 
+func (ec *executionContext) _CreateScorePayload_score(ctx context.Context, field graphql.CollectedField, obj *model.CreateScorePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreateScorePayload_score(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Score, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Score) graphql.Marshaler {
+			return ec.marshalOScore2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScore(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CreateScorePayload_score(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CreateScorePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Score(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CreateScorePayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.CreateScorePayload) (ret graphql.Marshaler) {
+	return ec.marshalOCreateScoreProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateScoreProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_CreateScorePayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CreateScorePayload", field, false, false, errors.New("field of type CreateScoreProblem does not have child fields"))
+}
+
+func (ec *executionContext) _CreateSnapshotPayload_snapshot(ctx context.Context, field graphql.CollectedField, obj *model.CreateSnapshotPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreateSnapshotPayload_snapshot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Snapshot, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *score.Snapshot) graphql.Marshaler {
+			return ec.marshalOSnapshot2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐSnapshot(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CreateSnapshotPayload_snapshot(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CreateSnapshotPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Snapshot(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CreateSnapshotPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.CreateSnapshotPayload) (ret graphql.Marshaler) {
+	return ec.marshalOCreateSnapshotProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateSnapshotProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_CreateSnapshotPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CreateSnapshotPayload", field, false, false, errors.New("field of type CreateSnapshotProblem does not have child fields"))
+}
+
 func (ec *executionContext) _CreateTeamPayload_team(ctx context.Context, field graphql.CollectedField, obj *model.CreateTeamPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -12531,6 +15758,20 @@ func (ec *executionContext) fieldContext_DeleteEntityPayload_problem(_ context.C
 	return graphql.NewScalarFieldContext("DeleteEntityPayload", field, false, false, errors.New("field of type DeleteEntityProblem does not have child fields"))
 }
 
+func (ec *executionContext) _DeleteItemPayload_deletedItemId(ctx context.Context, field graphql.CollectedField, obj *model.DeleteItemPayload) (ret graphql.Marshaler) {
+	return ec.marshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, field.Selections, obj.DeletedItemID)
+}
+func (ec *executionContext) fieldContext_DeleteItemPayload_deletedItemId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeleteItemPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DeleteItemPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.DeleteItemPayload) (ret graphql.Marshaler) {
+	return ec.marshalODeleteItemProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteItemProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_DeleteItemPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeleteItemPayload", field, false, false, errors.New("field of type DeleteItemProblem does not have child fields"))
+}
+
 func (ec *executionContext) _DeleteNotePayload_deletedNote(ctx context.Context, field graphql.CollectedField, obj *model.DeleteNotePayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -12568,6 +15809,59 @@ func (ec *executionContext) _DeleteNotePayload_problem(ctx context.Context, fiel
 }
 func (ec *executionContext) fieldContext_DeleteNotePayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("DeleteNotePayload", field, false, false, errors.New("field of type DeleteNoteProblem does not have child fields"))
+}
+
+func (ec *executionContext) _DeleteScorePayload_deletedScoreId(ctx context.Context, field graphql.CollectedField, obj *model.DeleteScorePayload) (ret graphql.Marshaler) {
+	return ec.marshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, field.Selections, obj.DeletedScoreID)
+}
+func (ec *executionContext) fieldContext_DeleteScorePayload_deletedScoreId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeleteScorePayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DeleteScorePayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.DeleteScorePayload) (ret graphql.Marshaler) {
+	return ec.marshalODeleteScoreProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteScoreProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_DeleteScorePayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeleteScorePayload", field, false, false, errors.New("field of type DeleteScoreProblem does not have child fields"))
+}
+
+func (ec *executionContext) _DeleteSnapshotPayload_deletedSnapshotId(ctx context.Context, field graphql.CollectedField, obj *model.DeleteSnapshotPayload) (ret graphql.Marshaler) {
+	return ec.marshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, field.Selections, obj.DeletedSnapshotID)
+}
+func (ec *executionContext) fieldContext_DeleteSnapshotPayload_deletedSnapshotId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeleteSnapshotPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DeleteSnapshotPayload_score(ctx context.Context, field graphql.CollectedField, obj *model.DeleteSnapshotPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteSnapshotPayload_score(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Score, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Score) graphql.Marshaler {
+			return ec.marshalOScore2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScore(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteSnapshotPayload_score(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeleteSnapshotPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Score(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _DeletedNote_id(ctx context.Context, field graphql.CollectedField, obj *note.Deleted) (ret graphql.Marshaler) {
@@ -13633,6 +16927,770 @@ func (ec *executionContext) _IndexedEntityEdge_key(ctx context.Context, field gr
 }
 func (ec *executionContext) fieldContext_IndexedEntityEdge_key(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("IndexedEntityEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Item_id(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItemRef(ctx, field.Selections, obj.ItemRef)
+}
+func (ec *executionContext) fieldContext_Item_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Item", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Item_name(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Name)
+}
+func (ec *executionContext) fieldContext_Item_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Item", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Item_setName(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.SetName)
+}
+func (ec *executionContext) fieldContext_Item_setName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Item", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Item_type(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Type)
+}
+func (ec *executionContext) fieldContext_Item_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Item", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Item_size(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
+	return ec.marshalNInt642int64(ctx, field.Selections, obj.Size)
+}
+func (ec *executionContext) fieldContext_Item_size(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Item", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _Item_sha256(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.SHA256)
+}
+func (ec *executionContext) fieldContext_Item_sha256(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Item", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Item_width(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Item_width(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Item().Width(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Item_width(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Item", field, true, true, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Item_height(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Item_height(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Item().Height(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Item_height(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Item", field, true, true, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Item_url(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Item_url(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Item().URL(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Item_url(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Item", field, true, true, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Item_thumbnailUrl(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Item_thumbnailUrl(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Item().ThumbnailURL(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Item_thumbnailUrl(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Item", field, true, true, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Item_thumbnailWidth(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Item_thumbnailWidth(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Item().ThumbnailWidth(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Item_thumbnailWidth(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Item", field, true, true, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Item_thumbnailHeight(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Item_thumbnailHeight(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Item().ThumbnailHeight(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Item_thumbnailHeight(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Item", field, true, true, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Item_owner(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Item_owner(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Item().Owner(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Item_owner(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Item",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Item_score(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Item_score(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Item().Score(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Score) graphql.Marshaler {
+			return ec.marshalOScore2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScore(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Item_score(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Item",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Score(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Item_useCount(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Item_useCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Item().UseCount(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Item_useCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Item", field, true, true, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Item_usedBy(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Item_usedBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Item().UsedBy(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ItemUseConnection) graphql.Marshaler {
+			return ec.marshalOItemUseConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemUseConnection(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Item_usedBy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Item",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ItemUseConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Item_usedBy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Item_createdAt(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.CreatedAt)
+}
+func (ec *executionContext) fieldContext_Item_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Item", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ItemConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.List[score.Item]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ItemConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []page.Edge[score.Item]) graphql.Marshaler {
+			return ec.marshalNItemEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ItemConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ItemConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ItemEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ItemConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *page.List[score.Item]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ItemConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []score.Item) graphql.Marshaler {
+			return ec.marshalNItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItemᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ItemConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ItemConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Item(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ItemConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *page.List[score.Item]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ItemConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v page.Info) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ItemConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ItemConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ItemEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *page.Edge[score.Item]) (ret graphql.Marshaler) {
+	return ec.marshalNCursor2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, field.Selections, obj.Cursor())
+}
+func (ec *executionContext) fieldContext_ItemEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ItemEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _ItemEdge_node(ctx context.Context, field graphql.CollectedField, obj *page.Edge[score.Item]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ItemEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v score.Item) graphql.Marshaler {
+			return ec.marshalNItem2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItem(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ItemEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ItemEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Item(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ItemInUse_message(ctx context.Context, field graphql.CollectedField, obj *model.ItemInUse) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_ItemInUse_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ItemInUse", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ItemInUse_current(ctx context.Context, field graphql.CollectedField, obj *model.ItemInUse) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ItemInUse_current(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Current, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v score.Item) graphql.Marshaler {
+			return ec.marshalNItem2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItem(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ItemInUse_current(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ItemInUse",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Item(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ItemUpload_itemId(ctx context.Context, field graphql.CollectedField, obj *model.ItemUpload) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItemRef(ctx, field.Selections, obj.ItemRef)
+}
+func (ec *executionContext) fieldContext_ItemUpload_itemId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ItemUpload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ItemUpload_name(ctx context.Context, field graphql.CollectedField, obj *model.ItemUpload) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Name)
+}
+func (ec *executionContext) fieldContext_ItemUpload_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ItemUpload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ItemUpload_setName(ctx context.Context, field graphql.CollectedField, obj *model.ItemUpload) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.SetName)
+}
+func (ec *executionContext) fieldContext_ItemUpload_setName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ItemUpload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ItemUpload_type(ctx context.Context, field graphql.CollectedField, obj *model.ItemUpload) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Type)
+}
+func (ec *executionContext) fieldContext_ItemUpload_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ItemUpload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ItemUpload_size(ctx context.Context, field graphql.CollectedField, obj *model.ItemUpload) (ret graphql.Marshaler) {
+	return ec.marshalNInt642int64(ctx, field.Selections, obj.Size)
+}
+func (ec *executionContext) fieldContext_ItemUpload_size(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ItemUpload", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _ItemUpload_put(ctx context.Context, field graphql.CollectedField, obj *model.ItemUpload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ItemUpload_put(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PutRequest(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.UploadRequest) graphql.Marshaler {
+			return ec.marshalOUploadRequest2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUploadRequest(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ItemUpload_put(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ItemUpload",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UploadRequest(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ItemUpload_form(ctx context.Context, field graphql.CollectedField, obj *model.ItemUpload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ItemUpload_form(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PostForm(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.UploadForm) graphql.Marshaler {
+			return ec.marshalOUploadForm2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUploadForm(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ItemUpload_form(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ItemUpload",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UploadForm(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ItemUpload_partSize(ctx context.Context, field graphql.CollectedField, obj *model.ItemUpload) (ret graphql.Marshaler) {
+	return ec.marshalOInt642ᚖint64(ctx, field.Selections, obj.PartBytes())
+}
+func (ec *executionContext) fieldContext_ItemUpload_partSize(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ItemUpload", field, true, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _ItemUpload_partCount(ctx context.Context, field graphql.CollectedField, obj *model.ItemUpload) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Parts())
+}
+func (ec *executionContext) fieldContext_ItemUpload_partCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ItemUpload", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ItemUpload_expiresAt(ctx context.Context, field graphql.CollectedField, obj *model.ItemUpload) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.ExpiresAt)
+}
+func (ec *executionContext) fieldContext_ItemUpload_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ItemUpload", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ItemUsage_size(ctx context.Context, field graphql.CollectedField, obj *score.Usage) (ret graphql.Marshaler) {
+	return ec.marshalNInt642int64(ctx, field.Selections, obj.Size)
+}
+func (ec *executionContext) fieldContext_ItemUsage_size(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ItemUsage", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _ItemUsage_claimed(ctx context.Context, field graphql.CollectedField, obj *score.Usage) (ret graphql.Marshaler) {
+	return ec.marshalNInt642int64(ctx, field.Selections, obj.Claimed)
+}
+func (ec *executionContext) fieldContext_ItemUsage_claimed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ItemUsage", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _ItemUsage_uploadCount(ctx context.Context, field graphql.CollectedField, obj *score.Usage) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Uploads)
+}
+func (ec *executionContext) fieldContext_ItemUsage_uploadCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ItemUsage", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ItemUsage_quota(ctx context.Context, field graphql.CollectedField, obj *score.Usage) (ret graphql.Marshaler) {
+	return ec.marshalNInt642int64(ctx, field.Selections, obj.Quota)
+}
+func (ec *executionContext) fieldContext_ItemUsage_quota(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ItemUsage", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _ItemUseConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.ItemUseConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ItemUseConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.ItemUseEdge) graphql.Marshaler {
+			return ec.marshalNItemUseEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemUseEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ItemUseConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ItemUseConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ItemUseEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ItemUseConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.ItemUseConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ItemUseConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ItemUseConnection().Nodes(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.ItemUser) graphql.Marshaler {
+			return ec.marshalNItemUser2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemUser(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ItemUseConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ItemUseConnection", field, true, true, errors.New("field of type ItemUser does not have child fields"))
+}
+
+func (ec *executionContext) _ItemUseConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.ItemUseConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ItemUseConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v page.Info) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ItemUseConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ItemUseConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ItemUseEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.ItemUseEdge) (ret graphql.Marshaler) {
+	return ec.marshalNCursor2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, field.Selections, obj.Cursor())
+}
+func (ec *executionContext) fieldContext_ItemUseEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ItemUseEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _ItemUseEdge_kind(ctx context.Context, field graphql.CollectedField, obj *model.ItemUseEdge) (ret graphql.Marshaler) {
+	return ec.marshalNItemUseKind2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐUseKind(ctx, field.Selections, obj.Kind)
+}
+func (ec *executionContext) fieldContext_ItemUseEdge_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ItemUseEdge", field, false, false, errors.New("field of type ItemUseKind does not have child fields"))
+}
+
+func (ec *executionContext) _ItemUseEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.ItemUseEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ItemUseEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ItemUseEdge().Node(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.ItemUser) graphql.Marshaler {
+			return ec.marshalOItemUser2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ItemUseEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ItemUseEdge", field, true, true, errors.New("field of type ItemUser does not have child fields"))
 }
 
 func (ec *executionContext) _LastManager_message(ctx context.Context, field graphql.CollectedField, obj *model.LastManager) (ret graphql.Marshaler) {
@@ -15934,6 +19992,622 @@ func (ec *executionContext) fieldContext_Mutation_dropDeadLetter(ctx context.Con
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_createScore(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createScore(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateScore(ctx, fc.Args["input"].(model.CreateScoreInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.CreateScorePayload) graphql.Marshaler {
+			return ec.marshalOCreateScorePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateScorePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createScore(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreateScorePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createScore_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateScore(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateScore(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateScore(ctx, fc.Args["input"].(model.UpdateScoreInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.UpdateScorePayload) graphql.Marshaler {
+			return ec.marshalOUpdateScorePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateScorePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateScore(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UpdateScorePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateScore_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteScore(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteScore(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteScore(ctx, fc.Args["input"].(model.DeleteScoreInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DeleteScorePayload) graphql.Marshaler {
+			return ec.marshalODeleteScorePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteScorePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteScore(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteScorePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteScore_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createSnapshot(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createSnapshot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateSnapshot(ctx, fc.Args["input"].(model.CreateSnapshotInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.CreateSnapshotPayload) graphql.Marshaler {
+			return ec.marshalOCreateSnapshotPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateSnapshotPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createSnapshot(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreateSnapshotPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createSnapshot_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_renameSnapshot(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_renameSnapshot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RenameSnapshot(ctx, fc.Args["input"].(model.RenameSnapshotInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.RenameSnapshotPayload) graphql.Marshaler {
+			return ec.marshalORenameSnapshotPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRenameSnapshotPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_renameSnapshot(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RenameSnapshotPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_renameSnapshot_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteSnapshot(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteSnapshot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteSnapshot(ctx, fc.Args["input"].(model.DeleteSnapshotInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DeleteSnapshotPayload) graphql.Marshaler {
+			return ec.marshalODeleteSnapshotPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteSnapshotPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteSnapshot(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteSnapshotPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteSnapshot_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_restoreSnapshot(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_restoreSnapshot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RestoreSnapshot(ctx, fc.Args["input"].(model.RestoreSnapshotInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.RestoreSnapshotPayload) graphql.Marshaler {
+			return ec.marshalORestoreSnapshotPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRestoreSnapshotPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_restoreSnapshot(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RestoreSnapshotPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_restoreSnapshot_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_requestUpload(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_requestUpload(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RequestUpload(ctx, fc.Args["input"].(model.RequestUploadInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.RequestUploadPayload) graphql.Marshaler {
+			return ec.marshalORequestUploadPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRequestUploadPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_requestUpload(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RequestUploadPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_requestUpload_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_signUploadPart(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_signUploadPart(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SignUploadPart(ctx, fc.Args["input"].(model.SignUploadPartInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SignUploadPartPayload) graphql.Marshaler {
+			return ec.marshalOSignUploadPartPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSignUploadPartPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_signUploadPart(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SignUploadPartPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_signUploadPart_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_completeUpload(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_completeUpload(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CompleteUpload(ctx, fc.Args["input"].(model.CompleteUploadInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.CompleteUploadPayload) graphql.Marshaler {
+			return ec.marshalOCompleteUploadPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCompleteUploadPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_completeUpload(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CompleteUploadPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_completeUpload_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_abortUpload(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_abortUpload(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().AbortUpload(ctx, fc.Args["input"].(model.AbortUploadInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.AbortUploadPayload) graphql.Marshaler {
+			return ec.marshalOAbortUploadPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAbortUploadPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_abortUpload(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AbortUploadPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_abortUpload_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_setItemSetName(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_setItemSetName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SetItemSetName(ctx, fc.Args["input"].(model.SetItemSetNameInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SetItemSetNamePayload) graphql.Marshaler {
+			return ec.marshalOSetItemSetNamePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetItemSetNamePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_setItemSetName(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SetItemSetNamePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_setItemSetName_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteItem(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteItem(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteItem(ctx, fc.Args["input"].(model.DeleteItemInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DeleteItemPayload) graphql.Marshaler {
+			return ec.marshalODeleteItemPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteItemPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteItem(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteItemPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteItem_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_setItemQuota(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_setItemQuota(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SetItemQuota(ctx, fc.Args["input"].(model.SetItemQuotaInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SetItemQuotaPayload) graphql.Marshaler {
+			return ec.marshalOSetItemQuotaPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetItemQuotaPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_setItemQuota(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SetItemQuotaPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_setItemQuota_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _MyQueue_project(ctx context.Context, field graphql.CollectedField, obj *model.MyQueue) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -16010,6 +20684,13 @@ func (ec *executionContext) _NameTaken_field(ctx context.Context, field graphql.
 }
 func (ec *executionContext) fieldContext_NameTaken_field(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("NameTaken", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _NotUploaded_message(ctx context.Context, field graphql.CollectedField, obj *model.NotUploaded) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_NotUploaded_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NotUploaded", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _Note_id(ctx context.Context, field graphql.CollectedField, obj *note.Note) (ret graphql.Marshaler) {
@@ -16762,6 +21443,52 @@ func (ec *executionContext) _OwnEffort_message(ctx context.Context, field graphq
 }
 func (ec *executionContext) fieldContext_OwnEffort_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("OwnEffort", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _PageChange_before(ctx context.Context, field graphql.CollectedField, obj *model.PageChange) (ret graphql.Marshaler) {
+	return ec.marshalOInt2ᚖint(ctx, field.Selections, obj.Before)
+}
+func (ec *executionContext) fieldContext_PageChange_before(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PageChange", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PageChange_after(ctx context.Context, field graphql.CollectedField, obj *model.PageChange) (ret graphql.Marshaler) {
+	return ec.marshalOInt2ᚖint(ctx, field.Selections, obj.After)
+}
+func (ec *executionContext) fieldContext_PageChange_after(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PageChange", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PageChange_page(ctx context.Context, field graphql.CollectedField, obj *model.PageChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PageChange_page(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Page, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.ScorePage) graphql.Marshaler {
+			return ec.marshalNScorePage2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScorePage(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PageChange_page(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PageChange",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ScorePage(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _PageInfo_hasNextPage(ctx context.Context, field graphql.CollectedField, obj *page.Info) (ret graphql.Marshaler) {
@@ -20605,6 +25332,94 @@ func (ec *executionContext) fieldContext_Query_deadLetters(ctx context.Context, 
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_score(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_score(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Score(ctx, fc.Args["id"].(gid.ID), fc.Args["snapshot"].(*gid.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Score) graphql.Marshaler {
+			return ec.marshalOScore2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScore(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_score(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Score(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_score_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_uploadedParts(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_uploadedParts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().UploadedParts(ctx, fc.Args["itemId"].(gid.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []score.Part) graphql.Marshaler {
+			return ec.marshalOUploadedPart2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐPartᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_uploadedParts(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UploadedPart(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_uploadedParts_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query___type(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -20676,6 +25491,45 @@ func (ec *executionContext) fieldContext_Query___schema(_ context.Context, field
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields___Schema(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _QuotaReached_message(ctx context.Context, field graphql.CollectedField, obj *model.QuotaReached) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_QuotaReached_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuotaReached", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _QuotaReached_usage(ctx context.Context, field graphql.CollectedField, obj *model.QuotaReached) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuotaReached_usage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Usage, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v score.Usage) graphql.Marshaler {
+			return ec.marshalNItemUsage2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐUsage(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QuotaReached_usage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "QuotaReached",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ItemUsage(ctx, field)
 		},
 	}
 	return fc, nil
@@ -21043,6 +25897,45 @@ func (ec *executionContext) fieldContext_RenameScopePayload_problem(_ context.Co
 	return graphql.NewScalarFieldContext("RenameScopePayload", field, false, false, errors.New("field of type RenameScopeProblem does not have child fields"))
 }
 
+func (ec *executionContext) _RenameSnapshotPayload_snapshot(ctx context.Context, field graphql.CollectedField, obj *model.RenameSnapshotPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RenameSnapshotPayload_snapshot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Snapshot, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *score.Snapshot) graphql.Marshaler {
+			return ec.marshalOSnapshot2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐSnapshot(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RenameSnapshotPayload_snapshot(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RenameSnapshotPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Snapshot(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RenameSnapshotPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.RenameSnapshotPayload) (ret graphql.Marshaler) {
+	return ec.marshalORenameSnapshotProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRenameSnapshotProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_RenameSnapshotPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RenameSnapshotPayload", field, false, false, errors.New("field of type RenameSnapshotProblem does not have child fields"))
+}
+
 func (ec *executionContext) _RenameTeamPayload_team(ctx context.Context, field graphql.CollectedField, obj *model.RenameTeamPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -21119,6 +26012,84 @@ func (ec *executionContext) _ReplaceEntityRelationsPayload_problem(ctx context.C
 }
 func (ec *executionContext) fieldContext_ReplaceEntityRelationsPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ReplaceEntityRelationsPayload", field, false, false, errors.New("field of type ChangeRelationsProblem does not have child fields"))
+}
+
+func (ec *executionContext) _RequestUploadPayload_upload(ctx context.Context, field graphql.CollectedField, obj *model.RequestUploadPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RequestUploadPayload_upload(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Upload, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ItemUpload) graphql.Marshaler {
+			return ec.marshalOItemUpload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemUpload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RequestUploadPayload_upload(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RequestUploadPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ItemUpload(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RequestUploadPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.RequestUploadPayload) (ret graphql.Marshaler) {
+	return ec.marshalORequestUploadProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRequestUploadProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_RequestUploadPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RequestUploadPayload", field, false, false, errors.New("field of type RequestUploadProblem does not have child fields"))
+}
+
+func (ec *executionContext) _RestoreSnapshotPayload_score(ctx context.Context, field graphql.CollectedField, obj *model.RestoreSnapshotPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RestoreSnapshotPayload_score(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Score, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Score) graphql.Marshaler {
+			return ec.marshalOScore2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScore(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RestoreSnapshotPayload_score(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RestoreSnapshotPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Score(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RestoreSnapshotPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.RestoreSnapshotPayload) (ret graphql.Marshaler) {
+	return ec.marshalORestoreSnapshotProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRestoreSnapshotProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_RestoreSnapshotPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RestoreSnapshotPayload", field, false, false, errors.New("field of type RestoreSnapshotProblem does not have child fields"))
 }
 
 func (ec *executionContext) _RestoreVersionPayload_note(ctx context.Context, field graphql.CollectedField, obj *model.RestoreVersionPayload) (ret graphql.Marshaler) {
@@ -21843,6 +26814,665 @@ func (ec *executionContext) fieldContext_ScopeMemberEdge_addedAt(_ context.Conte
 	return graphql.NewScalarFieldContext("ScopeMemberEdge", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
+func (ec *executionContext) _Score_id(ctx context.Context, field graphql.CollectedField, obj *model.Score) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, field.Selections, obj.GlobalID())
+}
+func (ec *executionContext) fieldContext_Score_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Score", field, true, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Score_title(ctx context.Context, field graphql.CollectedField, obj *model.Score) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Title)
+}
+func (ec *executionContext) fieldContext_Score_title(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Score", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Score_description(ctx context.Context, field graphql.CollectedField, obj *model.Score) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Score_description(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Score().Description(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Score_description(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Score", field, true, true, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Score_access(ctx context.Context, field graphql.CollectedField, obj *model.Score) (ret graphql.Marshaler) {
+	return ec.marshalNScoreAccess2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐAccess(ctx, field.Selections, obj.Access)
+}
+func (ec *executionContext) fieldContext_Score_access(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Score", field, false, false, errors.New("field of type ScoreAccess does not have child fields"))
+}
+
+func (ec *executionContext) _Score_pages(ctx context.Context, field graphql.CollectedField, obj *model.Score) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Score_pages(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageList(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.ScorePage) graphql.Marshaler {
+			return ec.marshalOScorePage2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScorePageᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Score_pages(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Score",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ScorePage(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Score_pageCount(ctx context.Context, field graphql.CollectedField, obj *model.Score) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.PageCount)
+}
+func (ec *executionContext) fieldContext_Score_pageCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Score", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Score_annotations(ctx context.Context, field graphql.CollectedField, obj *model.Score) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Score_annotations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AnnotationList(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.Annotation) graphql.Marshaler {
+			return ec.marshalOAnnotation2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAnnotationᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Score_annotations(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Score",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Annotation(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Score_annotationCount(ctx context.Context, field graphql.CollectedField, obj *model.Score) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.AnnotationCount)
+}
+func (ec *executionContext) fieldContext_Score_annotationCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Score", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Score_hash(ctx context.Context, field graphql.CollectedField, obj *model.Score) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Hash)
+}
+func (ec *executionContext) fieldContext_Score_hash(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Score", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Score_version(ctx context.Context, field graphql.CollectedField, obj *model.Score) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Version)
+}
+func (ec *executionContext) fieldContext_Score_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Score", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Score_snapshot(ctx context.Context, field graphql.CollectedField, obj *model.Score) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Score_snapshot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.At, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *score.Snapshot) graphql.Marshaler {
+			return ec.marshalOSnapshot2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐSnapshot(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Score_snapshot(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Score",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Snapshot(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Score_snapshots(ctx context.Context, field graphql.CollectedField, obj *model.Score) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Score_snapshots(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Score().Snapshots(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []score.Snapshot) graphql.Marshaler {
+			return ec.marshalOSnapshot2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐSnapshotᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Score_snapshots(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Score",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Snapshot(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Score_snapshotCount(ctx context.Context, field graphql.CollectedField, obj *model.Score) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Snapshots)
+}
+func (ec *executionContext) fieldContext_Score_snapshotCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Score", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Score_items(ctx context.Context, field graphql.CollectedField, obj *model.Score) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Score_items(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Score().Items(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[score.Item]) graphql.Marshaler {
+			return ec.marshalOItemConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Score_items(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Score",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ItemConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Score_items_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Score_owner(ctx context.Context, field graphql.CollectedField, obj *model.Score) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Score_owner(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Score().Owner(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Score_owner(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Score",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Score_createdAt(ctx context.Context, field graphql.CollectedField, obj *model.Score) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.CreatedAt)
+}
+func (ec *executionContext) fieldContext_Score_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Score", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _Score_updatedAt(ctx context.Context, field graphql.CollectedField, obj *model.Score) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.UpdatedAt)
+}
+func (ec *executionContext) fieldContext_Score_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Score", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ScoreChanges_changed(ctx context.Context, field graphql.CollectedField, obj *model.ScoreChanges) (ret graphql.Marshaler) {
+	return ec.marshalNBoolean2bool(ctx, field.Selections, obj.Changed)
+}
+func (ec *executionContext) fieldContext_ScoreChanges_changed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ScoreChanges", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ScoreChanges_title(ctx context.Context, field graphql.CollectedField, obj *model.ScoreChanges) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ScoreChanges_title(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Title, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *score.Replaced) graphql.Marshaler {
+			return ec.marshalOTextChange2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐReplaced(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ScoreChanges_title(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ScoreChanges",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TextChange(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ScoreChanges_description(ctx context.Context, field graphql.CollectedField, obj *model.ScoreChanges) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ScoreChanges_description(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Description, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *score.Replaced) graphql.Marshaler {
+			return ec.marshalOTextChange2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐReplaced(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ScoreChanges_description(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ScoreChanges",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TextChange(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ScoreChanges_pages(ctx context.Context, field graphql.CollectedField, obj *model.ScoreChanges) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ScoreChanges_pages(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Pages, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.PageChange) graphql.Marshaler {
+			return ec.marshalNPageChange2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPageChangeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ScoreChanges_pages(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ScoreChanges",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageChange(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ScoreChanges_annotations(ctx context.Context, field graphql.CollectedField, obj *model.ScoreChanges) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ScoreChanges_annotations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Annotations, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.AnnotationChange) graphql.Marshaler {
+			return ec.marshalNAnnotationChange2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAnnotationChangeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ScoreChanges_annotations(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ScoreChanges",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AnnotationChange(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ScoreConflict_message(ctx context.Context, field graphql.CollectedField, obj *model.ScoreConflict) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_ScoreConflict_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ScoreConflict", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ScoreConflict_current(ctx context.Context, field graphql.CollectedField, obj *model.ScoreConflict) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ScoreConflict_current(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Current, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.Score) graphql.Marshaler {
+			return ec.marshalNScore2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScore(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ScoreConflict_current(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ScoreConflict",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Score(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ScoreConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.ScoreConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ScoreConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.ScoreEdge) graphql.Marshaler {
+			return ec.marshalNScoreEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ScoreConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ScoreConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ScoreEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ScoreConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.ScoreConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ScoreConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.Score) graphql.Marshaler {
+			return ec.marshalNScore2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ScoreConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ScoreConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Score(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ScoreConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.ScoreConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ScoreConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v page.Info) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ScoreConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ScoreConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ScoreEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.ScoreEdge) (ret graphql.Marshaler) {
+	return ec.marshalNCursor2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, field.Selections, obj.Cursor())
+}
+func (ec *executionContext) fieldContext_ScoreEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ScoreEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _ScoreEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.ScoreEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ScoreEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.Score) graphql.Marshaler {
+			return ec.marshalNScore2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScore(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ScoreEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ScoreEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Score(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ScorePage_index(ctx context.Context, field graphql.CollectedField, obj *model.ScorePage) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Index)
+}
+func (ec *executionContext) fieldContext_ScorePage_index(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ScorePage", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ScorePage_name(ctx context.Context, field graphql.CollectedField, obj *model.ScorePage) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Object)
+}
+func (ec *executionContext) fieldContext_ScorePage_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ScorePage", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ScorePage_label(ctx context.Context, field graphql.CollectedField, obj *model.ScorePage) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Label)
+}
+func (ec *executionContext) fieldContext_ScorePage_label(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ScorePage", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ScorePage_item(ctx context.Context, field graphql.CollectedField, obj *model.ScorePage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ScorePage_item(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ScorePage().Item(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *score.Item) graphql.Marshaler {
+			return ec.marshalOItem2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItem(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ScorePage_item(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ScorePage",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Item(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _SetEntityPayload_entity(ctx context.Context, field graphql.CollectedField, obj *model.SetEntityPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -21880,6 +27510,70 @@ func (ec *executionContext) _SetEntityPayload_problem(ctx context.Context, field
 }
 func (ec *executionContext) fieldContext_SetEntityPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SetEntityPayload", field, false, false, errors.New("field of type SetEntityProblem does not have child fields"))
+}
+
+func (ec *executionContext) _SetItemQuotaPayload_usage(ctx context.Context, field graphql.CollectedField, obj *model.SetItemQuotaPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SetItemQuotaPayload_usage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Usage, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *score.Usage) graphql.Marshaler {
+			return ec.marshalOItemUsage2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐUsage(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SetItemQuotaPayload_usage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SetItemQuotaPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ItemUsage(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SetItemSetNamePayload_item(ctx context.Context, field graphql.CollectedField, obj *model.SetItemSetNamePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SetItemSetNamePayload_item(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Item, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *score.Item) graphql.Marshaler {
+			return ec.marshalOItem2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItem(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SetItemSetNamePayload_item(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SetItemSetNamePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Item(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _SetProjectQueueSizePayload_project(ctx context.Context, field graphql.CollectedField, obj *model.SetProjectQueueSizePayload) (ret graphql.Marshaler) {
@@ -22134,6 +27828,38 @@ func (ec *executionContext) fieldContext_SharedNoteEdge_sharedAt(_ context.Conte
 	return graphql.NewScalarFieldContext("SharedNoteEdge", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
+func (ec *executionContext) _SignUploadPartPayload_put(ctx context.Context, field graphql.CollectedField, obj *model.SignUploadPartPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignUploadPartPayload_put(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Put, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.UploadRequest) graphql.Marshaler {
+			return ec.marshalOUploadRequest2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUploadRequest(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignUploadPartPayload_put(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SignUploadPartPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UploadRequest(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _SkipProjectItemPayload_item(ctx context.Context, field graphql.CollectedField, obj *model.SkipProjectItemPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -22171,6 +27897,112 @@ func (ec *executionContext) _SkipProjectItemPayload_problem(ctx context.Context,
 }
 func (ec *executionContext) fieldContext_SkipProjectItemPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SkipProjectItemPayload", field, false, false, errors.New("field of type ClaimProblem does not have child fields"))
+}
+
+func (ec *executionContext) _Snapshot_id(ctx context.Context, field graphql.CollectedField, obj *score.Snapshot) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐSnapshotID(ctx, field.Selections, obj.SnapshotID)
+}
+func (ec *executionContext) fieldContext_Snapshot_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Snapshot", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Snapshot_name(ctx context.Context, field graphql.CollectedField, obj *score.Snapshot) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Name)
+}
+func (ec *executionContext) fieldContext_Snapshot_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Snapshot", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Snapshot_createdAt(ctx context.Context, field graphql.CollectedField, obj *score.Snapshot) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.CreatedAt)
+}
+func (ec *executionContext) fieldContext_Snapshot_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Snapshot", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _Snapshot_updatedAt(ctx context.Context, field graphql.CollectedField, obj *score.Snapshot) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.UpdatedAt)
+}
+func (ec *executionContext) fieldContext_Snapshot_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Snapshot", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _Snapshot_score(ctx context.Context, field graphql.CollectedField, obj *score.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_score(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Snapshot().Score(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Score) graphql.Marshaler {
+			return ec.marshalOScore2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScore(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_score(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Snapshot",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Score(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Snapshot_changes(ctx context.Context, field graphql.CollectedField, obj *score.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_changes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Snapshot().Changes(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ScoreChanges) graphql.Marshaler {
+			return ec.marshalOScoreChanges2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreChanges(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_changes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Snapshot",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ScoreChanges(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SnapshotNameTaken_message(ctx context.Context, field graphql.CollectedField, obj *model.SnapshotNameTaken) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_SnapshotNameTaken_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SnapshotNameTaken", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SnapshotNameTaken_field(ctx context.Context, field graphql.CollectedField, obj *model.SnapshotNameTaken) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Field)
+}
+func (ec *executionContext) fieldContext_SnapshotNameTaken_field(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SnapshotNameTaken", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _StartProjectImportPayload_import(ctx context.Context, field graphql.CollectedField, obj *model.StartProjectImportPayload) (ret graphql.Marshaler) {
@@ -23080,6 +28912,20 @@ func (ec *executionContext) fieldContext_TeamStatistics_users(_ context.Context,
 	return fc, nil
 }
 
+func (ec *executionContext) _TextChange_before(ctx context.Context, field graphql.CollectedField, obj *score.Replaced) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Before)
+}
+func (ec *executionContext) fieldContext_TextChange_before(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TextChange", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _TextChange_after(ctx context.Context, field graphql.CollectedField, obj *score.Replaced) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.After)
+}
+func (ec *executionContext) fieldContext_TextChange_after(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TextChange", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _TooManyClaims_message(ctx context.Context, field graphql.CollectedField, obj *model.TooManyClaims) (ret graphql.Marshaler) {
 	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
 }
@@ -23092,6 +28938,20 @@ func (ec *executionContext) _TooManyClaims_limit(ctx context.Context, field grap
 }
 func (ec *executionContext) fieldContext_TooManyClaims_limit(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("TooManyClaims", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _TooManySnapshots_message(ctx context.Context, field graphql.CollectedField, obj *model.TooManySnapshots) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_TooManySnapshots_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TooManySnapshots", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _TooManySnapshots_limit(ctx context.Context, field graphql.CollectedField, obj *model.TooManySnapshots) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Limit)
+}
+func (ec *executionContext) fieldContext_TooManySnapshots_limit(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TooManySnapshots", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _TooManyTags_message(ctx context.Context, field graphql.CollectedField, obj *model.TooManyTags) (ret graphql.Marshaler) {
@@ -23237,6 +29097,20 @@ func (ec *executionContext) _UndoTooLate_message(ctx context.Context, field grap
 }
 func (ec *executionContext) fieldContext_UndoTooLate_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("UndoTooLate", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _UnknownItem_message(ctx context.Context, field graphql.CollectedField, obj *model.UnknownItem) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_UnknownItem_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnknownItem", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _UnknownItem_itemId(ctx context.Context, field graphql.CollectedField, obj *model.UnknownItem) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, field.Selections, obj.ItemID)
+}
+func (ec *executionContext) fieldContext_UnknownItem_itemId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnknownItem", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
 func (ec *executionContext) _UnknownObject_message(ctx context.Context, field graphql.CollectedField, obj *model.UnknownObject) (ret graphql.Marshaler) {
@@ -23455,6 +29329,45 @@ func (ec *executionContext) fieldContext_UpdateProjectPayload_problem(_ context.
 	return graphql.NewScalarFieldContext("UpdateProjectPayload", field, false, false, errors.New("field of type UpdateProjectProblem does not have child fields"))
 }
 
+func (ec *executionContext) _UpdateScorePayload_score(ctx context.Context, field graphql.CollectedField, obj *model.UpdateScorePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdateScorePayload_score(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Score, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Score) graphql.Marshaler {
+			return ec.marshalOScore2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScore(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UpdateScorePayload_score(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UpdateScorePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Score(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UpdateScorePayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.UpdateScorePayload) (ret graphql.Marshaler) {
+	return ec.marshalOUpdateScoreProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateScoreProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_UpdateScorePayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UpdateScorePayload", field, false, false, errors.New("field of type UpdateScoreProblem does not have child fields"))
+}
+
 func (ec *executionContext) _UpdateUserPayload_user(ctx context.Context, field graphql.CollectedField, obj *model.UpdateUserPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -23547,6 +29460,45 @@ func (ec *executionContext) fieldContext_Upload_expiresAt(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Upload", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
+func (ec *executionContext) _UploadForm_url(ctx context.Context, field graphql.CollectedField, obj *model.UploadForm) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.URL)
+}
+func (ec *executionContext) fieldContext_UploadForm_url(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UploadForm", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _UploadForm_fields(ctx context.Context, field graphql.CollectedField, obj *model.UploadForm) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadForm_fields(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Fields, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.UploadHeader) graphql.Marshaler {
+			return ec.marshalNUploadHeader2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUploadHeaderᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadForm_fields(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UploadForm",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UploadHeader(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _UploadHeader_name(ctx context.Context, field graphql.CollectedField, obj *model.UploadHeader) (ret graphql.Marshaler) {
 	return ec.marshalNString2string(ctx, field.Selections, obj.Name)
 }
@@ -23559,6 +29511,80 @@ func (ec *executionContext) _UploadHeader_value(ctx context.Context, field graph
 }
 func (ec *executionContext) fieldContext_UploadHeader_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("UploadHeader", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _UploadRequest_method(ctx context.Context, field graphql.CollectedField, obj *model.UploadRequest) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Method)
+}
+func (ec *executionContext) fieldContext_UploadRequest_method(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UploadRequest", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _UploadRequest_url(ctx context.Context, field graphql.CollectedField, obj *model.UploadRequest) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.URL)
+}
+func (ec *executionContext) fieldContext_UploadRequest_url(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UploadRequest", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _UploadRequest_headers(ctx context.Context, field graphql.CollectedField, obj *model.UploadRequest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadRequest_headers(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Headers, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.UploadHeader) graphql.Marshaler {
+			return ec.marshalNUploadHeader2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUploadHeaderᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadRequest_headers(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UploadRequest",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UploadHeader(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UploadedPart_number(ctx context.Context, field graphql.CollectedField, obj *score.Part) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Number)
+}
+func (ec *executionContext) fieldContext_UploadedPart_number(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UploadedPart", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _UploadedPart_size(ctx context.Context, field graphql.CollectedField, obj *score.Part) (ret graphql.Marshaler) {
+	return ec.marshalNInt642int64(ctx, field.Selections, obj.Size)
+}
+func (ec *executionContext) fieldContext_UploadedPart_size(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UploadedPart", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _UploadedPart_etag(ctx context.Context, field graphql.CollectedField, obj *score.Part) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.ETag)
+}
+func (ec *executionContext) fieldContext_UploadedPart_etag(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UploadedPart", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _UploadedPart_sha256(ctx context.Context, field graphql.CollectedField, obj *score.Part) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.SHA256)
+}
+func (ec *executionContext) fieldContext_UploadedPart_sha256(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UploadedPart", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _UsedWord_value(ctx context.Context, field graphql.CollectedField, obj *labelling.Used) (ret graphql.Marshaler) {
@@ -23937,6 +29963,149 @@ func (ec *executionContext) fieldContext_User_projects(ctx context.Context, fiel
 	if fc.Args, err = ec.field_User_projects_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _User_scores(ctx context.Context, field graphql.CollectedField, obj *user.User) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_User_scores(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.User().Scores(ctx, obj, fc.Args["public"].(bool), fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ScoreConnection) graphql.Marshaler {
+			return ec.marshalOScoreConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreConnection(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_User_scores(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "User",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ScoreConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_User_scores_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _User_scoreCount(ctx context.Context, field graphql.CollectedField, obj *user.User) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_User_scoreCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.User().ScoreCount(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_User_scoreCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("User", field, true, true, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _User_items(ctx context.Context, field graphql.CollectedField, obj *user.User) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_User_items(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.User().Items(ctx, obj, fc.Args["all"].(bool), fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[score.Item]) graphql.Marshaler {
+			return ec.marshalOItemConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_User_items(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "User",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ItemConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_User_items_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _User_itemUsage(ctx context.Context, field graphql.CollectedField, obj *user.User) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_User_itemUsage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.User().ItemUsage(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *score.Usage) graphql.Marshaler {
+			return ec.marshalOItemUsage2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐUsage(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_User_itemUsage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "User",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ItemUsage(ctx, field)
+		},
 	}
 	return fc, nil
 }
@@ -24958,6 +31127,43 @@ func (ec *executionContext) fieldContext___Type_isOneOf(_ context.Context, field
 
 // region    **************************** input.gotpl *****************************
 
+func (ec *executionContext) unmarshalInputAbortUploadInput(ctx context.Context, obj any) (model.AbortUploadInput, error) {
+	var it model.AbortUploadInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"itemId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "itemId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("itemId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ItemID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputAddEntityRelationsInput(ctx context.Context, obj any) (model.AddEntityRelationsInput, error) {
 	var it model.AddEntityRelationsInput
 	if obj == nil {
@@ -25104,6 +31310,57 @@ func (ec *executionContext) unmarshalInputAddProjectCategoriesInput(ctx context.
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputAnnotationsStep(ctx context.Context, obj any) (model.AnnotationsStep, error) {
+	var it model.AnnotationsStep
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"insert", "edit", "move", "remove"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "insert":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("insert"))
+			data, err := ec.unmarshalOInsertAnnotationsInput2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐInsertAnnotationsInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Insert = graphql.OmittableOf(data)
+		case "edit":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("edit"))
+			data, err := ec.unmarshalOEditAnnotationInput2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEditAnnotationInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Edit = graphql.OmittableOf(data)
+		case "move":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("move"))
+			data, err := ec.unmarshalOMoveInput2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐMoveInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Move = graphql.OmittableOf(data)
+		case "remove":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("remove"))
+			data, err := ec.unmarshalORemoveInput2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Remove = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputCancelProjectImportInput(ctx context.Context, obj any) (model.CancelProjectImportInput, error) {
 	var it model.CancelProjectImportInput
 	if obj == nil {
@@ -25228,6 +31485,50 @@ func (ec *executionContext) unmarshalInputClaimProjectItemsInput(ctx context.Con
 				return it, err
 			}
 			it.Count = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputCompleteUploadInput(ctx context.Context, obj any) (model.CompleteUploadInput, error) {
+	var it model.CompleteUploadInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"itemId", "parts", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "itemId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("itemId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ItemID = data
+		case "parts":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("parts"))
+			data, err := ec.unmarshalOUploadedPartInput2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUploadedPartInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Parts = graphql.OmittableOf(data)
 		case "idempotencyKey":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -25502,6 +31803,119 @@ func (ec *executionContext) unmarshalInputCreateScopeInput(ctx context.Context, 
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputCreateScoreInput(ctx context.Context, obj any) (model.CreateScoreInput, error) {
+	var it model.CreateScoreInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["access"]; !present {
+		asMap["access"] = "PRIVATE"
+	}
+
+	fieldsInOrder := [...]string{"title", "description", "access", "pages", "annotations", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "title":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("title"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Title = data
+		case "description":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Description = graphql.OmittableOf(data)
+		case "access":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("access"))
+			data, err := ec.unmarshalNScoreAccess2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐAccess(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Access = data
+		case "pages":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("pages"))
+			data, err := ec.unmarshalOScorePageInput2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScorePageInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Pages = graphql.OmittableOf(data)
+		case "annotations":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("annotations"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Annotations = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputCreateSnapshotInput(ctx context.Context, obj any) (model.CreateSnapshotInput, error) {
+	var it model.CreateSnapshotInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"scoreId", "name", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "scoreId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("scoreId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ScoreID = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputCreateTeamInput(ctx context.Context, obj any) (model.CreateTeamInput, error) {
 	var it model.CreateTeamInput
 	if obj == nil {
@@ -25706,6 +32120,43 @@ func (ec *executionContext) unmarshalInputDeleteEntityInput(ctx context.Context,
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputDeleteItemInput(ctx context.Context, obj any) (model.DeleteItemInput, error) {
+	var it model.DeleteItemInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"itemId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "itemId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("itemId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ItemID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputDeleteNoteInput(ctx context.Context, obj any) (model.DeleteNoteInput, error) {
 	var it model.DeleteNoteInput
 	if obj == nil {
@@ -25738,6 +32189,87 @@ func (ec *executionContext) unmarshalInputDeleteNoteInput(ctx context.Context, o
 				return it, err
 			}
 			it.ExpectedVersion = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputDeleteScoreInput(ctx context.Context, obj any) (model.DeleteScoreInput, error) {
+	var it model.DeleteScoreInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"scoreId", "expectedVersion", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "scoreId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("scoreId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ScoreID = data
+		case "expectedVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedVersion = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputDeleteSnapshotInput(ctx context.Context, obj any) (model.DeleteSnapshotInput, error) {
+	var it model.DeleteSnapshotInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"snapshotId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "snapshotId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("snapshotId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SnapshotID = data
 		case "idempotencyKey":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -25819,6 +32351,43 @@ func (ec *executionContext) unmarshalInputDueRange(ctx context.Context, obj any)
 				return it, err
 			}
 			it.Before = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputEditAnnotationInput(ctx context.Context, obj any) (model.EditAnnotationInput, error) {
+	var it model.EditAnnotationInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"at", "text"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "at":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("at"))
+			data, err := ec.unmarshalNInt2int(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.At = data
+		case "text":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("text"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Text = data
 		}
 	}
 	return it, nil
@@ -26011,6 +32580,80 @@ func (ec *executionContext) unmarshalInputHeartbeatInput(ctx context.Context, ob
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputInsertAnnotationsInput(ctx context.Context, obj any) (model.InsertAnnotationsInput, error) {
+	var it model.InsertAnnotationsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"at", "texts"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "at":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("at"))
+			data, err := ec.unmarshalNInt2int(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.At = data
+		case "texts":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("texts"))
+			data, err := ec.unmarshalNString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Texts = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputInsertPagesInput(ctx context.Context, obj any) (model.InsertPagesInput, error) {
+	var it model.InsertPagesInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"at", "pages"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "at":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("at"))
+			data, err := ec.unmarshalNInt2int(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.At = data
+		case "pages":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("pages"))
+			data, err := ec.unmarshalNScorePageInput2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScorePageInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Pages = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputKeyCondition(ctx context.Context, obj any) (model.KeyCondition, error) {
 	var it model.KeyCondition
 	if obj == nil {
@@ -26064,6 +32707,43 @@ func (ec *executionContext) unmarshalInputKeyCondition(ctx context.Context, obj 
 				return it, err
 			}
 			it.After = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputMoveInput(ctx context.Context, obj any) (model.MoveInput, error) {
+	var it model.MoveInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"from", "to"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "from":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("from"))
+			data, err := ec.unmarshalNInt2int(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.From = data
+		case "to":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("to"))
+			data, err := ec.unmarshalNInt2int(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.To = data
 		}
 	}
 	return it, nil
@@ -26523,6 +33203,47 @@ func (ec *executionContext) unmarshalInputRemoveEntityRelationsInput(ctx context
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputRemoveInput(ctx context.Context, obj any) (model.RemoveInput, error) {
+	var it model.RemoveInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["count"]; !present {
+		asMap["count"] = 1
+	}
+
+	fieldsInOrder := [...]string{"at", "count"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "at":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("at"))
+			data, err := ec.unmarshalNInt2int(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.At = data
+		case "count":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("count"))
+			data, err := ec.unmarshalNInt2int(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Count = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputRemoveNoteTagsInput(ctx context.Context, obj any) (model.RemoveNoteTagsInput, error) {
 	var it model.RemoveNoteTagsInput
 	if obj == nil {
@@ -26706,6 +33427,50 @@ func (ec *executionContext) unmarshalInputRenameScopeInput(ctx context.Context, 
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputRenameSnapshotInput(ctx context.Context, obj any) (model.RenameSnapshotInput, error) {
+	var it model.RenameSnapshotInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"snapshotId", "name", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "snapshotId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("snapshotId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SnapshotID = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputRenameTeamInput(ctx context.Context, obj any) (model.RenameTeamInput, error) {
 	var it model.RenameTeamInput
 	if obj == nil {
@@ -26789,6 +33554,126 @@ func (ec *executionContext) unmarshalInputReplaceEntityRelationsInput(ctx contex
 				return it, err
 			}
 			it.Objects = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputRequestUploadInput(ctx context.Context, obj any) (model.RequestUploadInput, error) {
+	var it model.RequestUploadInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["setName"]; !present {
+		asMap["setName"] = ""
+	}
+
+	fieldsInOrder := [...]string{"scoreId", "name", "setName", "type", "size", "sha256", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "scoreId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("scoreId"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ScoreID = graphql.OmittableOf(data)
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "setName":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("setName"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SetName = data
+		case "type":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("type"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Type = data
+		case "size":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("size"))
+			data, err := ec.unmarshalNInt642int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Size = data
+		case "sha256":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("sha256"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Sha256 = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputRestoreSnapshotInput(ctx context.Context, obj any) (model.RestoreSnapshotInput, error) {
+	var it model.RestoreSnapshotInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"snapshotId", "expectedVersion", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "snapshotId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("snapshotId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SnapshotID = data
+		case "expectedVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedVersion = graphql.OmittableOf(data)
 		case "idempotencyKey":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -26974,6 +33859,101 @@ func (ec *executionContext) unmarshalInputReviewEffortInput(ctx context.Context,
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputScorePageInput(ctx context.Context, obj any) (model.ScorePageInput, error) {
+	var it model.ScorePageInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["name"]; !present {
+		asMap["name"] = ""
+	}
+	if _, present := asMap["label"]; !present {
+		asMap["label"] = ""
+	}
+
+	fieldsInOrder := [...]string{"itemId", "name", "label"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "itemId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("itemId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ItemID = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "label":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("label"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Label = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputScorePagesStep(ctx context.Context, obj any) (model.ScorePagesStep, error) {
+	var it model.ScorePagesStep
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"insert", "move", "remove"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "insert":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("insert"))
+			data, err := ec.unmarshalOInsertPagesInput2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐInsertPagesInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Insert = graphql.OmittableOf(data)
+		case "move":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("move"))
+			data, err := ec.unmarshalOMoveInput2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐMoveInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Move = graphql.OmittableOf(data)
+		case "remove":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("remove"))
+			data, err := ec.unmarshalORemoveInput2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Remove = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputSetEntityInput(ctx context.Context, obj any) (model.SetEntityInput, error) {
 	var it model.SetEntityInput
 	if obj == nil {
@@ -27034,6 +34014,94 @@ func (ec *executionContext) unmarshalInputSetEntityInput(ctx context.Context, ob
 				return it, err
 			}
 			it.ExpectedVersion = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputSetItemQuotaInput(ctx context.Context, obj any) (model.SetItemQuotaInput, error) {
+	var it model.SetItemQuotaInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"userId", "quota", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "userId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("userId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.UserID = data
+		case "quota":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("quota"))
+			data, err := ec.unmarshalNInt642int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Quota = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputSetItemSetNameInput(ctx context.Context, obj any) (model.SetItemSetNameInput, error) {
+	var it model.SetItemSetNameInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"itemId", "setName", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "itemId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("itemId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ItemID = data
+		case "setName":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("setName"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SetName = data
 		case "idempotencyKey":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -27136,6 +34204,57 @@ func (ec *executionContext) unmarshalInputShareNoteInput(ctx context.Context, ob
 				return it, err
 			}
 			it.Permission = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputSignUploadPartInput(ctx context.Context, obj any) (model.SignUploadPartInput, error) {
+	var it model.SignUploadPartInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"itemId", "partNumber", "sha256", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "itemId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("itemId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ItemID = data
+		case "partNumber":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("partNumber"))
+			data, err := ec.unmarshalNInt2int(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PartNumber = data
+		case "sha256":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("sha256"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Sha256 = data
 		case "idempotencyKey":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -27535,6 +34654,85 @@ func (ec *executionContext) unmarshalInputUpdateProjectInput(ctx context.Context
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputUpdateScoreInput(ctx context.Context, obj any) (model.UpdateScoreInput, error) {
+	var it model.UpdateScoreInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"scoreId", "title", "description", "access", "pages", "annotations", "expectedVersion", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "scoreId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("scoreId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ScoreID = data
+		case "title":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("title"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Title = graphql.OmittableOf(data)
+		case "description":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Description = graphql.OmittableOf(data)
+		case "access":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("access"))
+			data, err := ec.unmarshalOScoreAccess2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐAccess(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Access = graphql.OmittableOf(data)
+		case "pages":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("pages"))
+			data, err := ec.unmarshalOScorePagesStep2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScorePagesStepᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Pages = graphql.OmittableOf(data)
+		case "annotations":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("annotations"))
+			data, err := ec.unmarshalOAnnotationsStep2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAnnotationsStepᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Annotations = graphql.OmittableOf(data)
+		case "expectedVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedVersion = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputUpdateUserInput(ctx context.Context, obj any) (model.UpdateUserInput, error) {
 	var it model.UpdateUserInput
 	if obj == nil {
@@ -27581,6 +34779,43 @@ func (ec *executionContext) unmarshalInputUpdateUserInput(ctx context.Context, o
 				return it, err
 			}
 			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputUploadedPartInput(ctx context.Context, obj any) (model.UploadedPartInput, error) {
+	var it model.UploadedPartInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"number", "etag"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "number":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("number"))
+			data, err := ec.unmarshalNInt2int(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Number = data
+		case "etag":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("etag"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Etag = data
 		}
 	}
 	return it, nil
@@ -27717,6 +34952,80 @@ func (ec *executionContext) _ClaimProjectItemsProblem(ctx context.Context, sel a
 	}
 }
 
+func (ec *executionContext) _CompleteUploadProblem(ctx context.Context, sel ast.SelectionSet, obj model.CompleteUploadProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.QuotaReached:
+		return ec._QuotaReached(ctx, sel, &obj)
+	case *model.QuotaReached:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._QuotaReached(ctx, sel, obj)
+	case model.NotUploaded:
+		return ec._NotUploaded(ctx, sel, &obj)
+	case *model.NotUploaded:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._NotUploaded(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of CompleteUploadProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _CreateScoreProblem(ctx context.Context, sel ast.SelectionSet, obj model.CreateScoreProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.UnknownItem:
+		return ec._UnknownItem(ctx, sel, &obj)
+	case *model.UnknownItem:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._UnknownItem(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of CreateScoreProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _CreateSnapshotProblem(ctx context.Context, sel ast.SelectionSet, obj model.CreateSnapshotProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.TooManySnapshots:
+		return ec._TooManySnapshots(ctx, sel, &obj)
+	case *model.TooManySnapshots:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._TooManySnapshots(ctx, sel, obj)
+	case model.SnapshotNameTaken:
+		return ec._SnapshotNameTaken(ctx, sel, &obj)
+	case *model.SnapshotNameTaken:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._SnapshotNameTaken(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of CreateSnapshotProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
 func (ec *executionContext) _CreateUserProblem(ctx context.Context, sel ast.SelectionSet, obj model.CreateUserProblem) graphql.Marshaler {
 	switch obj := (obj).(type) {
 	case nil:
@@ -27764,6 +35073,26 @@ func (ec *executionContext) _DeleteEntityProblem(ctx context.Context, sel ast.Se
 	}
 }
 
+func (ec *executionContext) _DeleteItemProblem(ctx context.Context, sel ast.SelectionSet, obj model.DeleteItemProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.ItemInUse:
+		return ec._ItemInUse(ctx, sel, &obj)
+	case *model.ItemInUse:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ItemInUse(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of DeleteItemProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
 func (ec *executionContext) _DeleteNoteProblem(ctx context.Context, sel ast.SelectionSet, obj model.DeleteNoteProblem) graphql.Marshaler {
 	switch obj := (obj).(type) {
 	case nil:
@@ -27780,6 +35109,26 @@ func (ec *executionContext) _DeleteNoteProblem(ctx context.Context, sel ast.Sele
 			return typedObj
 		} else {
 			panic(fmt.Errorf("unexpected type %T; non-generated variants of DeleteNoteProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _DeleteScoreProblem(ctx context.Context, sel ast.SelectionSet, obj model.DeleteScoreProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.ScoreConflict:
+		return ec._ScoreConflict(ctx, sel, &obj)
+	case *model.ScoreConflict:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ScoreConflict(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of DeleteScoreProblem must implement graphql.Marshaler", obj))
 		}
 	}
 }
@@ -27807,6 +35156,33 @@ func (ec *executionContext) _FinishProjectItemProblem(ctx context.Context, sel a
 			return typedObj
 		} else {
 			panic(fmt.Errorf("unexpected type %T; non-generated variants of FinishProjectItemProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _ItemUser(ctx context.Context, sel ast.SelectionSet, obj model.ItemUser) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case score.Snapshot:
+		return ec._Snapshot(ctx, sel, &obj)
+	case *score.Snapshot:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Snapshot(ctx, sel, obj)
+	case model.Score:
+		return ec._Score(ctx, sel, &obj)
+	case *model.Score:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Score(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of ItemUser must implement graphql.Marshaler", obj))
 		}
 	}
 }
@@ -27850,6 +35226,20 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._Subcategory(ctx, sel, obj)
+	case score.Snapshot:
+		return ec._Snapshot(ctx, sel, &obj)
+	case *score.Snapshot:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Snapshot(ctx, sel, obj)
+	case model.Score:
+		return ec._Score(ctx, sel, &obj)
+	case *model.Score:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Score(ctx, sel, obj)
 	case entity.Scope:
 		return ec._Scope(ctx, sel, &obj)
 	case *entity.Scope:
@@ -27899,6 +35289,13 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._Note(ctx, sel, obj)
+	case score.Item:
+		return ec._Item(ctx, sel, &obj)
+	case *score.Item:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Item(ctx, sel, obj)
 	case entity.Entity:
 		return ec._Entity(ctx, sel, &obj)
 	case *entity.Entity:
@@ -27974,6 +35371,13 @@ func (ec *executionContext) _Problem(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._UnknownObject(ctx, sel, obj)
+	case model.UnknownItem:
+		return ec._UnknownItem(ctx, sel, &obj)
+	case *model.UnknownItem:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._UnknownItem(ctx, sel, obj)
 	case model.UndoTooLate:
 		return ec._UndoTooLate(ctx, sel, &obj)
 	case *model.UndoTooLate:
@@ -27988,6 +35392,13 @@ func (ec *executionContext) _Problem(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._TooManyTags(ctx, sel, obj)
+	case model.TooManySnapshots:
+		return ec._TooManySnapshots(ctx, sel, &obj)
+	case *model.TooManySnapshots:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._TooManySnapshots(ctx, sel, obj)
 	case model.TooManyClaims:
 		return ec._TooManyClaims(ctx, sel, &obj)
 	case *model.TooManyClaims:
@@ -27995,6 +35406,20 @@ func (ec *executionContext) _Problem(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._TooManyClaims(ctx, sel, obj)
+	case model.SnapshotNameTaken:
+		return ec._SnapshotNameTaken(ctx, sel, &obj)
+	case *model.SnapshotNameTaken:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._SnapshotNameTaken(ctx, sel, obj)
+	case model.ScoreConflict:
+		return ec._ScoreConflict(ctx, sel, &obj)
+	case *model.ScoreConflict:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ScoreConflict(ctx, sel, obj)
 	case model.ScopeConflict:
 		return ec._ScopeConflict(ctx, sel, &obj)
 	case *model.ScopeConflict:
@@ -28009,6 +35434,13 @@ func (ec *executionContext) _Problem(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._RebuildUnderWay(ctx, sel, obj)
+	case model.QuotaReached:
+		return ec._QuotaReached(ctx, sel, &obj)
+	case *model.QuotaReached:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._QuotaReached(ctx, sel, obj)
 	case model.ProjectPaused:
 		return ec._ProjectPaused(ctx, sel, &obj)
 	case *model.ProjectPaused:
@@ -28044,6 +35476,13 @@ func (ec *executionContext) _Problem(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._NoteConflict(ctx, sel, obj)
+	case model.NotUploaded:
+		return ec._NotUploaded(ctx, sel, &obj)
+	case *model.NotUploaded:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._NotUploaded(ctx, sel, obj)
 	case model.NameTaken:
 		return ec._NameTaken(ctx, sel, &obj)
 	case *model.NameTaken:
@@ -28072,6 +35511,13 @@ func (ec *executionContext) _Problem(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._LastManager(ctx, sel, obj)
+	case model.ItemInUse:
+		return ec._ItemInUse(ctx, sel, &obj)
+	case *model.ItemInUse:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ItemInUse(ctx, sel, obj)
 	case model.EntityConflict:
 		return ec._EntityConflict(ctx, sel, &obj)
 	case *model.EntityConflict:
@@ -28291,6 +35737,66 @@ func (ec *executionContext) _RenameScopeProblem(ctx context.Context, sel ast.Sel
 	}
 }
 
+func (ec *executionContext) _RenameSnapshotProblem(ctx context.Context, sel ast.SelectionSet, obj model.RenameSnapshotProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.SnapshotNameTaken:
+		return ec._SnapshotNameTaken(ctx, sel, &obj)
+	case *model.SnapshotNameTaken:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._SnapshotNameTaken(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of RenameSnapshotProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _RequestUploadProblem(ctx context.Context, sel ast.SelectionSet, obj model.RequestUploadProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.QuotaReached:
+		return ec._QuotaReached(ctx, sel, &obj)
+	case *model.QuotaReached:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._QuotaReached(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of RequestUploadProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _RestoreSnapshotProblem(ctx context.Context, sel ast.SelectionSet, obj model.RestoreSnapshotProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.ScoreConflict:
+		return ec._ScoreConflict(ctx, sel, &obj)
+	case *model.ScoreConflict:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ScoreConflict(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of RestoreSnapshotProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
 func (ec *executionContext) _RestoreVersionProblem(ctx context.Context, sel ast.SelectionSet, obj model.RestoreVersionProblem) graphql.Marshaler {
 	switch obj := (obj).(type) {
 	case nil:
@@ -28506,6 +36012,33 @@ func (ec *executionContext) _UpdateProjectProblem(ctx context.Context, sel ast.S
 	}
 }
 
+func (ec *executionContext) _UpdateScoreProblem(ctx context.Context, sel ast.SelectionSet, obj model.UpdateScoreProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.UnknownItem:
+		return ec._UnknownItem(ctx, sel, &obj)
+	case *model.UnknownItem:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._UnknownItem(ctx, sel, obj)
+	case model.ScoreConflict:
+		return ec._ScoreConflict(ctx, sel, &obj)
+	case *model.ScoreConflict:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ScoreConflict(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of UpdateScoreProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
 func (ec *executionContext) _UpdateUserProblem(ctx context.Context, sel ast.SelectionSet, obj model.UpdateUserProblem) graphql.Marshaler {
 	switch obj := (obj).(type) {
 	case nil:
@@ -28536,6 +36069,46 @@ func (ec *executionContext) _UpdateUserProblem(ctx context.Context, sel ast.Sele
 // endregion ************************** interface.gotpl ***************************
 
 // region    **************************** object.gotpl ****************************
+
+var abortUploadPayloadImplementors = []string{"AbortUploadPayload"}
+
+func (ec *executionContext) _AbortUploadPayload(ctx context.Context, sel ast.SelectionSet, obj *model.AbortUploadPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, abortUploadPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AbortUploadPayload")
+		case "abortedItemId":
+			out.Values[i] = ec._AbortUploadPayload_abortedItemId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
 
 var addEntityRelationsPayloadImplementors = []string{"AddEntityRelationsPayload"}
 
@@ -28747,6 +36320,142 @@ func (ec *executionContext) _AlreadySignedUp(ctx context.Context, sel ast.Select
 		case "user":
 			out.Values[i] = ec._AlreadySignedUp_user(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var annotationImplementors = []string{"Annotation"}
+
+func (ec *executionContext) _Annotation(ctx context.Context, sel ast.SelectionSet, obj *model.Annotation) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, annotationImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Annotation")
+		case "index":
+			out.Values[i] = ec._Annotation_index(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "hash":
+			out.Values[i] = ec._Annotation_hash(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "text":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Annotation_text(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var annotationChangeImplementors = []string{"AnnotationChange"}
+
+func (ec *executionContext) _AnnotationChange(ctx context.Context, sel ast.SelectionSet, obj *model.AnnotationChange) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, annotationChangeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AnnotationChange")
+		case "before":
+			out.Values[i] = ec._AnnotationChange_before(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "after":
+			out.Values[i] = ec._AnnotationChange_after(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "text":
+			out.Values[i] = ec._AnnotationChange_text(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -29034,6 +36743,51 @@ func (ec *executionContext) _ClaimProjectItemsPayload(ctx context.Context, sel a
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var completeUploadPayloadImplementors = []string{"CompleteUploadPayload"}
+
+func (ec *executionContext) _CompleteUploadPayload(ctx context.Context, sel ast.SelectionSet, obj *model.CompleteUploadPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, completeUploadPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CompleteUploadPayload")
+		case "item":
+			out.Values[i] = ec._CompleteUploadPayload_item(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._CompleteUploadPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var createNotePayloadImplementors = []string{"CreateNotePayload"}
 
 func (ec *executionContext) _CreateNotePayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateNotePayload) graphql.Marshaler {
@@ -29213,6 +36967,96 @@ func (ec *executionContext) _CreateScopePayload(ctx context.Context, sel ast.Sel
 			out.Values[i] = graphql.MarshalString("CreateScopePayload")
 		case "scope":
 			out.Values[i] = ec._CreateScopePayload_scope(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var createScorePayloadImplementors = []string{"CreateScorePayload"}
+
+func (ec *executionContext) _CreateScorePayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateScorePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, createScorePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CreateScorePayload")
+		case "score":
+			out.Values[i] = ec._CreateScorePayload_score(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._CreateScorePayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var createSnapshotPayloadImplementors = []string{"CreateSnapshotPayload"}
+
+func (ec *executionContext) _CreateSnapshotPayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateSnapshotPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, createSnapshotPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CreateSnapshotPayload")
+		case "snapshot":
+			out.Values[i] = ec._CreateSnapshotPayload_snapshot(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._CreateSnapshotPayload_problem(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -29479,6 +37323,51 @@ func (ec *executionContext) _DeleteEntityPayload(ctx context.Context, sel ast.Se
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var deleteItemPayloadImplementors = []string{"DeleteItemPayload"}
+
+func (ec *executionContext) _DeleteItemPayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeleteItemPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deleteItemPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeleteItemPayload")
+		case "deletedItemId":
+			out.Values[i] = ec._DeleteItemPayload_deletedItemId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._DeleteItemPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var deleteNotePayloadImplementors = []string{"DeleteNotePayload"}
 
 func (ec *executionContext) _DeleteNotePayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeleteNotePayload) graphql.Marshaler {
@@ -29498,6 +37387,96 @@ func (ec *executionContext) _DeleteNotePayload(ctx context.Context, sel ast.Sele
 			}
 		case "problem":
 			out.Values[i] = ec._DeleteNotePayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var deleteScorePayloadImplementors = []string{"DeleteScorePayload"}
+
+func (ec *executionContext) _DeleteScorePayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeleteScorePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deleteScorePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeleteScorePayload")
+		case "deletedScoreId":
+			out.Values[i] = ec._DeleteScorePayload_deletedScoreId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._DeleteScorePayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var deleteSnapshotPayloadImplementors = []string{"DeleteSnapshotPayload"}
+
+func (ec *executionContext) _DeleteSnapshotPayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeleteSnapshotPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deleteSnapshotPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeleteSnapshotPayload")
+		case "deletedSnapshotId":
+			out.Values[i] = ec._DeleteSnapshotPayload_deletedSnapshotId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "score":
+			out.Values[i] = ec._DeleteSnapshotPayload_score(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -30790,6 +38769,938 @@ func (ec *executionContext) _IndexedEntityEdge(ctx context.Context, sel ast.Sele
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var itemImplementors = []string{"Item", "Node"}
+
+func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj *score.Item) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, itemImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Item")
+		case "id":
+			out.Values[i] = ec._Item_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "name":
+			out.Values[i] = ec._Item_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "setName":
+			out.Values[i] = ec._Item_setName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "type":
+			out.Values[i] = ec._Item_type(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "size":
+			out.Values[i] = ec._Item_size(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "sha256":
+			out.Values[i] = ec._Item_sha256(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "width":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Item_width(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "height":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Item_height(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "url":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Item_url(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "thumbnailUrl":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Item_thumbnailUrl(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "thumbnailWidth":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Item_thumbnailWidth(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "thumbnailHeight":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Item_thumbnailHeight(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "owner":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Item_owner(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "score":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Item_score(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "useCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Item_useCount(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "usedBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Item_usedBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdAt":
+			out.Values[i] = ec._Item_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var itemConnectionImplementors = []string{"ItemConnection"}
+
+func (ec *executionContext) _ItemConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[score.Item]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, itemConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ItemConnection")
+		case "edges":
+			out.Values[i] = ec._ItemConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._ItemConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._ItemConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var itemEdgeImplementors = []string{"ItemEdge"}
+
+func (ec *executionContext) _ItemEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[score.Item]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, itemEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ItemEdge")
+		case "cursor":
+			out.Values[i] = ec._ItemEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._ItemEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var itemInUseImplementors = []string{"ItemInUse", "DeleteItemProblem", "Problem"}
+
+func (ec *executionContext) _ItemInUse(ctx context.Context, sel ast.SelectionSet, obj *model.ItemInUse) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, itemInUseImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ItemInUse")
+		case "message":
+			out.Values[i] = ec._ItemInUse_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "current":
+			out.Values[i] = ec._ItemInUse_current(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var itemUploadImplementors = []string{"ItemUpload"}
+
+func (ec *executionContext) _ItemUpload(ctx context.Context, sel ast.SelectionSet, obj *model.ItemUpload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, itemUploadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ItemUpload")
+		case "itemId":
+			out.Values[i] = ec._ItemUpload_itemId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "name":
+			out.Values[i] = ec._ItemUpload_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "setName":
+			out.Values[i] = ec._ItemUpload_setName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "type":
+			out.Values[i] = ec._ItemUpload_type(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "size":
+			out.Values[i] = ec._ItemUpload_size(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "put":
+			out.Values[i] = ec._ItemUpload_put(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "form":
+			out.Values[i] = ec._ItemUpload_form(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "partSize":
+			out.Values[i] = ec._ItemUpload_partSize(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "partCount":
+			out.Values[i] = ec._ItemUpload_partCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "expiresAt":
+			out.Values[i] = ec._ItemUpload_expiresAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var itemUsageImplementors = []string{"ItemUsage"}
+
+func (ec *executionContext) _ItemUsage(ctx context.Context, sel ast.SelectionSet, obj *score.Usage) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, itemUsageImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ItemUsage")
+		case "size":
+			out.Values[i] = ec._ItemUsage_size(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "claimed":
+			out.Values[i] = ec._ItemUsage_claimed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "uploadCount":
+			out.Values[i] = ec._ItemUsage_uploadCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "quota":
+			out.Values[i] = ec._ItemUsage_quota(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var itemUseConnectionImplementors = []string{"ItemUseConnection"}
+
+func (ec *executionContext) _ItemUseConnection(ctx context.Context, sel ast.SelectionSet, obj *model.ItemUseConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, itemUseConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ItemUseConnection")
+		case "edges":
+			out.Values[i] = ec._ItemUseConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ItemUseConnection_nodes(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "pageInfo":
+			out.Values[i] = ec._ItemUseConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var itemUseEdgeImplementors = []string{"ItemUseEdge"}
+
+func (ec *executionContext) _ItemUseEdge(ctx context.Context, sel ast.SelectionSet, obj *model.ItemUseEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, itemUseEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ItemUseEdge")
+		case "cursor":
+			out.Values[i] = ec._ItemUseEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "kind":
+			out.Values[i] = ec._ItemUseEdge_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "node":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ItemUseEdge_node(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var lastManagerImplementors = []string{"LastManager", "PutProjectMemberProblem", "Problem", "RemoveProjectMemberProblem"}
 
 func (ec *executionContext) _LastManager(ctx context.Context, sel ast.SelectionSet, obj *model.LastManager) graphql.Marshaler {
@@ -31335,6 +40246,104 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "createScore":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createScore(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "updateScore":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateScore(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "deleteScore":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteScore(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "createSnapshot":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createSnapshot(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "renameSnapshot":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_renameSnapshot(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "deleteSnapshot":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteSnapshot(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "restoreSnapshot":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_restoreSnapshot(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "requestUpload":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_requestUpload(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "signUploadPart":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_signUploadPart(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "completeUpload":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_completeUpload(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "abortUpload":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_abortUpload(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "setItemSetName":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_setItemSetName(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "deleteItem":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteItem(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "setItemQuota":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_setItemQuota(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -31494,6 +40503,46 @@ func (ec *executionContext) _NameTaken(ctx context.Context, sel ast.SelectionSet
 			}
 		case "field":
 			out.Values[i] = ec._NameTaken_field(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var notUploadedImplementors = []string{"NotUploaded", "CompleteUploadProblem", "Problem"}
+
+func (ec *executionContext) _NotUploaded(ctx context.Context, sel ast.SelectionSet, obj *model.NotUploaded) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, notUploadedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NotUploaded")
+		case "message":
+			out.Values[i] = ec._NotUploaded_message(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -32322,6 +41371,56 @@ func (ec *executionContext) _OwnEffort(ctx context.Context, sel ast.SelectionSet
 			out.Values[i] = graphql.MarshalString("OwnEffort")
 		case "message":
 			out.Values[i] = ec._OwnEffort_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var pageChangeImplementors = []string{"PageChange"}
+
+func (ec *executionContext) _PageChange(ctx context.Context, sel ast.SelectionSet, obj *model.PageChange) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, pageChangeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PageChange")
+		case "before":
+			out.Values[i] = ec._PageChange_before(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "after":
+			out.Values[i] = ec._PageChange_after(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "page":
+			out.Values[i] = ec._PageChange_page(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -36381,6 +45480,50 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "score":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_score(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "uploadedParts":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_uploadedParts(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "__type":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Query___type(ctx, field)
@@ -36394,6 +45537,51 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var quotaReachedImplementors = []string{"QuotaReached", "RequestUploadProblem", "Problem", "CompleteUploadProblem"}
+
+func (ec *executionContext) _QuotaReached(ctx context.Context, sel ast.SelectionSet, obj *model.QuotaReached) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, quotaReachedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("QuotaReached")
+		case "message":
+			out.Values[i] = ec._QuotaReached_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "usage":
+			out.Values[i] = ec._QuotaReached_usage(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -36813,6 +46001,51 @@ func (ec *executionContext) _RenameScopePayload(ctx context.Context, sel ast.Sel
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var renameSnapshotPayloadImplementors = []string{"RenameSnapshotPayload"}
+
+func (ec *executionContext) _RenameSnapshotPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RenameSnapshotPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, renameSnapshotPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RenameSnapshotPayload")
+		case "snapshot":
+			out.Values[i] = ec._RenameSnapshotPayload_snapshot(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._RenameSnapshotPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var renameTeamPayloadImplementors = []string{"RenameTeamPayload"}
 
 func (ec *executionContext) _RenameTeamPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RenameTeamPayload) graphql.Marshaler {
@@ -36877,6 +46110,96 @@ func (ec *executionContext) _ReplaceEntityRelationsPayload(ctx context.Context, 
 			}
 		case "problem":
 			out.Values[i] = ec._ReplaceEntityRelationsPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var requestUploadPayloadImplementors = []string{"RequestUploadPayload"}
+
+func (ec *executionContext) _RequestUploadPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RequestUploadPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, requestUploadPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RequestUploadPayload")
+		case "upload":
+			out.Values[i] = ec._RequestUploadPayload_upload(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._RequestUploadPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var restoreSnapshotPayloadImplementors = []string{"RestoreSnapshotPayload"}
+
+func (ec *executionContext) _RestoreSnapshotPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RestoreSnapshotPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, restoreSnapshotPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RestoreSnapshotPayload")
+		case "score":
+			out.Values[i] = ec._RestoreSnapshotPayload_score(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._RestoreSnapshotPayload_problem(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -37629,6 +46952,561 @@ func (ec *executionContext) _ScopeMemberEdge(ctx context.Context, sel ast.Select
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var scoreImplementors = []string{"Score", "Node", "ItemUser"}
+
+func (ec *executionContext) _Score(ctx context.Context, sel ast.SelectionSet, obj *model.Score) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, scoreImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Score")
+		case "id":
+			out.Values[i] = ec._Score_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "title":
+			out.Values[i] = ec._Score_title(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "description":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Score_description(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "access":
+			out.Values[i] = ec._Score_access(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pages":
+			out.Values[i] = ec._Score_pages(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageCount":
+			out.Values[i] = ec._Score_pageCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "annotations":
+			out.Values[i] = ec._Score_annotations(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "annotationCount":
+			out.Values[i] = ec._Score_annotationCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "hash":
+			out.Values[i] = ec._Score_hash(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "version":
+			out.Values[i] = ec._Score_version(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "snapshot":
+			out.Values[i] = ec._Score_snapshot(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "snapshots":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Score_snapshots(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "snapshotCount":
+			out.Values[i] = ec._Score_snapshotCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "items":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Score_items(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "owner":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Score_owner(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdAt":
+			out.Values[i] = ec._Score_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "updatedAt":
+			out.Values[i] = ec._Score_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var scoreChangesImplementors = []string{"ScoreChanges"}
+
+func (ec *executionContext) _ScoreChanges(ctx context.Context, sel ast.SelectionSet, obj *model.ScoreChanges) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, scoreChangesImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ScoreChanges")
+		case "changed":
+			out.Values[i] = ec._ScoreChanges_changed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "title":
+			out.Values[i] = ec._ScoreChanges_title(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "description":
+			out.Values[i] = ec._ScoreChanges_description(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "pages":
+			out.Values[i] = ec._ScoreChanges_pages(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "annotations":
+			out.Values[i] = ec._ScoreChanges_annotations(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var scoreConflictImplementors = []string{"ScoreConflict", "UpdateScoreProblem", "Problem", "DeleteScoreProblem", "RestoreSnapshotProblem"}
+
+func (ec *executionContext) _ScoreConflict(ctx context.Context, sel ast.SelectionSet, obj *model.ScoreConflict) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, scoreConflictImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ScoreConflict")
+		case "message":
+			out.Values[i] = ec._ScoreConflict_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "current":
+			out.Values[i] = ec._ScoreConflict_current(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var scoreConnectionImplementors = []string{"ScoreConnection"}
+
+func (ec *executionContext) _ScoreConnection(ctx context.Context, sel ast.SelectionSet, obj *model.ScoreConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, scoreConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ScoreConnection")
+		case "edges":
+			out.Values[i] = ec._ScoreConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._ScoreConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._ScoreConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var scoreEdgeImplementors = []string{"ScoreEdge"}
+
+func (ec *executionContext) _ScoreEdge(ctx context.Context, sel ast.SelectionSet, obj *model.ScoreEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, scoreEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ScoreEdge")
+		case "cursor":
+			out.Values[i] = ec._ScoreEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._ScoreEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var scorePageImplementors = []string{"ScorePage"}
+
+func (ec *executionContext) _ScorePage(ctx context.Context, sel ast.SelectionSet, obj *model.ScorePage) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, scorePageImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ScorePage")
+		case "index":
+			out.Values[i] = ec._ScorePage_index(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "name":
+			out.Values[i] = ec._ScorePage_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "label":
+			out.Values[i] = ec._ScorePage_label(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "item":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ScorePage_item(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var setEntityPayloadImplementors = []string{"SetEntityPayload"}
 
 func (ec *executionContext) _SetEntityPayload(ctx context.Context, sel ast.SelectionSet, obj *model.SetEntityPayload) graphql.Marshaler {
@@ -37648,6 +47526,86 @@ func (ec *executionContext) _SetEntityPayload(ctx context.Context, sel ast.Selec
 			}
 		case "problem":
 			out.Values[i] = ec._SetEntityPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var setItemQuotaPayloadImplementors = []string{"SetItemQuotaPayload"}
+
+func (ec *executionContext) _SetItemQuotaPayload(ctx context.Context, sel ast.SelectionSet, obj *model.SetItemQuotaPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, setItemQuotaPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SetItemQuotaPayload")
+		case "usage":
+			out.Values[i] = ec._SetItemQuotaPayload_usage(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var setItemSetNamePayloadImplementors = []string{"SetItemSetNamePayload"}
+
+func (ec *executionContext) _SetItemSetNamePayload(ctx context.Context, sel ast.SelectionSet, obj *model.SetItemSetNamePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, setItemSetNamePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SetItemSetNamePayload")
+		case "item":
+			out.Values[i] = ec._SetItemSetNamePayload_item(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -37905,6 +47863,46 @@ func (ec *executionContext) _SharedNoteEdge(ctx context.Context, sel ast.Selecti
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var signUploadPartPayloadImplementors = []string{"SignUploadPartPayload"}
+
+func (ec *executionContext) _SignUploadPartPayload(ctx context.Context, sel ast.SelectionSet, obj *model.SignUploadPartPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, signUploadPartPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SignUploadPartPayload")
+		case "put":
+			out.Values[i] = ec._SignUploadPartPayload_put(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var skipProjectItemPayloadImplementors = []string{"SkipProjectItemPayload"}
 
 func (ec *executionContext) _SkipProjectItemPayload(ctx context.Context, sel ast.SelectionSet, obj *model.SkipProjectItemPayload) graphql.Marshaler {
@@ -37925,6 +47923,188 @@ func (ec *executionContext) _SkipProjectItemPayload(ctx context.Context, sel ast
 		case "problem":
 			out.Values[i] = ec._SkipProjectItemPayload_problem(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var snapshotImplementors = []string{"Snapshot", "Node", "ItemUser"}
+
+func (ec *executionContext) _Snapshot(ctx context.Context, sel ast.SelectionSet, obj *score.Snapshot) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, snapshotImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Snapshot")
+		case "id":
+			out.Values[i] = ec._Snapshot_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "name":
+			out.Values[i] = ec._Snapshot_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "createdAt":
+			out.Values[i] = ec._Snapshot_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "updatedAt":
+			out.Values[i] = ec._Snapshot_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "score":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Snapshot_score(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "changes":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Snapshot_changes(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var snapshotNameTakenImplementors = []string{"SnapshotNameTaken", "CreateSnapshotProblem", "Problem", "RenameSnapshotProblem"}
+
+func (ec *executionContext) _SnapshotNameTaken(ctx context.Context, sel ast.SelectionSet, obj *model.SnapshotNameTaken) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, snapshotNameTakenImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SnapshotNameTaken")
+		case "message":
+			out.Values[i] = ec._SnapshotNameTaken_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "field":
+			out.Values[i] = ec._SnapshotNameTaken_field(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -38728,6 +48908,51 @@ func (ec *executionContext) _TeamStatistics(ctx context.Context, sel ast.Selecti
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var textChangeImplementors = []string{"TextChange"}
+
+func (ec *executionContext) _TextChange(ctx context.Context, sel ast.SelectionSet, obj *score.Replaced) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, textChangeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("TextChange")
+		case "before":
+			out.Values[i] = ec._TextChange_before(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "after":
+			out.Values[i] = ec._TextChange_after(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var tooManyClaimsImplementors = []string{"TooManyClaims", "ClaimProjectItemsProblem", "Problem"}
 
 func (ec *executionContext) _TooManyClaims(ctx context.Context, sel ast.SelectionSet, obj *model.TooManyClaims) graphql.Marshaler {
@@ -38747,6 +48972,51 @@ func (ec *executionContext) _TooManyClaims(ctx context.Context, sel ast.Selectio
 			}
 		case "limit":
 			out.Values[i] = ec._TooManyClaims_limit(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var tooManySnapshotsImplementors = []string{"TooManySnapshots", "CreateSnapshotProblem", "Problem"}
+
+func (ec *executionContext) _TooManySnapshots(ctx context.Context, sel ast.SelectionSet, obj *model.TooManySnapshots) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, tooManySnapshotsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("TooManySnapshots")
+		case "message":
+			out.Values[i] = ec._TooManySnapshots_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "limit":
+			out.Values[i] = ec._TooManySnapshots_limit(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -38972,6 +49242,51 @@ func (ec *executionContext) _UndoTooLate(ctx context.Context, sel ast.SelectionS
 			out.Values[i] = graphql.MarshalString("UndoTooLate")
 		case "message":
 			out.Values[i] = ec._UndoTooLate_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var unknownItemImplementors = []string{"UnknownItem", "CreateScoreProblem", "Problem", "UpdateScoreProblem"}
+
+func (ec *executionContext) _UnknownItem(ctx context.Context, sel ast.SelectionSet, obj *model.UnknownItem) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, unknownItemImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UnknownItem")
+		case "message":
+			out.Values[i] = ec._UnknownItem_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "itemId":
+			out.Values[i] = ec._UnknownItem_itemId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -39273,6 +49588,51 @@ func (ec *executionContext) _UpdateProjectPayload(ctx context.Context, sel ast.S
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var updateScorePayloadImplementors = []string{"UpdateScorePayload"}
+
+func (ec *executionContext) _UpdateScorePayload(ctx context.Context, sel ast.SelectionSet, obj *model.UpdateScorePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, updateScorePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UpdateScorePayload")
+		case "score":
+			out.Values[i] = ec._UpdateScorePayload_score(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._UpdateScorePayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var updateUserPayloadImplementors = []string{"UpdateUserPayload"}
 
 func (ec *executionContext) _UpdateUserPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UpdateUserPayload) graphql.Marshaler {
@@ -39373,6 +49733,51 @@ func (ec *executionContext) _Upload(ctx context.Context, sel ast.SelectionSet, o
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var uploadFormImplementors = []string{"UploadForm"}
+
+func (ec *executionContext) _UploadForm(ctx context.Context, sel ast.SelectionSet, obj *model.UploadForm) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, uploadFormImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UploadForm")
+		case "url":
+			out.Values[i] = ec._UploadForm_url(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "fields":
+			out.Values[i] = ec._UploadForm_fields(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var uploadHeaderImplementors = []string{"UploadHeader"}
 
 func (ec *executionContext) _UploadHeader(ctx context.Context, sel ast.SelectionSet, obj *model.UploadHeader) graphql.Marshaler {
@@ -39392,6 +49797,111 @@ func (ec *executionContext) _UploadHeader(ctx context.Context, sel ast.Selection
 			}
 		case "value":
 			out.Values[i] = ec._UploadHeader_value(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var uploadRequestImplementors = []string{"UploadRequest"}
+
+func (ec *executionContext) _UploadRequest(ctx context.Context, sel ast.SelectionSet, obj *model.UploadRequest) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, uploadRequestImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UploadRequest")
+		case "method":
+			out.Values[i] = ec._UploadRequest_method(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "url":
+			out.Values[i] = ec._UploadRequest_url(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "headers":
+			out.Values[i] = ec._UploadRequest_headers(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var uploadedPartImplementors = []string{"UploadedPart"}
+
+func (ec *executionContext) _UploadedPart(ctx context.Context, sel ast.SelectionSet, obj *score.Part) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, uploadedPartImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UploadedPart")
+		case "number":
+			out.Values[i] = ec._UploadedPart_number(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "size":
+			out.Values[i] = ec._UploadedPart_size(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "etag":
+			out.Values[i] = ec._UploadedPart_etag(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "sha256":
+			out.Values[i] = ec._UploadedPart_sha256(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -39797,6 +50307,170 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 					}
 				}()
 				res = ec._User_projects(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "scores":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._User_scores(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "scoreCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._User_scoreCount(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "items":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._User_items(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "itemUsage":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._User_itemUsage(ctx, field, obj)
 				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -40592,6 +51266,11 @@ func (ec *executionContext) ___Type(ctx context.Context, sel ast.SelectionSet, o
 
 // region    ***************************** type.gotpl *****************************
 
+func (ec *executionContext) unmarshalNAbortUploadInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAbortUploadInput(ctx context.Context, v any) (model.AbortUploadInput, error) {
+	res, err := ec.unmarshalInputAbortUploadInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNAddEntityRelationsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAddEntityRelationsInput(ctx context.Context, v any) (model.AddEntityRelationsInput, error) {
 	res, err := ec.unmarshalInputAddEntityRelationsInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -40604,6 +51283,35 @@ func (ec *executionContext) unmarshalNAddNoteTagsInput2githubᚗcomᚋtaggieᚋt
 
 func (ec *executionContext) unmarshalNAddProjectCategoriesInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAddProjectCategoriesInput(ctx context.Context, v any) (model.AddProjectCategoriesInput, error) {
 	res, err := ec.unmarshalInputAddProjectCategoriesInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAnnotation2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAnnotation(ctx context.Context, sel ast.SelectionSet, v model.Annotation) graphql.Marshaler {
+	return ec._Annotation(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNAnnotationChange2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAnnotationChange(ctx context.Context, sel ast.SelectionSet, v model.AnnotationChange) graphql.Marshaler {
+	return ec._AnnotationChange(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNAnnotationChange2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAnnotationChangeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.AnnotationChange) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAnnotationChange2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAnnotationChange(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNAnnotationsStep2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAnnotationsStep(ctx context.Context, v any) (model.AnnotationsStep, error) {
+	res, err := ec.unmarshalInputAnnotationsStep(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -40642,6 +51350,11 @@ func (ec *executionContext) unmarshalNClaimProjectItemsInput2githubᚗcomᚋtagg
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNCompleteUploadInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCompleteUploadInput(ctx context.Context, v any) (model.CompleteUploadInput, error) {
+	res, err := ec.unmarshalInputCompleteUploadInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNCreateNoteInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateNoteInput(ctx context.Context, v any) (model.CreateNoteInput, error) {
 	res, err := ec.unmarshalInputCreateNoteInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -40664,6 +51377,16 @@ func (ec *executionContext) unmarshalNCreateProjectInput2githubᚗcomᚋtaggie�
 
 func (ec *executionContext) unmarshalNCreateScopeInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateScopeInput(ctx context.Context, v any) (model.CreateScopeInput, error) {
 	res, err := ec.unmarshalInputCreateScopeInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNCreateScoreInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateScoreInput(ctx context.Context, v any) (model.CreateScoreInput, error) {
+	res, err := ec.unmarshalInputCreateScoreInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNCreateSnapshotInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateSnapshotInput(ctx context.Context, v any) (model.CreateSnapshotInput, error) {
+	res, err := ec.unmarshalInputCreateSnapshotInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -40717,8 +51440,23 @@ func (ec *executionContext) unmarshalNDeleteEntityInput2githubᚗcomᚋtaggieᚋ
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNDeleteItemInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteItemInput(ctx context.Context, v any) (model.DeleteItemInput, error) {
+	res, err := ec.unmarshalInputDeleteItemInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNDeleteNoteInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteNoteInput(ctx context.Context, v any) (model.DeleteNoteInput, error) {
 	res, err := ec.unmarshalInputDeleteNoteInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNDeleteScoreInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteScoreInput(ctx context.Context, v any) (model.DeleteScoreInput, error) {
+	res, err := ec.unmarshalInputDeleteScoreInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNDeleteSnapshotInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteSnapshotInput(ctx context.Context, v any) (model.DeleteSnapshotInput, error) {
+	res, err := ec.unmarshalInputDeleteSnapshotInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -41080,6 +51818,38 @@ func (ec *executionContext) marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternal
 	return res
 }
 
+func (ec *executionContext) unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItemRef(ctx context.Context, v any) (score.ItemRef, error) {
+	res, err := model.UnmarshalItemID(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItemRef(ctx context.Context, sel ast.SelectionSet, v score.ItemRef) graphql.Marshaler {
+	_ = sel
+	res := model.MarshalItemID(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐSnapshotID(ctx context.Context, v any) (score.SnapshotID, error) {
+	res, err := model.UnmarshalSnapshotID(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐSnapshotID(ctx context.Context, sel ast.SelectionSet, v score.SnapshotID) graphql.Marshaler {
+	_ = sel
+	res := model.MarshalSnapshotID(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
 func (ec *executionContext) unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋtagᚐID(ctx context.Context, v any) (tag.ID, error) {
 	res, err := model.UnmarshalTagID(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -41230,6 +52000,96 @@ func (ec *executionContext) marshalNInt642int64(ctx context.Context, sel ast.Sel
 		}
 	}
 	return res
+}
+
+func (ec *executionContext) marshalNItem2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItem(ctx context.Context, sel ast.SelectionSet, v score.Item) graphql.Marshaler {
+	return ec._Item(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItemᚄ(ctx context.Context, sel ast.SelectionSet, v []score.Item) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNItem2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItem(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNItemEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v page.Edge[score.Item]) graphql.Marshaler {
+	return ec._ItemEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNItemEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[score.Item]) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNItemEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNItemUsage2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐUsage(ctx context.Context, sel ast.SelectionSet, v score.Usage) graphql.Marshaler {
+	return ec._ItemUsage(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNItemUseEdge2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemUseEdge(ctx context.Context, sel ast.SelectionSet, v model.ItemUseEdge) graphql.Marshaler {
+	return ec._ItemUseEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNItemUseEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemUseEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.ItemUseEdge) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNItemUseEdge2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemUseEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNItemUseKind2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐUseKind(ctx context.Context, v any) (score.UseKind, error) {
+	res, err := model.UnmarshalItemUseKind(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNItemUseKind2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐUseKind(ctx context.Context, sel ast.SelectionSet, v score.UseKind) graphql.Marshaler {
+	_ = sel
+	res := model.MarshalItemUseKind(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) marshalNItemUser2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemUser(ctx context.Context, sel ast.SelectionSet, v []model.ItemUser) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalOItemUser2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemUser(ctx, sel, v[i])
+	})
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalNJSON2map(ctx context.Context, v any) (map[string]any, error) {
@@ -41418,6 +52278,26 @@ func (ec *executionContext) marshalNNotePermission2githubᚗcomᚋtaggieᚋtaggi
 
 func (ec *executionContext) marshalNOnlineMember2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐOnline(ctx context.Context, sel ast.SelectionSet, v labelling.Online) graphql.Marshaler {
 	return ec._OnlineMember(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNPageChange2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPageChange(ctx context.Context, sel ast.SelectionSet, v model.PageChange) graphql.Marshaler {
+	return ec._PageChange(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNPageChange2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPageChangeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.PageChange) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPageChange2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPageChange(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalNPageInfo2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐInfo(ctx context.Context, sel ast.SelectionSet, v page.Info) graphql.Marshaler {
@@ -41808,6 +52688,11 @@ func (ec *executionContext) unmarshalNRenameScopeInput2githubᚗcomᚋtaggieᚋt
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNRenameSnapshotInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRenameSnapshotInput(ctx context.Context, v any) (model.RenameSnapshotInput, error) {
+	res, err := ec.unmarshalInputRenameSnapshotInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNRenameTeamInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRenameTeamInput(ctx context.Context, v any) (model.RenameTeamInput, error) {
 	res, err := ec.unmarshalInputRenameTeamInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -41815,6 +52700,16 @@ func (ec *executionContext) unmarshalNRenameTeamInput2githubᚗcomᚋtaggieᚋta
 
 func (ec *executionContext) unmarshalNReplaceEntityRelationsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐReplaceEntityRelationsInput(ctx context.Context, v any) (model.ReplaceEntityRelationsInput, error) {
 	res, err := ec.unmarshalInputReplaceEntityRelationsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNRequestUploadInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRequestUploadInput(ctx context.Context, v any) (model.RequestUploadInput, error) {
+	res, err := ec.unmarshalInputRequestUploadInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNRestoreSnapshotInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRestoreSnapshotInput(ctx context.Context, v any) (model.RestoreSnapshotInput, error) {
+	res, err := ec.unmarshalInputRestoreSnapshotInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -41914,8 +52809,102 @@ func (ec *executionContext) marshalNScopeRole2githubᚗcomᚋtaggieᚋtaggieᚋi
 	return res
 }
 
+func (ec *executionContext) marshalNScore2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScore(ctx context.Context, sel ast.SelectionSet, v model.Score) graphql.Marshaler {
+	return ec._Score(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNScore2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreᚄ(ctx context.Context, sel ast.SelectionSet, v []model.Score) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNScore2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScore(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNScoreAccess2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐAccess(ctx context.Context, v any) (score.Access, error) {
+	res, err := model.UnmarshalScoreAccess(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNScoreAccess2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐAccess(ctx context.Context, sel ast.SelectionSet, v score.Access) graphql.Marshaler {
+	_ = sel
+	res := model.MarshalScoreAccess(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) marshalNScoreEdge2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreEdge(ctx context.Context, sel ast.SelectionSet, v model.ScoreEdge) graphql.Marshaler {
+	return ec._ScoreEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNScoreEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.ScoreEdge) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNScoreEdge2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNScorePage2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScorePage(ctx context.Context, sel ast.SelectionSet, v model.ScorePage) graphql.Marshaler {
+	return ec._ScorePage(ctx, sel, &v)
+}
+
+func (ec *executionContext) unmarshalNScorePageInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScorePageInput(ctx context.Context, v any) (model.ScorePageInput, error) {
+	res, err := ec.unmarshalInputScorePageInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNScorePageInput2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScorePageInputᚄ(ctx context.Context, v any) ([]model.ScorePageInput, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]model.ScorePageInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNScorePageInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScorePageInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) unmarshalNScorePagesStep2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScorePagesStep(ctx context.Context, v any) (model.ScorePagesStep, error) {
+	res, err := ec.unmarshalInputScorePagesStep(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNSetEntityInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetEntityInput(ctx context.Context, v any) (model.SetEntityInput, error) {
 	res, err := ec.unmarshalInputSetEntityInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNSetItemQuotaInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetItemQuotaInput(ctx context.Context, v any) (model.SetItemQuotaInput, error) {
+	res, err := ec.unmarshalInputSetItemQuotaInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNSetItemSetNameInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetItemSetNameInput(ctx context.Context, v any) (model.SetItemSetNameInput, error) {
+	res, err := ec.unmarshalInputSetItemSetNameInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -41965,6 +52954,11 @@ func (ec *executionContext) marshalNSharedNoteEdge2ᚕgithubᚗcomᚋtaggieᚋta
 	return ret
 }
 
+func (ec *executionContext) unmarshalNSignUploadPartInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSignUploadPartInput(ctx context.Context, v any) (model.SignUploadPartInput, error) {
+	res, err := ec.unmarshalInputSignUploadPartInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNSkipProjectItemInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSkipProjectItemInput(ctx context.Context, v any) (model.SkipProjectItemInput, error) {
 	res, err := ec.unmarshalInputSkipProjectItemInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -41985,6 +52979,10 @@ func (ec *executionContext) marshalNSkipReason2githubᚗcomᚋtaggieᚋtaggieᚋ
 		}
 	}
 	return res
+}
+
+func (ec *executionContext) marshalNSnapshot2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐSnapshot(ctx context.Context, sel ast.SelectionSet, v score.Snapshot) graphql.Marshaler {
+	return ec._Snapshot(ctx, sel, &v)
 }
 
 func (ec *executionContext) unmarshalNStartProjectImportInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐStartProjectImportInput(ctx context.Context, v any) (model.StartProjectImportInput, error) {
@@ -42172,6 +53170,11 @@ func (ec *executionContext) unmarshalNUpdateProjectInput2githubᚗcomᚋtaggie�
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNUpdateScoreInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateScoreInput(ctx context.Context, v any) (model.UpdateScoreInput, error) {
+	res, err := ec.unmarshalInputUpdateScoreInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNUpdateUserInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateUserInput(ctx context.Context, v any) (model.UpdateUserInput, error) {
 	res, err := ec.unmarshalInputUpdateUserInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -42195,6 +53198,15 @@ func (ec *executionContext) marshalNUploadHeader2ᚕgithubᚗcomᚋtaggieᚋtagg
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalNUploadedPart2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐPart(ctx context.Context, sel ast.SelectionSet, v score.Part) graphql.Marshaler {
+	return ec._UploadedPart(ctx, sel, &v)
+}
+
+func (ec *executionContext) unmarshalNUploadedPartInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUploadedPartInput(ctx context.Context, v any) (model.UploadedPartInput, error) {
+	res, err := ec.unmarshalInputUploadedPartInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNUsedWord2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐUsed(ctx context.Context, sel ast.SelectionSet, v labelling.Used) graphql.Marshaler {
@@ -42432,6 +53444,13 @@ func (ec *executionContext) marshalN__TypeKind2string(ctx context.Context, sel a
 	return res
 }
 
+func (ec *executionContext) marshalOAbortUploadPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAbortUploadPayload(ctx context.Context, sel ast.SelectionSet, v *model.AbortUploadPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._AbortUploadPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOAddEntityRelationsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAddEntityRelationsPayload(ctx context.Context, sel ast.SelectionSet, v *model.AddEntityRelationsPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -42465,6 +53484,42 @@ func (ec *executionContext) marshalOAddProjectCategoriesProblem2githubᚗcomᚋt
 		return graphql.Null
 	}
 	return ec._AddProjectCategoriesProblem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOAnnotation2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAnnotationᚄ(ctx context.Context, sel ast.SelectionSet, v []model.Annotation) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAnnotation2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAnnotation(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalOAnnotationsStep2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAnnotationsStepᚄ(ctx context.Context, v any) ([]model.AnnotationsStep, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]model.AnnotationsStep, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNAnnotationsStep2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAnnotationsStep(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
 }
 
 func (ec *executionContext) unmarshalOBoolean2bool(ctx context.Context, v any) (bool, error) {
@@ -42572,6 +53627,20 @@ func (ec *executionContext) marshalOClaimProjectItemsProblem2githubᚗcomᚋtagg
 	return ec._ClaimProjectItemsProblem(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOCompleteUploadPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCompleteUploadPayload(ctx context.Context, sel ast.SelectionSet, v *model.CompleteUploadPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CompleteUploadPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOCompleteUploadProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCompleteUploadProblem(ctx context.Context, sel ast.SelectionSet, v model.CompleteUploadProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CompleteUploadProblem(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOCreateNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateNotePayload(ctx context.Context, sel ast.SelectionSet, v *model.CreateNotePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -42605,6 +53674,34 @@ func (ec *executionContext) marshalOCreateScopePayload2ᚖgithubᚗcomᚋtaggie�
 		return graphql.Null
 	}
 	return ec._CreateScopePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOCreateScorePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateScorePayload(ctx context.Context, sel ast.SelectionSet, v *model.CreateScorePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CreateScorePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOCreateScoreProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateScoreProblem(ctx context.Context, sel ast.SelectionSet, v model.CreateScoreProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CreateScoreProblem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOCreateSnapshotPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateSnapshotPayload(ctx context.Context, sel ast.SelectionSet, v *model.CreateSnapshotPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CreateSnapshotPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOCreateSnapshotProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateSnapshotProblem(ctx context.Context, sel ast.SelectionSet, v model.CreateSnapshotProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CreateSnapshotProblem(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOCreateTeamPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateTeamPayload(ctx context.Context, sel ast.SelectionSet, v *model.CreateTeamPayload) graphql.Marshaler {
@@ -42714,6 +53811,20 @@ func (ec *executionContext) marshalODeleteEntityProblem2githubᚗcomᚋtaggieᚋ
 	return ec._DeleteEntityProblem(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalODeleteItemPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteItemPayload(ctx context.Context, sel ast.SelectionSet, v *model.DeleteItemPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteItemPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeleteItemProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteItemProblem(ctx context.Context, sel ast.SelectionSet, v model.DeleteItemProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteItemProblem(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalODeleteNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteNotePayload(ctx context.Context, sel ast.SelectionSet, v *model.DeleteNotePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -42726,6 +53837,27 @@ func (ec *executionContext) marshalODeleteNoteProblem2githubᚗcomᚋtaggieᚋta
 		return graphql.Null
 	}
 	return ec._DeleteNoteProblem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeleteScorePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteScorePayload(ctx context.Context, sel ast.SelectionSet, v *model.DeleteScorePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteScorePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeleteScoreProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteScoreProblem(ctx context.Context, sel ast.SelectionSet, v model.DeleteScoreProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteScoreProblem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeleteSnapshotPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteSnapshotPayload(ctx context.Context, sel ast.SelectionSet, v *model.DeleteSnapshotPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteSnapshotPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalODeletedNote2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐDeleted(ctx context.Context, sel ast.SelectionSet, v *note.Deleted) graphql.Marshaler {
@@ -42747,6 +53879,14 @@ func (ec *executionContext) unmarshalODueRange2ᚖgithubᚗcomᚋtaggieᚋtaggie
 		return nil, nil
 	}
 	res, err := ec.unmarshalInputDueRange(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOEditAnnotationInput2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEditAnnotationInput(ctx context.Context, v any) (*model.EditAnnotationInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputEditAnnotationInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -42919,6 +54059,22 @@ func (ec *executionContext) marshalOIndexedEntityConnection2ᚖgithubᚗcomᚋta
 	return ec._IndexedEntityConnection(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOInsertAnnotationsInput2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐInsertAnnotationsInput(ctx context.Context, v any) (*model.InsertAnnotationsInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputInsertAnnotationsInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOInsertPagesInput2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐInsertPagesInput(ctx context.Context, v any) (*model.InsertPagesInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputInsertPagesInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalOInt2ᚖint(ctx context.Context, v any) (*int, error) {
 	if v == nil {
 		return nil, nil
@@ -42955,6 +54111,48 @@ func (ec *executionContext) marshalOInt642ᚖint64(ctx context.Context, sel ast.
 	return res
 }
 
+func (ec *executionContext) marshalOItem2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItem(ctx context.Context, sel ast.SelectionSet, v *score.Item) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Item(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOItemConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx context.Context, sel ast.SelectionSet, v *page.List[score.Item]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ItemConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOItemUpload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemUpload(ctx context.Context, sel ast.SelectionSet, v *model.ItemUpload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ItemUpload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOItemUsage2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐUsage(ctx context.Context, sel ast.SelectionSet, v *score.Usage) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ItemUsage(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOItemUseConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemUseConnection(ctx context.Context, sel ast.SelectionSet, v *model.ItemUseConnection) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ItemUseConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOItemUser2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemUser(ctx context.Context, sel ast.SelectionSet, v model.ItemUser) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ItemUser(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalOJSON2map(ctx context.Context, v any) (map[string]any, error) {
 	if v == nil {
 		return nil, nil
@@ -42978,6 +54176,14 @@ func (ec *executionContext) unmarshalOKeyCondition2ᚖgithubᚗcomᚋtaggieᚋta
 		return nil, nil
 	}
 	res, err := ec.unmarshalInputKeyCondition(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOMoveInput2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐMoveInput(ctx context.Context, v any) (*model.MoveInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputMoveInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -43334,6 +54540,14 @@ func (ec *executionContext) marshalORemoveEntityRelationsPayload2ᚖgithubᚗcom
 	return ec._RemoveEntityRelationsPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalORemoveInput2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveInput(ctx context.Context, v any) (*model.RemoveInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputRemoveInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalORemoveNoteTagsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveNoteTagsPayload(ctx context.Context, sel ast.SelectionSet, v *model.RemoveNoteTagsPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -43383,6 +54597,20 @@ func (ec *executionContext) marshalORenameScopeProblem2githubᚗcomᚋtaggieᚋt
 	return ec._RenameScopeProblem(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalORenameSnapshotPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRenameSnapshotPayload(ctx context.Context, sel ast.SelectionSet, v *model.RenameSnapshotPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RenameSnapshotPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORenameSnapshotProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRenameSnapshotProblem(ctx context.Context, sel ast.SelectionSet, v model.RenameSnapshotProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RenameSnapshotProblem(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalORenameTeamPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRenameTeamPayload(ctx context.Context, sel ast.SelectionSet, v *model.RenameTeamPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -43395,6 +54623,34 @@ func (ec *executionContext) marshalOReplaceEntityRelationsPayload2ᚖgithubᚗco
 		return graphql.Null
 	}
 	return ec._ReplaceEntityRelationsPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORequestUploadPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRequestUploadPayload(ctx context.Context, sel ast.SelectionSet, v *model.RequestUploadPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RequestUploadPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORequestUploadProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRequestUploadProblem(ctx context.Context, sel ast.SelectionSet, v model.RequestUploadProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RequestUploadProblem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORestoreSnapshotPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRestoreSnapshotPayload(ctx context.Context, sel ast.SelectionSet, v *model.RestoreSnapshotPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RestoreSnapshotPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORestoreSnapshotProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRestoreSnapshotProblem(ctx context.Context, sel ast.SelectionSet, v model.RestoreSnapshotProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RestoreSnapshotProblem(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalORestoreVersionPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRestoreVersionPayload(ctx context.Context, sel ast.SelectionSet, v *model.RestoreVersionPayload) graphql.Marshaler {
@@ -43467,6 +54723,98 @@ func (ec *executionContext) marshalOScopeMemberEdge2ᚖgithubᚗcomᚋtaggieᚋt
 	return ec._ScopeMemberEdge(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOScore2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScore(ctx context.Context, sel ast.SelectionSet, v *model.Score) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Score(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOScoreAccess2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐAccess(ctx context.Context, v any) (*score.Access, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := model.UnmarshalScoreAccess(v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOScoreAccess2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐAccess(ctx context.Context, sel ast.SelectionSet, v *score.Access) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := model.MarshalScoreAccess(*v)
+	return res
+}
+
+func (ec *executionContext) marshalOScoreChanges2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreChanges(ctx context.Context, sel ast.SelectionSet, v *model.ScoreChanges) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ScoreChanges(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOScoreConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreConnection(ctx context.Context, sel ast.SelectionSet, v *model.ScoreConnection) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ScoreConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOScorePage2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScorePageᚄ(ctx context.Context, sel ast.SelectionSet, v []model.ScorePage) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNScorePage2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScorePage(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalOScorePageInput2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScorePageInputᚄ(ctx context.Context, v any) ([]model.ScorePageInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]model.ScorePageInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNScorePageInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScorePageInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) unmarshalOScorePagesStep2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScorePagesStepᚄ(ctx context.Context, v any) ([]model.ScorePagesStep, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]model.ScorePagesStep, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNScorePagesStep2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScorePagesStep(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
 func (ec *executionContext) marshalOSetEntityPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetEntityPayload(ctx context.Context, sel ast.SelectionSet, v *model.SetEntityPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -43479,6 +54827,20 @@ func (ec *executionContext) marshalOSetEntityProblem2githubᚗcomᚋtaggieᚋtag
 		return graphql.Null
 	}
 	return ec._SetEntityProblem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOSetItemQuotaPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetItemQuotaPayload(ctx context.Context, sel ast.SelectionSet, v *model.SetItemQuotaPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SetItemQuotaPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOSetItemSetNamePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetItemSetNamePayload(ctx context.Context, sel ast.SelectionSet, v *model.SetItemSetNamePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SetItemSetNamePayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOSetProjectQueueSizePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetProjectQueueSizePayload(ctx context.Context, sel ast.SelectionSet, v *model.SetProjectQueueSizePayload) graphql.Marshaler {
@@ -43509,11 +54871,44 @@ func (ec *executionContext) marshalOSharedNoteConnection2ᚖgithubᚗcomᚋtaggi
 	return ec._SharedNoteConnection(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOSignUploadPartPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSignUploadPartPayload(ctx context.Context, sel ast.SelectionSet, v *model.SignUploadPartPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SignUploadPartPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOSkipProjectItemPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSkipProjectItemPayload(ctx context.Context, sel ast.SelectionSet, v *model.SkipProjectItemPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._SkipProjectItemPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOSnapshot2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐSnapshotᚄ(ctx context.Context, sel ast.SelectionSet, v []score.Snapshot) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSnapshot2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐSnapshot(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalOSnapshot2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐSnapshot(ctx context.Context, sel ast.SelectionSet, v *score.Snapshot) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Snapshot(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOStartProjectImportPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐStartProjectImportPayload(ctx context.Context, sel ast.SelectionSet, v *model.StartProjectImportPayload) graphql.Marshaler {
@@ -43663,6 +55058,13 @@ func (ec *executionContext) marshalOTeamStatistics2ᚖgithubᚗcomᚋtaggieᚋta
 	return ec._TeamStatistics(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOTextChange2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐReplaced(ctx context.Context, sel ast.SelectionSet, v *score.Replaced) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._TextChange(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOTypedFinish2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐTypedFinish(ctx context.Context, sel ast.SelectionSet, v *model.TypedFinish) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -43740,6 +55142,20 @@ func (ec *executionContext) marshalOUpdateProjectProblem2githubᚗcomᚋtaggie�
 	return ec._UpdateProjectProblem(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOUpdateScorePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateScorePayload(ctx context.Context, sel ast.SelectionSet, v *model.UpdateScorePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UpdateScorePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUpdateScoreProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateScoreProblem(ctx context.Context, sel ast.SelectionSet, v model.UpdateScoreProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UpdateScoreProblem(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOUpdateUserPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateUserPayload(ctx context.Context, sel ast.SelectionSet, v *model.UpdateUserPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -43759,6 +55175,56 @@ func (ec *executionContext) marshalOUpload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋg
 		return graphql.Null
 	}
 	return ec._Upload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUploadForm2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUploadForm(ctx context.Context, sel ast.SelectionSet, v *model.UploadForm) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UploadForm(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUploadRequest2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUploadRequest(ctx context.Context, sel ast.SelectionSet, v *model.UploadRequest) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UploadRequest(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUploadedPart2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐPartᚄ(ctx context.Context, sel ast.SelectionSet, v []score.Part) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNUploadedPart2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐPart(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalOUploadedPartInput2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUploadedPartInputᚄ(ctx context.Context, v any) ([]model.UploadedPartInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]model.UploadedPartInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNUploadedPartInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUploadedPartInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
 }
 
 func (ec *executionContext) marshalOUsedWord2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐUsedᚄ(ctx context.Context, sel ast.SelectionSet, v []labelling.Used) graphql.Marshaler {
@@ -43895,6 +55361,11 @@ func (ec *executionContext) marshalO__Type2ᚖgithubᚗcomᚋ99designsᚋgqlgen�
 
 // waits are the fields that may wait for something.
 var waits = map[lean.Field]bool{
+	{Type: "Item", Name: "owner"}:                 true,
+	{Type: "Item", Name: "score"}:                 true,
+	{Type: "Item", Name: "usedBy"}:                true,
+	{Type: "ItemUseConnection", Name: "nodes"}:    true,
+	{Type: "ItemUseEdge", Name: "node"}:           true,
 	{Type: "MyQueue", Name: "project"}:            true,
 	{Type: "MyQueue", Name: "claims"}:             true,
 	{Type: "Note", Name: "versions"}:              true,
@@ -43922,6 +55393,12 @@ var waits = map[lean.Field]bool{
 	{Type: "Scope", Name: "entities"}:             true,
 	{Type: "Scope", Name: "entity"}:               true,
 	{Type: "Scope", Name: "lookup"}:               true,
+	{Type: "Score", Name: "description"}:          true,
+	{Type: "Score", Name: "snapshots"}:            true,
+	{Type: "Score", Name: "items"}:                true,
+	{Type: "Score", Name: "owner"}:                true,
+	{Type: "Snapshot", Name: "score"}:             true,
+	{Type: "Snapshot", Name: "changes"}:           true,
 	{Type: "Tag", Name: "notes"}:                  true,
 	{Type: "User", Name: "notes"}:                 true,
 	{Type: "User", Name: "tags"}:                  true,
@@ -43930,5 +55407,9 @@ var waits = map[lean.Field]bool{
 	{Type: "User", Name: "noteChanges"}:           true,
 	{Type: "User", Name: "scopes"}:                true,
 	{Type: "User", Name: "projects"}:              true,
+	{Type: "User", Name: "scores"}:                true,
+	{Type: "User", Name: "scoreCount"}:            true,
+	{Type: "User", Name: "items"}:                 true,
+	{Type: "User", Name: "itemUsage"}:             true,
 	{Type: "Version", Name: "note"}:               true,
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/score"
 	"github.com/taggie/taggie/internal/user"
 )
 
@@ -24,6 +25,7 @@ type Loaders struct {
 	entityLoaders
 	projectLoaders
 	queueLoaders
+	scoreLoaders
 
 	clear []func() // of each loader
 }
@@ -41,6 +43,8 @@ type Sources struct {
 	Entities *entity.Service
 	Projects *project.Service
 	Queues   *labelling.Service
+	Scores   *score.Service
+	Items    *score.Items
 	Light    Light                         // for responses that do not show what may be large
 	Observe  func(loader string, keys int) // told of each batch; may be nil
 }
@@ -50,6 +54,7 @@ type Light struct {
 	Notes    *note.Service    // no content of notes and versions
 	Entities *entity.Service  // no attributes of entities
 	Projects *project.Service // no metadata of items
+	Scores   *score.Service   // no pages and annotations of scores
 }
 
 // Shows says what a response shows of what may be large.
@@ -57,6 +62,7 @@ type Shows struct {
 	Content    bool // of any note or version
 	Attributes bool // of any entity
 	Metadata   bool // of any item
+	Pages      bool // or annotations, of any score
 }
 
 // lightest returns the sources that read no more than what is shown.
@@ -69,6 +75,9 @@ func (s Sources) lightest(shows Shows) Sources {
 	}
 	if !shows.Metadata && s.Light.Projects != nil {
 		s.Projects = s.Light.Projects
+	}
+	if !shows.Pages && s.Light.Scores != nil {
+		s.Scores = s.Light.Scores
 	}
 	return s
 }
@@ -86,6 +95,7 @@ func New(ctx context.Context, from Sources, shows Shows) *Loaders {
 		entityLoaders:  newEntityLoaders(r, from.Entities),
 		projectLoaders: newProjectLoaders(r, from.Projects),
 		queueLoaders:   newQueueLoaders(r, from.Queues),
+		scoreLoaders:   newScoreLoaders(r, from.Scores, from.Items),
 	}
 	l.clear = r.clear
 	return l

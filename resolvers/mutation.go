@@ -46,6 +46,9 @@ func (m mutation) problem(ctx context.Context, err error) (any, error) {
 	if outcome := m.queueProblem(ctx, err); outcome != nil {
 		return outcome, nil
 	}
+	if outcome := m.scoreProblem(ctx, err); outcome != nil {
+		return outcome, nil
+	}
 	return nil, err
 }
 

@@ -108,7 +108,9 @@ func (q query) nodesAhead(ctx context.Context, ids []gid.ID) {
 	group.Go(func() error { load.Tags.Prefetch(words); return nil })
 	q.entityNodesAhead(ctx, ids, &group)
 	q.projectNodesAhead(ctx, ids, &group)
+	q.scoreNodesAhead(ctx, ids, &group)
 	_ = group.Wait()
+	q.contentsAhead(ctx, ids)
 	var requests []note.VersionRequest
 	for _, id := range versions {
 		if n, err := load.Notes.Load(ctx, id.Note); err == nil {
@@ -134,6 +136,7 @@ func (q query) below(ctx context.Context, nodes []model.Node) {
 	q.tagsAhead(ctx, words, selected(ctx, "Tag", "Node"))
 	q.belowEntities(ctx, nodes)
 	q.belowProjects(ctx, nodes)
+	q.belowScores(ctx, nodes)
 }
 
 // node reads the object with this id, nil when there is none that the viewer may see.
@@ -182,6 +185,9 @@ func (q query) node(ctx context.Context, field string, id gid.ID) (model.Node, e
 		return node(found(load.Entities.Load(ctx, key)))
 	}
 	if value, ok, err := q.projectNode(ctx, field, id); ok {
+		return value, err
+	}
+	if value, ok, err := q.scoreNode(ctx, field, id); ok {
 		return value, err
 	}
 	return nil, fault.Invalidf(field, "this is not an id that Taggie made")

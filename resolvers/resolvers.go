@@ -21,6 +21,7 @@ import (
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/score"
 	"github.com/taggie/taggie/internal/user"
 	"github.com/taggie/taggie/internal/viewer"
 	"github.com/taggie/taggie/loaders"
@@ -33,6 +34,8 @@ type Resolver struct {
 	Entities *entity.Service
 	Projects *project.Service
 	Queues   *labelling.Service
+	Scores   *score.Service
+	Items    *score.Items
 	Hub      *labelling.Hub[model.EventDetails] // what happens in projects
 	Files    project.Presigner                  // where the files of imports and exports are
 	Cursors  *page.Codec

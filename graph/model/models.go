@@ -15,8 +15,23 @@ import (
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/score"
 	"github.com/taggie/taggie/internal/user"
 )
+
+// Input of `abortUpload`.
+type AbortUploadInput struct {
+	// See `ItemUpload.itemId`.
+	ItemID gid.ID `json:"itemId"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `abortUpload` did.
+type AbortUploadPayload struct {
+	// The id that the item would have had.
+	AbortedItemID *gid.ID `json:"abortedItemId,omitempty"`
+}
 
 // Input of `addEntityRelations`.
 type AddEntityRelationsInput struct {
@@ -102,6 +117,23 @@ func (AlreadySignedUp) IsCreateUserProblem() {}
 
 func (AlreadySignedUp) IsProblem() {}
 
+// An annotation that came, went or moved. One that was edited is one that went and one that came.
+type AnnotationChange struct {
+	// Its index in the snapshot; null for an annotation that came.
+	Before *int `json:"before,omitempty"`
+	// Its index now; null for an annotation that went.
+	After *int   `json:"after,omitempty"`
+	Text  string `json:"text"`
+}
+
+// One step of a change of annotations. Indexes count from 0, in the list as the steps before left it.
+type AnnotationsStep struct {
+	Insert graphql.Omittable[*InsertAnnotationsInput] `json:"insert,omitempty"`
+	Edit   graphql.Omittable[*EditAnnotationInput]    `json:"edit,omitempty"`
+	Move   graphql.Omittable[*MoveInput]              `json:"move,omitempty"`
+	Remove graphql.Omittable[*RemoveInput]            `json:"remove,omitempty"`
+}
+
 // Input of `cancelProjectImport`.
 type CancelProjectImportInput struct {
 	// The id of a `ProjectImport`.
@@ -155,6 +187,24 @@ type ClaimProjectItemsPayload struct {
 	Items []project.Item `json:"items,omitempty"`
 	// Why nothing was claimed.
 	Problem ClaimProjectItemsProblem `json:"problem,omitempty"`
+}
+
+// Input of `completeUpload`.
+type CompleteUploadInput struct {
+	// See `ItemUpload.itemId`.
+	ItemID gid.ID `json:"itemId"`
+	// The parts that the client put; those that have come when absent.
+	Parts graphql.Omittable[[]UploadedPartInput] `json:"parts,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `completeUpload` did.
+type CompleteUploadPayload struct {
+	// The item; null when there was a problem.
+	Item *score.Item `json:"item,omitempty"`
+	// Why the upload was not completed; it can be later.
+	Problem CompleteUploadProblem `json:"problem,omitempty"`
 }
 
 // Input of `createNote`.
@@ -249,6 +299,47 @@ type CreateScopePayload struct {
 	Scope *entity.Scope `json:"scope,omitempty"`
 }
 
+// Input of `createScore`.
+type CreateScoreInput struct {
+	// See `Score.title`.
+	Title string `json:"title"`
+	// See `Score.description`.
+	Description graphql.Omittable[*string] `json:"description,omitempty"`
+	Access      score.Access               `json:"access"`
+	// Up to 250.
+	Pages graphql.Omittable[[]ScorePageInput] `json:"pages,omitempty"`
+	// Up to 1,000 texts; see `Annotation.text`.
+	Annotations graphql.Omittable[[]string] `json:"annotations,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `createScore` did.
+type CreateScorePayload struct {
+	// The new score; null when there was a problem, or a repeated request finds it deleted meanwhile.
+	Score *Score `json:"score,omitempty"`
+	// Why nothing was made.
+	Problem CreateScoreProblem `json:"problem,omitempty"`
+}
+
+// Input of `createSnapshot`.
+type CreateSnapshotInput struct {
+	// The id of a `Score` as it is now.
+	ScoreID gid.ID `json:"scoreId"`
+	// 1 to 64 characters.
+	Name string `json:"name"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `createSnapshot` did.
+type CreateSnapshotPayload struct {
+	// The new snapshot; null when there was a problem, or a repeated request finds it deleted meanwhile.
+	Snapshot *score.Snapshot `json:"snapshot,omitempty"`
+	// Why none was taken.
+	Problem CreateSnapshotProblem `json:"problem,omitempty"`
+}
+
 // Input of `createTeam`.
 type CreateTeamInput struct {
 	// The id of a `Project`.
@@ -328,6 +419,22 @@ type DeleteEntityPayload struct {
 	Problem DeleteEntityProblem `json:"problem,omitempty"`
 }
 
+// Input of `deleteItem`.
+type DeleteItemInput struct {
+	// The id of an `Item`.
+	ItemID gid.ID `json:"itemId"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `deleteItem` did.
+type DeleteItemPayload struct {
+	// The id that the item had; null when there was a problem.
+	DeletedItemID *gid.ID `json:"deletedItemId,omitempty"`
+	// Why nothing was deleted.
+	Problem DeleteItemProblem `json:"problem,omitempty"`
+}
+
 // Input of `deleteNote`.
 type DeleteNoteInput struct {
 	// The id of a `Note`.
@@ -344,6 +451,40 @@ type DeleteNotePayload struct {
 	DeletedNote *note.Deleted `json:"deletedNote,omitempty"`
 	// Why nothing was deleted.
 	Problem DeleteNoteProblem `json:"problem,omitempty"`
+}
+
+// Input of `deleteScore`.
+type DeleteScoreInput struct {
+	// The id of a `Score` as it is now.
+	ScoreID gid.ID `json:"scoreId"`
+	// The version that the caller saw; when the score has another one by now, nothing is changed.
+	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `deleteScore` did.
+type DeleteScorePayload struct {
+	// The id that the score had; null when there was a problem.
+	DeletedScoreID *gid.ID `json:"deletedScoreId,omitempty"`
+	// Why nothing was deleted.
+	Problem DeleteScoreProblem `json:"problem,omitempty"`
+}
+
+// Input of `deleteSnapshot`.
+type DeleteSnapshotInput struct {
+	// The id of a `Snapshot`.
+	SnapshotID gid.ID `json:"snapshotId"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `deleteSnapshot` did.
+type DeleteSnapshotPayload struct {
+	// The id that the snapshot had.
+	DeletedSnapshotID *gid.ID `json:"deletedSnapshotId,omitempty"`
+	// The score whose snapshot it was.
+	Score *Score `json:"score,omitempty"`
 }
 
 // Input of `dropDeadLetter`.
@@ -366,6 +507,13 @@ type DueRange struct {
 	After graphql.Omittable[*time.Time] `json:"after,omitempty"`
 	// Due earlier than this.
 	Before graphql.Omittable[*time.Time] `json:"before,omitempty"`
+}
+
+// Replaces the text of an annotation.
+type EditAnnotationInput struct {
+	At int `json:"at"`
+	// See `Annotation.text`.
+	Text string `json:"text"`
 }
 
 // Somebody has reviewed the effort.
@@ -498,6 +646,33 @@ type HeartbeatPayload struct {
 	OnlineCount *int `json:"onlineCount,omitempty"`
 }
 
+// Inserts annotations.
+type InsertAnnotationsInput struct {
+	// The index that the first one gets; the number of annotations to append.
+	At int `json:"at"`
+	// 1 to 1,000 texts; see `Annotation.text`.
+	Texts []string `json:"texts"`
+}
+
+// Inserts pages.
+type InsertPagesInput struct {
+	// The index that the first one gets; the number of pages to append.
+	At int `json:"at"`
+	// 1 to 250.
+	Pages []ScorePageInput `json:"pages"`
+}
+
+// Something uses the item.
+type ItemInUse struct {
+	Message string `json:"message"`
+	// The item, which tells what uses it.
+	Current score.Item `json:"current"`
+}
+
+func (ItemInUse) IsDeleteItemProblem() {}
+
+func (ItemInUse) IsProblem() {}
+
 // A range of keys: one of `equals`, `beginsWith` and `between`, or `before` and `after`, alone or together.
 type KeyCondition struct {
 	// Exactly this key: a text or a number, as the index holds.
@@ -549,6 +724,14 @@ func (LeaseLost) IsClaimProblem() {}
 
 func (LeaseLost) IsFinishProjectItemProblem() {}
 
+// Takes one element out and puts it elsewhere.
+type MoveInput struct {
+	// Its index.
+	From int `json:"from"`
+	// Its index afterwards.
+	To int `json:"to"`
+}
+
 // A name has to be unique, and is not.
 type NameTaken struct {
 	Message string `json:"message"`
@@ -561,6 +744,15 @@ func (NameTaken) IsAddProjectCategoriesProblem() {}
 func (NameTaken) IsProblem() {}
 
 func (NameTaken) IsTeamProblem() {}
+
+// The file, or a part of it, was not uploaded yet.
+type NotUploaded struct {
+	Message string `json:"message"`
+}
+
+func (NotUploaded) IsCompleteUploadProblem() {}
+
+func (NotUploaded) IsProblem() {}
 
 // The note is not at the expected version.
 type NoteConflict struct {
@@ -587,6 +779,16 @@ type OwnEffort struct {
 func (OwnEffort) IsReviewEffortProblem() {}
 
 func (OwnEffort) IsProblem() {}
+
+// A page that came, went or moved.
+type PageChange struct {
+	// Its index in the snapshot; null for a page that came.
+	Before *int `json:"before,omitempty"`
+	// Its index now; null for a page that went.
+	After *int `json:"after,omitempty"`
+	// The page; of one that went as it was.
+	Page ScorePage `json:"page"`
+}
 
 // Input of `pauseProject`.
 type PauseProjectInput struct {
@@ -709,6 +911,19 @@ type PutScopeMemberPayload struct {
 	Problem PutScopeMemberProblem `json:"problem,omitempty"`
 }
 
+// There is no room for the file.
+type QuotaReached struct {
+	Message string `json:"message"`
+	// How much the items of the caller take up.
+	Usage score.Usage `json:"usage"`
+}
+
+func (QuotaReached) IsRequestUploadProblem() {}
+
+func (QuotaReached) IsProblem() {}
+
+func (QuotaReached) IsCompleteUploadProblem() {}
+
 // Input of `rebuildProjectQueue`.
 type RebuildProjectQueueInput struct {
 	// The id of a `Project`.
@@ -793,6 +1008,13 @@ type RemoveEntityRelationsPayload struct {
 	Entity *entity.Entity `json:"entity,omitempty"`
 }
 
+// Removes elements.
+type RemoveInput struct {
+	// The index of the first one.
+	At    int `json:"at"`
+	Count int `json:"count"`
+}
+
 // Input of `removeNoteTags`.
 type RemoveNoteTagsInput struct {
 	// The id of a `Note`.
@@ -869,6 +1091,24 @@ type RenameScopePayload struct {
 	Problem RenameScopeProblem `json:"problem,omitempty"`
 }
 
+// Input of `renameSnapshot`.
+type RenameSnapshotInput struct {
+	// The id of a `Snapshot`.
+	SnapshotID gid.ID `json:"snapshotId"`
+	// 1 to 64 characters.
+	Name string `json:"name"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `renameSnapshot` did.
+type RenameSnapshotPayload struct {
+	// The snapshot after the change; null when there was a problem.
+	Snapshot *score.Snapshot `json:"snapshot,omitempty"`
+	// Why nothing was changed.
+	Problem RenameSnapshotProblem `json:"problem,omitempty"`
+}
+
 // Input of `renameTeam`.
 type RenameTeamInput struct {
 	// The id of a `Team`.
@@ -905,6 +1145,50 @@ type ReplaceEntityRelationsPayload struct {
 	Entity *entity.Entity `json:"entity,omitempty"`
 	// Why nothing was changed.
 	Problem ChangeRelationsProblem `json:"problem,omitempty"`
+}
+
+// Input of `requestUpload`.
+type RequestUploadInput struct {
+	// The id of a `Score` of the caller, to which the item belongs; the caller's library when absent.
+	ScoreID graphql.Omittable[*gid.ID] `json:"scoreId,omitempty"`
+	// See `Item.name`.
+	Name string `json:"name"`
+	// See `Item.setName`.
+	SetName string `json:"setName"`
+	// The media type; `application/octet-stream` when nobody knows.
+	Type string `json:"type"`
+	// Bytes of the file: 1 to 5 GiB. An image has at most 100 MiB.
+	Size int64 `json:"size"`
+	// The SHA-256 of the file in base64. Of a file of more than 100 MiB see `Item.sha256`, or absent.
+	Sha256 graphql.Omittable[*string] `json:"sha256,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `requestUpload` did.
+type RequestUploadPayload struct {
+	// How to upload the file; null when there was a problem.
+	Upload *ItemUpload `json:"upload,omitempty"`
+	// Why the file may not be uploaded.
+	Problem RequestUploadProblem `json:"problem,omitempty"`
+}
+
+// Input of `restoreSnapshot`.
+type RestoreSnapshotInput struct {
+	// The id of a `Snapshot`.
+	SnapshotID gid.ID `json:"snapshotId"`
+	// The version that the caller saw; when the score has another one by now, nothing is changed.
+	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `restoreSnapshot` did.
+type RestoreSnapshotPayload struct {
+	// The score after the change; null when there was a problem.
+	Score *Score `json:"score,omitempty"`
+	// Why nothing was changed.
+	Problem RestoreSnapshotProblem `json:"problem,omitempty"`
 }
 
 // Input of `restoreVersion`.
@@ -985,6 +1269,53 @@ func (ScopeConflict) IsRenameScopeProblem() {}
 
 func (ScopeConflict) IsProblem() {}
 
+// What is different between a snapshot and its score as it is now.
+type ScoreChanges struct {
+	// Whether anything is.
+	Changed bool `json:"changed"`
+	// Null when it is the same.
+	Title *score.Replaced `json:"title,omitempty"`
+	// Null when it is the same.
+	Description *score.Replaced `json:"description,omitempty"`
+	// Pages that came, went, or are elsewhere among the others: what went and what moved in the order of then, then what came. Those that
+	// only follow because others came or went are not here.
+	Pages []PageChange `json:"pages"`
+	// The same of annotations.
+	Annotations []AnnotationChange `json:"annotations"`
+}
+
+// The score is not at the expected version.
+type ScoreConflict struct {
+	Message string `json:"message"`
+	// The score as it is now.
+	Current Score `json:"current"`
+}
+
+func (ScoreConflict) IsUpdateScoreProblem() {}
+
+func (ScoreConflict) IsProblem() {}
+
+func (ScoreConflict) IsDeleteScoreProblem() {}
+
+func (ScoreConflict) IsRestoreSnapshotProblem() {}
+
+// A page that is to be made.
+type ScorePageInput struct {
+	// The id of an `Item` of the caller.
+	ItemID gid.ID `json:"itemId"`
+	// See `ScorePage.name`.
+	Name string `json:"name"`
+	// See `ScorePage.label`.
+	Label string `json:"label"`
+}
+
+// One step of a change of pages. Indexes count from 0, in the list as the steps before left it.
+type ScorePagesStep struct {
+	Insert graphql.Omittable[*InsertPagesInput] `json:"insert,omitempty"`
+	Move   graphql.Omittable[*MoveInput]        `json:"move,omitempty"`
+	Remove graphql.Omittable[*RemoveInput]      `json:"remove,omitempty"`
+}
+
 // Input of `setEntity`.
 type SetEntityInput struct {
 	// The id of a `Scope`.
@@ -1009,6 +1340,38 @@ type SetEntityPayload struct {
 	Entity *entity.Entity `json:"entity,omitempty"`
 	// Why nothing was changed.
 	Problem SetEntityProblem `json:"problem,omitempty"`
+}
+
+// Input of `setItemQuota`.
+type SetItemQuotaInput struct {
+	// The id of a `User`.
+	UserID gid.ID `json:"userId"`
+	// Bytes that the user's items may take up; 0 for as many as everybody's.
+	Quota int64 `json:"quota"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `setItemQuota` did.
+type SetItemQuotaPayload struct {
+	// How much the user's items take up, with the quota.
+	Usage *score.Usage `json:"usage,omitempty"`
+}
+
+// Input of `setItemSetName`.
+type SetItemSetNameInput struct {
+	// The id of an `Item`.
+	ItemID gid.ID `json:"itemId"`
+	// Up to 64 characters; empty for none.
+	SetName string `json:"setName"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `setItemSetName` did.
+type SetItemSetNamePayload struct {
+	// The item after the change.
+	Item *score.Item `json:"item,omitempty"`
 }
 
 // Input of `setProjectQueueSize`.
@@ -1051,6 +1414,24 @@ type ShareNotePayload struct {
 	Problem ShareNoteProblem `json:"problem,omitempty"`
 }
 
+// Input of `signUploadPart`.
+type SignUploadPartInput struct {
+	// See `ItemUpload.itemId`.
+	ItemID gid.ID `json:"itemId"`
+	// From 1 to `ItemUpload.partCount`.
+	PartNumber int `json:"partNumber"`
+	// The SHA-256 of the part's bytes in base64.
+	Sha256 string `json:"sha256"`
+	// It has no effect: a part can be signed again.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `signUploadPart` did.
+type SignUploadPartPayload struct {
+	// How to put the part, begun within an hour.
+	Put *UploadRequest `json:"put,omitempty"`
+}
+
 // Input of `skipProjectItem`.
 type SkipProjectItemInput struct {
 	// The id of a `ProjectItem`.
@@ -1071,6 +1452,19 @@ type SkipProjectItemPayload struct {
 	// Why nothing was changed.
 	Problem ClaimProblem `json:"problem,omitempty"`
 }
+
+// Another snapshot of the score has this name.
+type SnapshotNameTaken struct {
+	Message string `json:"message"`
+	// The input field that holds the name.
+	Field string `json:"field"`
+}
+
+func (SnapshotNameTaken) IsCreateSnapshotProblem() {}
+
+func (SnapshotNameTaken) IsProblem() {}
+
+func (SnapshotNameTaken) IsRenameSnapshotProblem() {}
 
 // Input of `startProjectImport`.
 type StartProjectImportInput struct {
@@ -1095,6 +1489,16 @@ type TooManyClaims struct {
 func (TooManyClaims) IsClaimProjectItemsProblem() {}
 
 func (TooManyClaims) IsProblem() {}
+
+// The score has as many snapshots as it may have.
+type TooManySnapshots struct {
+	Message string `json:"message"`
+	Limit   int    `json:"limit"`
+}
+
+func (TooManySnapshots) IsCreateSnapshotProblem() {}
+
+func (TooManySnapshots) IsProblem() {}
 
 // The note would carry more than 40 tags.
 type TooManyTags struct {
@@ -1154,6 +1558,19 @@ type UndoTooLate struct {
 func (UndoTooLate) IsUndoFinishProblem() {}
 
 func (UndoTooLate) IsProblem() {}
+
+// There is no such item of the caller. It may have been deleted.
+type UnknownItem struct {
+	Message string `json:"message"`
+	// The id that was given.
+	ItemID gid.ID `json:"itemId"`
+}
+
+func (UnknownItem) IsCreateScoreProblem() {}
+
+func (UnknownItem) IsProblem() {}
+
+func (UnknownItem) IsUpdateScoreProblem() {}
 
 // The object of a relation does not exist.
 type UnknownObject struct {
@@ -1267,6 +1684,34 @@ type UpdateProjectPayload struct {
 	Problem UpdateProjectProblem `json:"problem,omitempty"`
 }
 
+// Input of `updateScore`. What is absent stays as it is.
+type UpdateScoreInput struct {
+	// The id of a `Score` as it is now.
+	ScoreID gid.ID `json:"scoreId"`
+	// See `Score.title`; null is refused.
+	Title graphql.Omittable[*string] `json:"title,omitempty"`
+	// See `Score.description`; null or empty for none.
+	Description graphql.Omittable[*string] `json:"description,omitempty"`
+	// Null is refused.
+	Access graphql.Omittable[*score.Access] `json:"access,omitempty"`
+	// Steps, all or none of which are done, in their order.
+	Pages graphql.Omittable[[]ScorePagesStep] `json:"pages,omitempty"`
+	// Steps, all or none of which are done, in their order.
+	Annotations graphql.Omittable[[]AnnotationsStep] `json:"annotations,omitempty"`
+	// The version that the caller saw; when the score has another one by now, nothing is changed.
+	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `updateScore` did.
+type UpdateScorePayload struct {
+	// The score after the change; null when there was a problem.
+	Score *Score `json:"score,omitempty"`
+	// Why nothing was changed.
+	Problem UpdateScoreProblem `json:"problem,omitempty"`
+}
+
 // Input of `updateUser`. What is absent stays as it is.
 type UpdateUserInput struct {
 	// 1 to 100 characters; null is refused.
@@ -1296,10 +1741,33 @@ type Upload struct {
 	ExpiresAt time.Time      `json:"expiresAt"`
 }
 
+// A form for `multipart/form-data`: the fields first, the file last, as `file`.
+type UploadForm struct {
+	URL    string         `json:"url"`
+	Fields []UploadHeader `json:"fields"`
+}
+
 // A header of an upload.
 type UploadHeader struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
+}
+
+// A request that has to be made as it stands here.
+type UploadRequest struct {
+	// `PUT`
+	Method string `json:"method"`
+	URL    string `json:"url"`
+	// All of them have to be sent as they are.
+	Headers []UploadHeader `json:"headers"`
+}
+
+// A part that a client put.
+type UploadedPartInput struct {
+	// From 1 on.
+	Number int `json:"number"`
+	// The ETag of the answer.
+	Etag string `json:"etag"`
 }
 
 // The user is not at the expected version.

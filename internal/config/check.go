@@ -62,6 +62,9 @@ func (c *checker) forms(config Config) {
 	if config.DynamoConcurrency < 1 || config.DynamoConcurrency > 256 {
 		c.add("TAGGIE_DYNAMO_CONCURRENCY", "expected a whole number from 1 to 256")
 	}
+	if config.ItemQuota < 1 {
+		c.add("TAGGIE_ITEM_QUOTA", "expected a whole number of bytes above 0")
+	}
 	if !slices.Contains([]string{"", dynamoAWS, dynamoEmbedded}, config.DynamoDB) {
 		c.add("TAGGIE_DYNAMODB", "expected aws or embedded")
 	}

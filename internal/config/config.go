@@ -32,6 +32,8 @@ type Config struct {
 	DrainDelay        time.Duration `env:"TAGGIE_DRAIN_DELAY" envDefault:"0s" expect:"expected a duration such as 5s" desc:"How long the server, told to end, goes on accepting requests while /readyz already says 503: what the load balancer needs to notice, at most 5m."`
 	DynamoConcurrency int           `env:"TAGGIE_DYNAMO_CONCURRENCY" envDefault:"16" expect:"expected a whole number from 1 to 256" desc:"DynamoDB calls that one batch, or one group of queries, may have under way at a time, 1 to 256."`
 
+	ItemQuota int64 `env:"TAGGIE_ITEM_QUOTA" envDefault:"10737418240" expect:"expected a whole number of bytes above 0" desc:"Bytes that the items of one user, their thumbnails and uploads under way may take up, unless an administrator said otherwise."`
+
 	DynamoDB       string `env:"TAGGIE_DYNAMODB" desc:"aws uses DynamoDB in AWS_REGION, embedded the one beside the server. Empty means embedded unless AWS_ENDPOINT_URL_DYNAMODB is set."`
 	TablePrefix    string `env:"TAGGIE_TABLE_PREFIX" envDefault:"taggie_" desc:"Prefix of all DynamoDB table names."`
 	S3Bucket       string `env:"TAGGIE_S3_BUCKET" desc:"Bucket of the cloud's S3; empty means the embedded one."`

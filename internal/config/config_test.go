@@ -104,6 +104,7 @@ func TestProblems(t *testing.T) {
 		"timeout of nothing":         {[]string{"TAGGIE_OPERATION_TIMEOUT=0s"}, "TAGGIE_OPERATION_TIMEOUT", "above 0"},
 		"concurrency of words":       {[]string{"TAGGIE_DYNAMO_CONCURRENCY=many"}, "TAGGIE_DYNAMO_CONCURRENCY", "1 to 256"},
 		"concurrency of none":        {[]string{"TAGGIE_DYNAMO_CONCURRENCY=0"}, "TAGGIE_DYNAMO_CONCURRENCY", "1 to 256"},
+		"quota of nothing":           {[]string{"TAGGIE_ITEM_QUOTA=0"}, "TAGGIE_ITEM_QUOTA", "above 0"},
 		"table prefix":               {[]string{"TAGGIE_TABLE_PREFIX=a/b"}, "TAGGIE_TABLE_PREFIX", "letters"},
 		"bucket":                     {[]string{"TAGGIE_S3_BUCKET=A", "AWS_REGION=x"}, "TAGGIE_S3_BUCKET", "bucket name"},
 		"bucket without region":      {[]string{"TAGGIE_S3_BUCKET=abc"}, "AWS_REGION", "required"},

@@ -38,6 +38,8 @@ var ready = []string{
 	"ProjectItem.claim", "ProjectItemClaim.user", "ProjectItemClaim.token", "ProjectItem.returnedTo", "ProjectItemEffort.review", "EffortReview.by",
 	"ProjectEvent.item", "ProjectEvent.status", "ProjectEvent.user", "ProjectEvent.author", "ProjectEvent.team",
 	"ProjectImport.project", "ProjectImport.message", "ProjectImport.createdBy",
+	"ScorePage.item", "Annotation.text", "Item.width", "Item.height", "Item.url", "Item.thumbnailUrl", "Item.thumbnailWidth", "Item.thumbnailHeight",
+	"Item.useCount",
 	"ProjectExport.project", "ProjectExport.status", "ProjectExport.message", "ProjectExport.createdBy", "ProjectExport.bytes",
 }
 

@@ -34,6 +34,15 @@ var large = map[string]int{
 	"Entity.attributes":             contentCost,
 	"EntityRelationEdge.attributes": 10, // up to 10,000 bytes
 	"ProjectItem.metadata":          contentCost,
+	"Score.description":             60, // up to 100,000 bytes
+	"Annotation.text":               10, // up to 10,000 bytes
+	"AnnotationChange.text":         10,
+}
+
+// reads are the costs of what fields read besides what they show: the content of a snapshot, of up to 10 MB.
+var reads = map[string]int{
+	"Snapshot.changes": 4_000,
+	"Snapshot.score":   4_000,
 }
 
 // expected is how many elements a list without pages is taken to have: more than is usual, fewer than are allowed.
@@ -48,7 +57,13 @@ var expected = map[string]int{
 	"Project.viewerClaims":               50,
 	"ProjectImport.faults":               50, // of 100
 	"ProjectSnapshot.claims":             50,
-	"ProjectSnapshot.statistics":         20, // of 50
+	"ProjectSnapshot.statistics":         20,  // of 50
+	"Query.uploadedParts":                50,  // of 320
+	"Score.annotations":                  500, // of 1,000
+	"Score.pages":                        100, // of 250
+	"Score.snapshots":                    20,  // of 250
+	"ScoreChanges.annotations":           50,
+	"ScoreChanges.pages":                 50,
 	"Scope.indexes":                      10, // of 20
 	"TeamStatistics.users":               50, // of 2,000
 }
@@ -123,7 +138,7 @@ func (c *costs) field(field *ast.Field) int {
 		}
 		return 1
 	}
-	return min(1+c.elements(field)*c.set(field.SelectionSet), hugeCost)
+	return min(1+reads[qualified(field)]+c.elements(field)*c.set(field.SelectionSet), hugeCost)
 }
 
 // elements is how many objects a field may stand for.

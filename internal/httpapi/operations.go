@@ -105,6 +105,7 @@ func shown(op *graphql.OperationContext) loaders.Shows {
 		Content:    names(op, "content", "Note", "Version"),
 		Attributes: names(op, "attributes", "Entity"),
 		Metadata:   names(op, "metadata", "ProjectItem"),
+		Pages:      names(op, "pages", "Score") || names(op, "annotations", "Score"),
 	}
 }
 

@@ -291,3 +291,6 @@ func onceItem[T any](ctx context.Context, s *Items, mutation string, key *string
 
 // instant returns the time as it is kept.
 func (s *Items) instant() time.Time { return s.now().UTC().Truncate(time.Millisecond) }
+
+// MaySeeUses reports whether the viewer may see how often the item is used.
+func MaySeeUses(ctx context.Context, i Item) bool { return viewer.From(ctx).Is(i.Owner) }

@@ -94,10 +94,10 @@ func (s *Service) Create(ctx context.Context, in Create) (Score, error) {
 	if d.DescriptionHash, err = parseDescription(in.Description, d.texts, d.Ref); err != nil {
 		return Score{}, err
 	}
-	if err := d.insertPages("input.pages", 0, in.Pages); err != nil {
+	if err := d.insertPages("", "input.pages", 0, in.Pages, false); err != nil {
 		return Score{}, err
 	}
-	if err := d.insertAnnotations("input.annotations", 0, in.Annotations); err != nil {
+	if err := d.insertAnnotations("", "input.annotations", 0, in.Annotations); err != nil {
 		return Score{}, err
 	}
 	return once(ctx, s, "createScore", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Score, error) {
@@ -225,7 +225,7 @@ func (d *draft) changePages(field string, c PagesChange, check bool) (err error)
 		if check {
 			d.Pages, at = nil, 0
 		}
-		return d.insertPages(field+".insert", at, c.Insert.Pages)
+		return d.insertPages(field+".insert.at", field+".insert.pages", at, c.Insert.Pages, check)
 	case c.Move != nil && c.Insert == nil && c.Remove == nil:
 		if !check {
 			d.Pages, err = move(field+".move", "page", d.Pages, *c.Move)
@@ -240,9 +240,11 @@ func (d *draft) changePages(field string, c PagesChange, check bool) (err error)
 	return err
 }
 
-func (d *draft) insertPages(field string, at int, pages []NewPage) error {
+// insertPages inserts pages; the fields are those of the index and of the list. With check it does not look whose the items are:
+// that is for those to know who may change the score.
+func (d *draft) insertPages(index, field string, at int, pages []NewPage, check bool) error {
 	if at < 0 || at > len(d.Pages) {
-		return fault.Invalidf(field+".at", "the score has %d pages: the index is 0 to %d", len(d.Pages), len(d.Pages))
+		return fault.Invalidf(index, "the score has %d pages: the index is 0 to %d", len(d.Pages), len(d.Pages))
 	}
 	if len(d.Pages)+len(pages) > MaxPages {
 		return fault.Invalidf(field, "a score has at most %d pages", MaxPages)
@@ -254,13 +256,13 @@ func (d *draft) insertPages(field string, at int, pages []NewPage) error {
 	}
 	for i, p := range pages {
 		of, there := scores[p.Item.ID]
-		if p.Item.Owner != d.Owner || there && of != p.Item.Score { // whether another owner has it is nobody's business
+		if !check && (p.Item.Owner != d.Owner || there && of != p.Item.Score) { // whether another owner has it is nobody's business
 			return &UnknownItem{Item: p.Item}
 		}
 		scores[p.Item.ID] = p.Item.Score
 		var err error
 		made[i] = Page{Item: p.Item.ID, ItemScore: p.Item.Score}
-		if made[i].Object, err = parseLine(fmt.Sprintf("%s.%d.object", field, i), "what a page is called", p.Object, MaxObject); err != nil {
+		if made[i].Object, err = parseLine(fmt.Sprintf("%s.%d.name", field, i), "what a page is called", p.Object, MaxObject); err != nil {
 			return err
 		}
 		if made[i].Label, err = parseLine(fmt.Sprintf("%s.%d.label", field, i), "a label", p.Label, MaxLabel); err != nil {
@@ -286,7 +288,7 @@ func (d *draft) changeAnnotations(field string, c AnnotationsChange, check bool)
 		if check {
 			d.Annotations, at = nil, 0
 		}
-		return d.insertAnnotations(field+".insert", at, c.Insert.Texts)
+		return d.insertAnnotations(field+".insert.at", field+".insert.texts", at, c.Insert.Texts)
 	case c.Edit != nil:
 		hash, err := parseAnnotation(field+".edit.text", c.Edit.Text, d.texts, d.Ref)
 		if err != nil || check {
@@ -305,9 +307,10 @@ func (d *draft) changeAnnotations(field string, c AnnotationsChange, check bool)
 	return err
 }
 
-func (d *draft) insertAnnotations(field string, at int, texts []string) error {
+// insertAnnotations inserts annotations; the fields are those of the index and of the list.
+func (d *draft) insertAnnotations(index, field string, at int, texts []string) error {
 	if at < 0 || at > len(d.Annotations) {
-		return fault.Invalidf(field+".at", "the score has %d annotations: the index is 0 to %d", len(d.Annotations), len(d.Annotations))
+		return fault.Invalidf(index, "the score has %d annotations: the index is 0 to %d", len(d.Annotations), len(d.Annotations))
 	}
 	if len(d.Annotations)+len(texts) > MaxAnnotations {
 		return fault.Invalidf(field, "a score has at most %d annotations", MaxAnnotations)

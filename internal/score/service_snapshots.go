@@ -155,17 +155,24 @@ func (s *Service) editSnapshot(ctx context.Context, id SnapshotID, store func(Sn
 	return Snapshot{}, fault.New(fault.Conflict, "somebody else changes this snapshot again and again")
 }
 
+// MaxContents is how many contents are returned at once.
+const MaxContents = 50
+
 // contentsAtOnce is how many contents are read at once: each may have 10 MB.
 const contentsAtOnce = 4
 
 // ScoresAt returns scores as of snapshots that the viewer was shown, in the order of requests; NotFound for others, and for one
-// that was deleted meanwhile.
+// that was deleted meanwhile; Exhausted for those beyond [MaxContents].
 func (s *Service) ScoresAt(ctx context.Context, requests []ContentRequest) ([]Content, []error) {
 	return allowed(requests, func(r ContentRequest) shown { return r.shown }, snapshotNotFound, func(requests []ContentRequest) ([]Content, []error) {
 		contents, errs := make([]Content, len(requests)), make([]error, len(requests))
 		var group errgroup.Group
 		group.SetLimit(contentsAtOnce)
 		for i, r := range requests {
+			if i >= MaxContents {
+				errs[i] = fault.New(fault.Exhausted, "scores as of more than %d snapshots: ask for less at a time", MaxContents)
+				continue
+			}
 			group.Go(func() error {
 				contents[i], errs[i] = s.contentAt(ctx, r.SnapshotID)
 				return nil
@@ -235,6 +242,26 @@ func (s *Service) Compare(ctx context.Context, id SnapshotID) (Comparison, error
 		return Comparison{}, err
 	}
 	return compare(then, content), nil
+}
+
+// Comparisons says what has changed since each snapshot, in the order of ids: see [Service.Compare]. Exhausted for those beyond
+// [MaxContents].
+func (s *Service) Comparisons(ctx context.Context, ids []SnapshotID) ([]Comparison, []error) {
+	all, errs := make([]Comparison, len(ids)), make([]error, len(ids))
+	var group errgroup.Group
+	group.SetLimit(contentsAtOnce)
+	for i, id := range ids {
+		if i >= MaxContents {
+			errs[i] = fault.New(fault.Exhausted, "comparisons with more than %d snapshots: ask for less at a time", MaxContents)
+			continue
+		}
+		group.Go(func() error {
+			all[i], errs[i] = s.Compare(ctx, id)
+			return nil
+		})
+	}
+	_ = group.Wait() // each has its own error
+	return all, errs
 }
 
 // settleWithin bounds what is done about an intent right after the change, while its caller waits: so long, or half the time that

@@ -1,0 +1,54 @@
+package loaders
+
+import (
+	"context"
+
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/score"
+	"github.com/taggie/taggie/internal/user"
+)
+
+// scoreLoaders read scores, their snapshots and items.
+type scoreLoaders struct {
+	Scores      *Loader[score.Ref, score.Score]
+	Texts       *Loader[score.TextRequest, string]
+	SnapshotsOf *Loader[score.SnapshotsRequest, []score.Snapshot]
+	Snapshots   *Loader[score.SnapshotID, score.Snapshot]
+	Contents    *Loader[score.ContentRequest, score.Content]
+	Changes     *Loader[score.SnapshotID, score.Comparison]
+	Files       *Loader[score.ItemRequest, score.Item]
+	FilesOf     *Loader[score.ItemsRequest, page.Slice[score.Item]]
+	FileUses    *Loader[score.UsesRequest, page.Slice[score.Use]]
+	FileUsages  *Loader[user.ID, score.Usage]
+	// Lists of a user, each read once however often the user is met in the response.
+	ScoresOf    *Loader[ScoresOf, page.Slice[score.Score]]
+	ScoreCounts *Loader[user.ID, int]
+}
+
+// ScoresOf asks for a page of a user's scores.
+type ScoresOf struct {
+	ListOf
+	Public bool // only these
+}
+
+func newScoreLoaders(r *response, scores *score.Service, items *score.Items) scoreLoaders {
+	return scoreLoaders{
+		Scores:      register(r, "scores", scores.ListByID),
+		Texts:       register(r, "texts", scores.Texts),
+		SnapshotsOf: register(r, "snapshotsOf", scores.ListSnapshots),
+		Snapshots:   register(r, "snapshots", scores.SnapshotsByID),
+		Contents:    register(r, "contents", scores.ScoresAt),
+		Changes:     register(r, "changes", scores.Comparisons),
+		Files:       register(r, "files", items.ItemsByID),
+		FilesOf:     register(r, "filesOf", items.ListItems),
+		FileUses:    register(r, "fileUses", items.ListUses),
+		FileUsages:  register(r, "fileUsages", items.Usages),
+		ScoresOf: registerList(r, "scoresOf", func(ctx context.Context, k ScoresOf) (page.Slice[score.Score], error) {
+			if k.Public {
+				return scores.ListPublic(ctx, k.User, k.Window)
+			}
+			return scores.List(ctx, k.User, k.Window)
+		}),
+		ScoreCounts: registerList(r, "scoreCounts", scores.Count),
+	}
+}

@@ -1,0 +1,204 @@
+package resolvers
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/score"
+	"github.com/taggie/taggie/internal/user"
+	"github.com/taggie/taggie/loaders"
+)
+
+// What is selected below scores, their snapshots and items is read here, before it is resolved; see project_ahead.go.
+
+// scoresAhead reads what is selected below scores: the items of all pages, texts, snapshots and owners side by side, then what is
+// below these.
+func (r *Resolver) scoresAhead(ctx context.Context, scores []model.Score, sel selection) {
+	if len(scores) == 0 || len(sel.fields) == 0 {
+		return
+	}
+	load := loaders.From(ctx)
+	var people []user.ID
+	var texts []score.TextRequest
+	var lists []score.SnapshotsRequest
+	var at []score.Snapshot
+	var pages []model.ScorePage
+	ofPages, ofAnnotations := sel.in("pages", "ScorePage"), sel.in("annotations", "Annotation")
+	itsOwner, itsDescription, itsSnapshots := sel.showsProfiles("owner"), sel.has("description"), sel.has("snapshots")
+	for _, s := range scores {
+		if s.At == nil {
+			load.Scores.Prime(s.Ref, s.Score)
+		} else {
+			at = append(at, *s.At)
+		}
+		if itsOwner {
+			people = append(people, s.Ref.Owner)
+		}
+		if request, there := s.Score.Description(); itsDescription && there && s.Then == nil {
+			texts = append(texts, request)
+		}
+		if ofAnnotations.has("text") && s.Then == nil {
+			for _, a := range s.AnnotationList() {
+				texts = append(texts, a.Of)
+			}
+		}
+		if itsSnapshots {
+			lists = append(lists, s.ListSnapshots())
+		}
+		if ofPages.has("item") {
+			pages = append(pages, s.PageList()...)
+		}
+	}
+	items := r.itemsOfScores(ctx, scores, sel)
+	var uploaded []score.ItemsRequest
+	for _, list := range items {
+		uploaded = append(uploaded, list.requests...)
+	}
+	var group errgroup.Group // errors are for those who load
+	prefetch(&group, load.Users, people)
+	prefetch(&group, load.Texts, texts)
+	prefetch(&group, load.SnapshotsOf, lists)
+	prefetch(&group, load.FilesOf, uploaded)
+	prefetch(&group, load.Files, itemsOfPages(pages))
+	_ = group.Wait()
+
+	r.pagesAhead(ctx, pages, ofPages)
+	var listed []score.Snapshot
+	for _, list := range loaded(ctx, load.SnapshotsOf, lists) {
+		listed = append(listed, list...)
+	}
+	r.snapshotsAhead(ctx, listed, sel.in("snapshots", "Snapshot", "Node"))
+	r.snapshotsAhead(ctx, at, sel.in("snapshot", "Snapshot", "Node"))
+	for _, list := range items {
+		for _, slice := range loaded(ctx, load.FilesOf, list.requests) {
+			r.filesAhead(ctx, slice.Items, list.sel)
+		}
+	}
+}
+
+func itemsOfPages(pages []model.ScorePage) []score.ItemRequest {
+	requests := make([]score.ItemRequest, len(pages))
+	for i, p := range pages {
+		requests[i] = p.Of
+	}
+	return requests
+}
+
+// itemsOfScores returns the lists of uploaded items that are selected of the scores.
+func (r *Resolver) itemsOfScores(ctx context.Context, scores []model.Score, sel selection) (all []list[model.Score, score.ItemsRequest]) {
+	sel.each("items", "ItemConnection", func(paging page.Args, below selection) {
+		l := list[model.Score, score.ItemsRequest]{sel: below.items("ItemEdge", "Item", "Node")}
+		for _, s := range scores {
+			o, err := r.open(ctx, below, paging, "Score.items", string(s.Ref.Owner), string(s.Ref.ID))
+			if err == nil {
+				l.requests, l.of = append(l.requests, s.ItemsOf(o.Window)), append(l.of, s)
+			}
+		}
+		all = append(all, l)
+	})
+	return all
+}
+
+// pagesAhead reads what is selected below pages.
+func (r *Resolver) pagesAhead(ctx context.Context, pages []model.ScorePage, sel selection) {
+	if len(pages) == 0 || !sel.has("item") {
+		return
+	}
+	load, requests := loaders.From(ctx), itemsOfPages(pages)
+	load.Files.Prefetch(requests)
+	r.filesAhead(ctx, loaded(ctx, load.Files, requests), sel.in("item", "Item", "Node"))
+}
+
+// snapshotsAhead reads what is selected below snapshots.
+func (r *Resolver) snapshotsAhead(ctx context.Context, snapshots []score.Snapshot, sel selection) {
+	load := loaders.From(ctx)
+	if sel.has("changes") {
+		ids := make([]score.SnapshotID, len(snapshots))
+		for i, s := range snapshots {
+			ids[i] = s.SnapshotID
+		}
+		load.Changes.Prefetch(ids)
+	}
+	if len(snapshots) == 0 || !sel.has("score") {
+		return
+	}
+	var scores []score.Ref
+	var contents []score.ContentRequest
+	for _, s := range snapshots {
+		scores, contents = append(scores, s.SnapshotID.Score), append(contents, s.Content())
+	}
+	var group errgroup.Group
+	prefetch(&group, load.Scores, scores)
+	prefetch(&group, load.Contents, contents)
+	_ = group.Wait()
+	var then []model.Score
+	for _, s := range snapshots {
+		if one, err := r.scoreAt(ctx, s); err == nil && one != nil {
+			then = append(then, *one)
+		}
+	}
+	r.scoresAhead(ctx, then, sel.in("score", "Score", "Node"))
+}
+
+// filesAhead reads what is selected below items.
+func (r *Resolver) filesAhead(ctx context.Context, items []score.Item, sel selection) {
+	if len(items) == 0 || len(sel.fields) == 0 {
+		return
+	}
+	load := loaders.From(ctx)
+	var people []user.ID
+	var scores []score.Ref
+	var uses []score.UsesRequest
+	itsOwner, itsScore := sel.showsProfiles("owner"), sel.has("score")
+	for _, i := range items {
+		if itsOwner {
+			people = append(people, i.Owner)
+		}
+		if of, there := scoreOf(i); itsScore && there {
+			scores = append(scores, of)
+		}
+	}
+	sel.each("usedBy", "ItemUseConnection", func(paging page.Args, below selection) {
+		for _, i := range items {
+			if o, err := r.openUses(ctx, below, i, paging); err == nil {
+				uses = append(uses, i.Uses(o.Window))
+			}
+		}
+	})
+	var group errgroup.Group
+	prefetch(&group, load.Users, people)
+	prefetch(&group, load.Scores, scores)
+	prefetch(&group, load.FileUses, uses)
+	_ = group.Wait()
+	r.scoresAhead(ctx, asNow(loaded(ctx, load.Scores, scores)), sel.in("score", "Score", "Node"))
+	r.usersOfFilesAhead(ctx, loaded(ctx, load.FileUses, uses), sel.in("usedBy", "ItemUseConnection"))
+}
+
+// usersOfFilesAhead reads the scores and snapshots that use items, if they are selected.
+func (r *Resolver) usersOfFilesAhead(ctx context.Context, lists []page.Slice[score.Use], sel selection) {
+	if !sel.has("nodes") && !sel.in("edges", "ItemUseEdge").has("node") {
+		return
+	}
+	load := loaders.From(ctx)
+	var scores []score.Ref
+	var snapshots []score.SnapshotID
+	for _, list := range lists {
+		for _, u := range list.Items {
+			switch u.Kind {
+			case score.UsedByScore:
+				scores = append(scores, u.OfScore())
+			case score.UsedBySnapshot:
+				snapshots = append(snapshots, u.OfSnapshot())
+			}
+		}
+	}
+	var group errgroup.Group
+	prefetch(&group, load.Scores, scores)
+	prefetch(&group, load.Snapshots, snapshots)
+	_ = group.Wait()
+	nodes := sel.in("nodes", "Score", "ItemUser", "Node").and(sel.in("edges", "ItemUseEdge").in("node", "Score", "ItemUser", "Node"))
+	r.scoresAhead(ctx, asNow(loaded(ctx, load.Scores, scores)), nodes)
+}

@@ -1,0 +1,180 @@
+package resolvers
+
+import (
+	"context"
+
+	"github.com/taggie/taggie/graph"
+	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/gid"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/score"
+	"github.com/taggie/taggie/internal/user"
+	"github.com/taggie/taggie/loaders"
+)
+
+// Item returns the resolvers of Item.
+func (r *Resolver) Item() graph.ItemResolver { return files{r} }
+
+// ItemUseConnection returns the resolvers of ItemUseConnection.
+func (r *Resolver) ItemUseConnection() graph.ItemUseConnectionResolver { return useConnection{r} }
+
+// ItemUseEdge returns the resolvers of ItemUseEdge.
+func (r *Resolver) ItemUseEdge() graph.ItemUseEdgeResolver { return useEdge{r} }
+
+func (q query) UploadedParts(ctx context.Context, id gid.ID) ([]score.Part, error) {
+	key, err := fileID("itemId", id)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := q.Items.ListParts(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return append([]score.Part{}, parts...), nil // an empty list is none that failed
+}
+
+func (r users) Items(ctx context.Context, u *user.User, all bool, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[score.Item], error) {
+	sel, list, request := selected(ctx, "ItemConnection"), "library", score.LibraryItems
+	if all {
+		list, request = "all", score.AllItems
+	}
+	o, err := r.open(ctx, sel, page.Args{First: first, After: after, Last: last, Before: before}, "User.items", string(u.ID), list)
+	if err != nil {
+		return nil, err
+	}
+	slice, err := loaders.From(ctx).FilesOf.LoadNow(ctx, request(u.ID, o.Window))
+	if err != nil {
+		return nil, err
+	}
+	r.filesAhead(ctx, slice.Items, sel.items("ItemEdge", "Item", "Node"))
+	return page.Plain(o, slice), nil
+}
+
+func (users) ItemUsage(ctx context.Context, u *user.User) (*score.Usage, error) {
+	usage, err := loaders.From(ctx).FileUsages.Load(ctx, u.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &usage, nil
+}
+
+type files struct{ *Resolver }
+
+// pixels returns a measure, nil when it is not known.
+func pixels(n int) *int {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
+
+func (files) Width(_ context.Context, i *score.Item) (*int, error) { return pixels(i.Width), nil }
+
+func (files) Height(_ context.Context, i *score.Item) (*int, error) { return pixels(i.Height), nil }
+
+func (files) ThumbnailWidth(_ context.Context, i *score.Item) (*int, error) {
+	return pixels(i.Thumbnail.Width), nil
+}
+
+func (files) ThumbnailHeight(_ context.Context, i *score.Item) (*int, error) {
+	return pixels(i.Thumbnail.Height), nil
+}
+
+func (r files) URL(ctx context.Context, i *score.Item) (*string, error) {
+	url, err := r.Items.Download(ctx, *i)
+	return orNull(url), err
+}
+
+func (r files) ThumbnailURL(ctx context.Context, i *score.Item) (*string, error) {
+	url, err := r.Items.ThumbnailURL(ctx, *i)
+	return orNull(url), err
+}
+
+func (files) Owner(ctx context.Context, i *score.Item) (*user.User, error) {
+	return person(ctx, i.Owner)
+}
+
+// scoreOf returns the score to which an item was uploaded, false for one of the library.
+func scoreOf(i score.Item) (score.Ref, bool) {
+	return score.Ref{Owner: i.Owner, ID: i.Score}, i.Score != score.Library
+}
+
+func (r files) Score(ctx context.Context, i *score.Item) (*model.Score, error) {
+	of, there := scoreOf(*i)
+	if !there {
+		return nil, nil
+	}
+	return r.score(ctx, score.SnapshotID{Score: of})
+}
+
+func (files) UseCount(ctx context.Context, i *score.Item) (*int, error) {
+	if !score.MaySeeUses(ctx, *i) {
+		return nil, nil
+	}
+	return &i.Refs, nil
+}
+
+func (r files) UsedBy(ctx context.Context, i *score.Item, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.ItemUseConnection, error) {
+	sel := selected(ctx, "ItemUseConnection")
+	o, err := r.openUses(ctx, sel, *i, page.Args{First: first, After: after, Last: last, Before: before})
+	if err != nil {
+		return nil, err
+	}
+	slice, err := loaders.From(ctx).FileUses.Load(ctx, i.Uses(o.Window))
+	if err != nil {
+		return nil, err
+	}
+	r.usersOfFilesAhead(ctx, []page.Slice[score.Use]{slice}, sel)
+	return &model.ItemUseConnection{Connection: page.Connect(o, slice, func(p page.Position, u score.Use) model.ItemUseEdge {
+		return model.ItemUseEdge{Position: p, Use: u}
+	})}, nil
+}
+
+func (r *Resolver) openUses(ctx context.Context, sel selection, i score.Item, paging page.Args) (page.Opened, error) {
+	return r.open(ctx, sel, paging, "Item.usedBy", string(i.Owner), string(i.Score), string(i.ID))
+}
+
+type useConnection struct{ *Resolver }
+
+func (r useConnection) Nodes(ctx context.Context, c *model.ItemUseConnection) ([]model.ItemUser, error) {
+	found := partial(ctx, c.Edges, func(e model.ItemUseEdge) (*model.ItemUser, error) { return r.using(ctx, e.Use) })
+	all := make([]model.ItemUser, len(found))
+	for i, one := range found {
+		if one != nil {
+			all[i] = *one
+		}
+	}
+	return all, nil
+}
+
+type useEdge struct{ *Resolver }
+
+func (r useEdge) Node(ctx context.Context, e *model.ItemUseEdge) (model.ItemUser, error) {
+	one, err := r.using(ctx, e.Use)
+	if one == nil || err != nil {
+		return nil, err
+	}
+	return *one, nil
+}
+
+// using reads what uses an item; nil when it is gone.
+func (r *Resolver) using(ctx context.Context, u score.Use) (*model.ItemUser, error) {
+	var value model.ItemUser
+	switch u.Kind {
+	case score.UsedByScore:
+		s, err := r.score(ctx, score.SnapshotID{Score: u.OfScore()})
+		if s == nil || err != nil {
+			return nil, err
+		}
+		value = *s
+	case score.UsedBySnapshot:
+		s, err := found(loaders.From(ctx).Snapshots.Load(ctx, u.OfSnapshot()))
+		if s == nil || err != nil {
+			return nil, err
+		}
+		value = *s
+	default:
+		return nil, nil
+	}
+	return &value, nil
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	_ "image/png"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const updateScore = `mutation($input: UpdateScoreInput!) { updateScore(input: $input) { score { version title hash } problem { __typename ... on ScoreConflict { current { version pages { item { name } } } } ... on UnknownItem { itemId } } } }`
+
+// From an image on disk to a page with a thumbnail, a snapshot, and back.
+func TestAnImageBecomesAPageOfAScore(t *testing.T) {
+	s := newServer(t)
+	ada := s.user("ada@example.com")
+	first, second := staves(t, 1), staves(t, 2)
+	one, two := ada.uploads(first, nil), ada.uploads(second, vars{"name": "second.png", "setName": "drafts"})
+	id := ada.score("Prélude", []string{"slowly", "with pedal", "slowly"}, one)
+
+	a := ada.must(`query($id: ID!) { score(id: $id) { id title description access pageCount annotationCount version snapshot { id } owner { id } createdAt
+		pages { index name label item { id name type size sha256 width height url thumbnailUrl thumbnailWidth thumbnailHeight useCount } } annotations { index hash text } } }`, vars{"id": id})
+	assert.Equal(t, id, a.str("score.id"))
+	assert.Equal(t, "about Prélude", a.str("score.description"))
+	assert.Equal(t, "PRIVATE", a.str("score.access"))
+	assert.Nil(t, a.at("score.snapshot"))
+	page := a.list("score.pages")[0].(map[string]any)
+	item := page["item"].(map[string]any)
+	assert.Equal(t, "1", page["label"])
+	assert.Equal(t, one, item["id"])
+	assert.Equal(t, sha256Of(first), item["sha256"])
+	assert.Equal(t, 992., item["width"])
+	assert.Equal(t, 1., item["useCount"])
+	annotations := a.list("score.annotations")
+	assert.Equal(t, "with pedal", annotations[1].(map[string]any)["text"])
+	assert.Equal(t, annotations[0].(map[string]any)["hash"], annotations[2].(map[string]any)["hash"])
+
+	resp, thumbnail := fetch(t, item["thumbnailUrl"].(string))
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+	shown, _, err := image.DecodeConfig(bytes.NewReader(thumbnail))
+	require.NoError(t, err)
+	assert.Equal(t, item["thumbnailWidth"], float64(shown.Width))
+	_, file := fetch(t, item["url"].(string))
+	assert.Equal(t, first, file)
+
+	snapshot := ada.snapshot(id, "as it was")
+	a = ada.must(updateScore, vars{"input": vars{"scoreId": id, "title": "Fugue", "description": nil, "expectedVersion": 1,
+		"pages":       []vars{{"insert": vars{"at": 1, "pages": []vars{{"itemId": two, "name": "new"}}}}, {"remove": vars{"at": 0}}},
+		"annotations": []vars{{"edit": vars{"at": 1, "text": "without pedal"}}, {"move": vars{"from": 1, "to": 0}}, {"insert": vars{"at": 3, "texts": []string{"end"}}}}}})
+	require.Nil(t, a.at("updateScore.problem"), "%s", a.body)
+	assert.Equal(t, "Fugue", a.str("updateScore.score.title"))
+
+	const details = `title description pageCount pages { name item { name thumbnailUrl } } annotations { text }`
+	a = ada.must(`query($id: ID!, $at: ID!) { now: score(id: $id) { `+details+` snapshots { id name changes { changed title { before after } description { before after } pages { before after page { name item { name } } } annotations { before after text } } score { id title } } }
+		then: score(id: $id, snapshot: $at) { id `+details+` snapshot { name } version } same: node(id: $at) { ... on Snapshot { score { id title pages { item { thumbnailUrl } } } } } }`, vars{"id": id, "at": snapshot})
+	assert.Equal(t, "Fugue", a.str("now.title"))
+	assert.Equal(t, "Prélude", a.str("then.title"))
+	assert.Equal(t, "", a.str("now.description"))
+	assert.Equal(t, "about Prélude", a.str("then.description"))
+	assert.Equal(t, "as it was", a.str("then.snapshot.name"))
+	assert.Equal(t, a.str("then.id"), a.str("same.score.id"))
+	assert.Contains(t, fmt.Sprint(a.list("same.score.pages")), "http")
+	assert.Equal(t, []any{map[string]any{"text": "slowly"}, map[string]any{"text": "with pedal"}, map[string]any{"text": "slowly"}}, a.at("then.annotations"))
+	changes := a.list("now.snapshots")[0].(map[string]any)["changes"].(map[string]any)
+	assert.Equal(t, true, changes["changed"])
+	assert.Equal(t, map[string]any{"before": "Prélude", "after": "Fugue"}, changes["title"])
+	assert.Len(t, changes["pages"], 2)
+	assert.Len(t, changes["annotations"], 3, "one went, two came")
+
+	past := a.str("then.id")
+	assert.Equal(t, "Prélude", ada.must(`query($id: ID!) { node(id: $id) { ... on Score { title } } }`, vars{"id": past}).str("node.title"))
+	assert.Len(t, ada.must(`query($ids: [ID!]!) { nodes(ids: $ids) { id __typename ... on Item { score { id } owner { name } } } }`, vars{"ids": []string{id, past, snapshot, one}}).list("nodes"), 4)
+	ada.do(updateScore, vars{"input": vars{"scoreId": past, "title": "x"}}).fails(invalid, "input.scoreId")
+
+	a = ada.must(`mutation($i: ID!) { deleteItem(input: {itemId: $i}) { deletedItemId problem { __typename ... on ItemInUse { current { useCount usedBy { edges { kind node { __typename } } nodes { ... on Snapshot { name } ... on Score { title } } } } } } } }`, vars{"i": one})
+	assert.Equal(t, "ItemInUse", a.str("deleteItem.problem.__typename"), "the snapshot uses it")
+	assert.Equal(t, []any{map[string]any{"name": "as it was"}}, a.at("deleteItem.problem.current.usedBy.nodes"))
+
+	a = ada.must(`mutation($s: ID!) { restoreSnapshot(input: {snapshotId: $s, expectedVersion: 2}) { score { title version pages { item { id } } } problem { __typename } } }`, vars{"s": snapshot})
+	assert.Equal(t, "Prélude", a.str("restoreSnapshot.score.title"))
+	assert.Equal(t, false, ada.must(`query($s: ID!) { node(id: $s) { ... on Snapshot { changes { changed } } } }`, vars{"s": snapshot}).at("node.changes.changed"))
+	a = ada.must(`mutation($i: ID!) { deleteItem(input: {itemId: $i}) { deletedItemId problem { __typename } } }`, vars{"i": two})
+	assert.Equal(t, two, a.str("deleteItem.deletedItemId"))
+
+	a = ada.must(`mutation($s: ID!) { renameSnapshot(input: {snapshotId: $s, name: "before"}) { snapshot { name score { title } } } }`, vars{"s": snapshot})
+	assert.Equal(t, "before", a.str("renameSnapshot.snapshot.name"))
+	a = ada.must(`mutation($s: ID!) { deleteSnapshot(input: {snapshotId: $s}) { deletedSnapshotId score { snapshotCount snapshots { id } } } }`, vars{"s": snapshot})
+	assert.Equal(t, 0., a.at("deleteSnapshot.score.snapshotCount"))
+	a = ada.must(`mutation($s: ID!) { deleteScore(input: {scoreId: $s}) { deletedScoreId problem { __typename } } }`, vars{"s": id})
+	assert.Equal(t, id, a.str("deleteScore.deletedScoreId"))
+	a = ada.must(`mutation($i: ID!) { deleteItem(input: {itemId: $i}) { deletedItemId problem { __typename } } }`, vars{"i": one})
+	assert.Equal(t, one, a.str("deleteItem.deletedItemId"))
+	a = ada.must(`{ viewer { scoreCount scores { nodes { id } } items(all: true) { nodes { id } } itemUsage { size claimed uploadCount quota } } }`, nil)
+	assert.Equal(t, 0., a.at("viewer.scoreCount"))
+	assert.Equal(t, 0., a.at("viewer.itemUsage.size"), "%s", a.body)
+}
+
+func TestWhoMayReadAScore(t *testing.T) {
+	s := newServer(t)
+	ada, bob := s.user("ada@example.com"), s.user("bob@example.com")
+	id := ada.score("Secret", []string{"note"}, ada.uploads(staves(t, 3), nil))
+	snapshot := ada.snapshot(id, "first")
+	const read = `query($id: ID!, $at: ID!, $u: ID!) { score(id: $id) { title description pages { item { thumbnailUrl useCount } } annotations { text } snapshots { name } }
+		then: score(id: $id, snapshot: $at) { title pages { item { thumbnailUrl } } } node(id: $at) { id } user(id: $u) { scores { nodes { id } edges { cursor } } } }`
+	v := vars{"id": id, "at": snapshot, "u": ada.id}
+	a := bob.must(read, v)
+	assert.Nil(t, a.at("score"))
+	assert.Nil(t, a.at("then"))
+	assert.Nil(t, a.at("node"))
+	for access, listed := range map[string]int{"LIMITED": 0, "PUBLIC": 1} {
+		ada.must(`mutation($s: ID!, $a: ScoreAccess!) { updateScore(input: {scoreId: $s, access: $a}) { problem { __typename } } }`, vars{"s": id, "a": access})
+		a := bob.must(read, v)
+		assert.Equal(t, "Secret", a.str("score.title"))
+		assert.Equal(t, "Secret", a.str("then.title"))
+		assert.Contains(t, fmt.Sprint(a.list("score.pages")), "http")
+		assert.Contains(t, fmt.Sprint(a.list("score.pages")), "useCount:<nil>")
+		assert.Len(t, a.list("user.scores.nodes"), listed, access)
+	}
+	bob.do(updateScore, vars{"input": vars{"scoreId": id, "title": "Mine"}}).fails("FORBIDDEN", "")
+	a = bob.do(`query($id: ID!) { score(id: $id) { items { nodes { id } } } }`, v)
+	a.fails("FORBIDDEN", "")
+}
+
+func TestUploadsThatAreNotWhatWasAnnounced(t *testing.T) {
+	s := newServer(t)
+	ada := s.user("ada@example.com")
+	png := staves(t, 4)
+	a := ada.requests(png, nil)
+	i := vars{"i": a.str("requestUpload.upload.itemId")}
+	assert.Equal(t, "NotUploaded", ada.must(completeUpload, i).str("completeUpload.problem.__typename"))
+	tampered := bytes.Clone(png)
+	tampered[len(tampered)-1] ^= 1
+	assert.GreaterOrEqual(t, ada.puts(a, tampered), 400, "other bytes")
+	assert.GreaterOrEqual(t, ada.puts(a, append(bytes.Clone(png), 0)), 400, "more bytes")
+	assert.Equal(t, http.StatusOK, ada.puts(a, png))
+	assert.Equal(t, i["i"], ada.must(completeUpload, i).str("completeUpload.item.id"))
+	assert.Equal(t, i["i"], ada.must(completeUpload, i).str("completeUpload.item.id"), "again")
+
+	lie := []byte("<svg onload='alert(1)'/>")
+	a = ada.requests(lie, nil)
+	require.Equal(t, http.StatusOK, ada.puts(a, lie))
+	i = vars{"i": a.str("requestUpload.upload.itemId")}
+	answer := ada.do(completeUpload, i)
+	require.Len(t, answer.Errors, 1, "%s", answer.body)
+	assert.Equal(t, invalid, answer.Errors[0].Extensions.Code)
+
+	a = ada.requests(png, nil)
+	i = vars{"i": a.str("requestUpload.upload.itemId")}
+	assert.Equal(t, i["i"], ada.must(`mutation($i: ID!) { abortUpload(input: {itemId: $i}) { abortedItemId } }`, i).str("abortUpload.abortedItemId"))
+	ada.do(completeUpload, i).fails("CONFLICT", "")
+
+	a = ada.must(requestUpload, vars{"input": vars{"name": "film.mp4", "type": "video/mp4", "size": 200 << 20}})
+	assert.Equal(t, 13., a.at("requestUpload.upload.partCount"))
+	assert.Nil(t, a.at("requestUpload.upload.put"))
+	i = vars{"i": a.str("requestUpload.upload.itemId"), "sum": sha256Of([]byte("part"))}
+	a = ada.must(`mutation($i: ID!, $sum: String!) { signUploadPart(input: {itemId: $i, partNumber: 13, sha256: $sum}) { put { method url headers { name value } } } }`, i)
+	assert.Equal(t, "PUT", a.str("signUploadPart.put.method"))
+	assert.Empty(t, ada.must(`query($i: ID!) { uploadedParts(itemId: $i) { number size etag sha256 } }`, vars{"i": i["i"]}).list("uploadedParts"))
+}
+
+func TestQuotaOfItems(t *testing.T) {
+	s := newServer(t)
+	ada := s.user("ada@example.com")
+	set := vars{"u": ada.id, "q": 1000}
+	const setQuota = `mutation($u: ID!, $q: Int64!) { setItemQuota(input: {userId: $u, quota: $q}) { usage { quota } } }`
+	ada.do(setQuota, set).fails("FORBIDDEN", "")
+	a := s.admin("root@example.com").must(setQuota, set)
+	assert.Equal(t, 1000., a.at("setItemQuota.usage.quota"))
+	a = ada.requests(staves(t, 5), nil)
+	assert.Equal(t, "QuotaReached", a.str("requestUpload.problem.__typename"))
+}
+
+func TestDetailsOfALargeScore(t *testing.T) {
+	s := newServer(t)
+	ada := s.user("ada@example.com")
+	small := []byte(strings.Repeat("music ", 10))
+	items := make([]string, 250)
+	for i := range items {
+		items[i] = ada.uploads(small, vars{"type": "text/plain", "name": "page.txt"})
+	}
+	texts := make([]string, 1000)
+	for i := range texts {
+		texts[i] = fmt.Sprintf("annotation %d", i)
+	}
+	id := ada.score("Large", texts, items...)
+	ada.snapshot(id, "first")
+	c := ada.measure(`query($id: ID!) { score(id: $id) { title description pages { name item { name url thumbnailUrl } } annotations { text } snapshots { name } } }`, vars{"id": id})
+	assert.Len(t, c.list("score.pages"), 250)
+	assert.Len(t, c.list("score.annotations"), 1000)
+	assert.LessOrEqual(t, c.Count(), 16, "%v", c.Operations())
+	t.Logf("%v", c.Operations())
+}
