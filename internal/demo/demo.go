@@ -4,8 +4,8 @@
 // not know the domain, the stores or how the server is put together: what it
 // loads has passed every rule that a user's own input passes. Start reading at
 // [Small] and [Full]; what is loaded is decided in plan.go (notes),
-// plan_archive.go (a project) and plan_music.go (a scope), from the
-// vocabularies in words.go and its like. [Crew] has people label what was loaded.
+// plan_archive.go (a project), plan_music.go (a scope) and plan_scores.go, from
+// the vocabularies in words.go and its like. [Crew] has people label what was loaded.
 //
 // Loading can be interrupted and repeated. Each mutation carries an idempotency
 // key made from its input, and what the server has already is looked up by
@@ -42,12 +42,12 @@ type Options struct {
 	Now         time.Time                                // the day around which deadlines lie; today when zero
 }
 
-// Small loads 40 notes of three users, a project with 100 items and a scope with 12 entities, for the first start of a
-// server.
+// Small loads 40 notes of three users, a project with 100 items, a scope with 12 entities and three scores, for the first
+// start of a server.
 func Small(ctx context.Context, o Options) error { return load(ctx, o, small) }
 
 // Full loads 2,000 notes of the demo user, 300 notes that others share with that user, and what belongs to them, a project
-// with 2,000 items, and a scope with 60 entities. It completes what [Small] loaded.
+// with 2,000 items, a scope with 60 entities, and nine scores. It completes what [Small] loaded.
 func Full(ctx context.Context, o Options) error { return load(ctx, o, full) }
 
 func load(ctx context.Context, o Options, s size) error {

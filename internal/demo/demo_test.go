@@ -18,7 +18,7 @@ import (
 )
 
 // larger has everything that the full set has, and less of it.
-var larger = size{name: "larger", people: 9, own: 30, others: 6, items: 150, scope: catalogue{people: 8, works: 7, ensembles: 3}}
+var larger = size{name: "larger", people: 9, own: 30, others: 6, items: 150, scope: catalogue{people: 8, works: 7, ensembles: 3}, scores: 4}
 
 func TestSmallLoadsSomethingOfEverything(t *testing.T) {
 	t.Parallel()
@@ -54,7 +54,17 @@ func TestSmallLoadsSomethingOfEverything(t *testing.T) {
 	library := at(ada, "viewer", "scopes", "nodes", 0)
 	assert.Len(t, at(library, "indexes"), 2)
 	assert.Len(t, at(library, "entities", "nodes"), small.scope.works)
+	scores := at(w.ask(Email, `{ viewer { scores(first: 2) { nodes { title pages { item { thumbnailUrl width } } snapshots { changes { annotations { text } } } } } } }`),
+		"viewer", "scores", "nodes").([]any)
+	require.Len(t, scores, 2)
+	for _, s := range scores {
+		assert.NotNil(t, at(s, "pages", 1, "item", "thumbnailUrl"))
+		assert.Equal(t, float64(pageWidth), at(s, "pages", 1, "item", "width"))
+		assert.Empty(t, at(s, "snapshots", 0, "changes", "annotations"))
+		assert.NotEmpty(t, at(s, "snapshots", 1, "changes", "annotations"))
+	}
 	assert.Contains(t, told.String(), "Loading items: 100%")
+	assert.Contains(t, told.String(), "Loading scores: 100%")
 	assert.Contains(t, told.String(), "is loaded")
 }
 
@@ -211,7 +221,7 @@ func TestFaultsAreAskedAgain(t *testing.T) {
 				_ = response.Body.Close()
 			}
 			return nil, &net.OpError{Op: "read", Err: net.ErrClosed}
-		case n%11 == 0:
+		case n%11 == 0, n%13 == 0 && operation == "upload":
 			refused.Add(1)
 			status := []int{http.StatusTooManyRequests, http.StatusServiceUnavailable}[n%2]
 			return &http.Response{StatusCode: status, Body: readCloser{strings.NewReader("")}, Request: r}, nil

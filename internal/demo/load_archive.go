@@ -216,18 +216,10 @@ func (l *loader) importItems(ctx context.Context, ada member, p archive, items [
 			failed++
 		}
 	}
-	type upload struct {
-		Method  string `json:"method"`
-		URL     string `json:"url"`
-		Headers []struct {
-			Name  string `json:"name"`
-			Value string `json:"value"`
-		} `json:"headers"`
-	}
 	var created struct {
 		CreateProjectImport struct {
-			Import importState `json:"import"`
-			Upload *upload     `json:"upload"`
+			Import importState    `json:"import"`
+			Upload *uploadRequest `json:"upload"`
 		} `json:"createProjectImport"`
 	}
 	// The number makes another key after an import that failed: the key of that one would return it for 24 hours.
@@ -241,11 +233,7 @@ func (l *loader) importItems(ctx context.Context, ada member, p archive, items [
 	}
 	state := created.CreateProjectImport.Import
 	if to := created.CreateProjectImport.Upload; state.State == "AWAITING_UPLOAD" && to != nil {
-		headers := http.Header{}
-		for _, h := range to.Headers {
-			headers.Set(h.Name, h.Value)
-		}
-		if err := l.repeat(ctx, func() error { return l.upload(ctx, to.Method, to.URL, headers, file) }); err != nil {
+		if err := l.repeat(ctx, func() error { return l.upload(ctx, *to, file) }); err != nil {
 			return fmt.Errorf("upload the items: %w", err)
 		}
 		var started struct {
@@ -261,13 +249,25 @@ func (l *loader) importItems(ctx context.Context, ada member, p archive, items [
 	return l.wait(ctx, ada, state, len(items), shown)
 }
 
+// uploadRequest is how to put a file where the server wants it.
+type uploadRequest struct {
+	Method  string `json:"method"`
+	URL     string `json:"url"`
+	Headers []struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	} `json:"headers"`
+}
+
 // upload puts the file where the server said.
-func (l *loader) upload(ctx context.Context, method, url string, headers http.Header, file []byte) error {
-	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(file))
+func (l *loader) upload(ctx context.Context, to uploadRequest, file []byte) error {
+	request, err := http.NewRequestWithContext(ctx, to.Method, to.URL, bytes.NewReader(file))
 	if err != nil {
 		return err
 	}
-	request.Header = headers
+	for _, h := range to.Headers {
+		request.Header.Set(h.Name, h.Value)
+	}
 	response, err := l.options.Client.Do(request)
 	if err != nil {
 		return transportError(ctx, err)
@@ -277,7 +277,7 @@ func (l *loader) upload(ctx context.Context, method, url string, headers http.He
 	switch {
 	case response.StatusCode/100 == 2, response.StatusCode == http.StatusPreconditionFailed:
 		return nil // the precondition is that the file is not there: then an answer was lost, or an earlier run ended after it
-	case response.StatusCode >= 500:
+	case response.StatusCode >= 500, response.StatusCode == http.StatusTooManyRequests:
 		return later{error: fmt.Errorf("S3 answered %s", response.Status)}
 	}
 	return fmt.Errorf("S3 answered %s: %s", response.Status, text)

@@ -16,11 +16,12 @@ type size struct {
 	others int       // notes of each of the others
 	items  int       // items of the project
 	scope  catalogue // entities of the scope
+	scores int
 }
 
 var (
-	small = size{name: "small", people: 3, own: 29, others: 5, items: 100, scope: catalogue{people: 5, works: 5, ensembles: 2}}
-	full  = size{name: "full", people: 9, own: 1999, others: 40, items: 2000, scope: catalogue{people: 18, works: 30, ensembles: 12}}
+	small = size{name: "small", people: 3, own: 29, others: 5, items: 100, scope: catalogue{people: 5, works: 5, ensembles: 2}, scores: 3}
+	full  = size{name: "full", people: 9, own: 1999, others: 40, items: 2000, scope: catalogue{people: 18, works: 30, ensembles: 12}, scores: 9}
 )
 
 // sharedWithAda is how many notes the others share with the demo user in the full set.

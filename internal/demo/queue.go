@@ -64,6 +64,13 @@ type problem struct {
 	Message string `json:"message"`
 }
 
+func (p *problem) error() error {
+	if p == nil {
+		return errors.New("the server said nothing")
+	}
+	return errors.New(p.Message)
+}
+
 // errNothing says that the queue hands out nothing at this moment.
 var errNothing = errors.New("the queue hands out nothing")
 

@@ -38,6 +38,7 @@ import (
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/queue"
+	"github.com/taggie/taggie/internal/score"
 	"github.com/taggie/taggie/internal/telemetry"
 	"github.com/taggie/taggie/internal/user"
 	"github.com/taggie/taggie/loaders"
@@ -88,15 +89,20 @@ func newWorld(t *testing.T) *world {
 	projects := project.NewService(projectsStore, users, time.Now, newID).Receiving(bucket).Telling(queues.service)
 	handlers := entities.Handlers()
 	handlers[project.RunImport] = project.Importer{Store: projectsStore, Files: bucket, Now: time.Now, Count: queues.importing}.Run
+	scoresStore := dynamo.Scores{DB: db}
+	scores := score.NewService(scoresStore, bucket, time.Now, newID)
+	items := score.NewItems(score.ItemsOptions{Store: dynamo.ScoreItems{DB: db}, Scores: scoresStore, Files: bucket, Quota: 1 << 30, Now: time.Now, NewID: newID})
+	handlers[score.SettleIntent], handlers[score.SweepItem] = scores.Settle, items.Sweep
 	tasks := jobs.NewTasks(jobs.TasksOptions{Store: dynamo.Tasks{DB: db}, Handlers: handlers, Log: log, Token: newID})
 	db.OnTask(tasks.Wake)
 	handler, err := httpapi.New(httpapi.Options{
 		Schema: graph.NewExecutableSchema(graph.Config{Resolvers: &resolvers.Resolver{
 			Users: users, Notes: notes, Entities: entities, Projects: projects, Queues: queues.service, Hub: queues.hub,
-			Files: bucket, Cursors: page.NewCodec([]byte(unique)),
+			Scores: scores, Items: items, Files: bucket, Cursors: page.NewCodec([]byte(unique)),
 		}}),
 		Loaders: loaders.Sources{
-			Users: users, Notes: notes, Entities: entities, Projects: projects, Queues: queues.service, Observe: metrics.Batch,
+			Users: users, Notes: notes, Entities: entities, Projects: projects, Queues: queues.service,
+			Scores: scores, Items: items, Observe: metrics.Batch,
 		},
 		SignIn: users.SignIn, Auth: w.local, Metrics: metrics, Log: log, OperationTimeout: 10 * time.Second,
 	})
@@ -222,6 +228,10 @@ var everything = []string{
   name description suggestedKeywords categories { name } subcategories { name }
   teams { name type members(first: 9) { nodes { user { name } } } }
   items(first: 250) { nodes { externalId name type url metadata } }
+} } } }`,
+	`{ viewer { scoreCount scores(first: 9) { nodes {
+  title description access annotations { text } snapshots { name }
+  pages { index name label item { name setName type size sha256 useCount thumbnailWidth } }
 } } } }`,
 	`{ viewer { scopes(first: 2) { nodes {
   name indexes { name type path kind } members(first: 9) { edges { role node { name } } }
