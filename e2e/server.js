@@ -12,8 +12,8 @@ const here = path.dirname(fileURLToPath(import.meta.url));
 const START_MS = 60_000;
 const STOP_MS = 20_000;
 
-/** Starts `taggie serve`; resolves when it is ready, rejects with its log when it is not. */
-export async function startServer() {
+/** Starts `taggie serve`, with further variables; resolves when it is ready, rejects with its log when it is not. */
+export async function startServer(variables = {}) {
   const data = await mkdtemp(path.join(tmpdir(), 'taggie-e2e-'));
   const address = `127.0.0.1:${await freePort()}`;
   const origin = `http://${address}`;
@@ -24,7 +24,7 @@ export async function startServer() {
   let log = '';
   const child = spawn(binary, ['serve'], {
     cwd: path.resolve(here, '..'),
-    env: { ...environment, TAGGIE_DATA: data, TAGGIE_ADDR: address },
+    env: { ...environment, ...variables, TAGGIE_DATA: data, TAGGIE_ADDR: address },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   for (const stream of [child.stdout, child.stderr]) {
