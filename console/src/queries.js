@@ -223,6 +223,33 @@ mutation FinishItem($input: FinishProjectItemInput!) {
 }
 `;
 
+const scores = `# Scores with their pages.
+# Open a thumbnailUrl in a new tab.
+query Scores {
+  viewer {
+    scores(first: 5) {
+      nodes {
+        title
+        pages {
+          label
+          item {
+            width
+            height
+            thumbnailUrl
+          }
+        }
+        annotations {
+          text
+        }
+        snapshots {
+          name
+        }
+      }
+    }
+  }
+}
+`;
+
 const json = (value) => JSON.stringify(value, null, 2);
 
 /** @type {{query: string, variables?: string}[]} */
@@ -247,4 +274,5 @@ export const exampleTabs = [
     query: finish,
     variables: json({ input: { itemId: 'ITEM_ID', token: 'TOKEN', categoryId: 'CATEGORY_ID', keywords: ['harbour'] } }),
   },
+  { query: scores },
 ];
