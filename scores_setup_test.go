@@ -40,17 +40,24 @@ func (c *client) requests(content []byte, change vars) *answer {
 // puts sends the bytes as the answer said, and tells the status.
 func (c *client) puts(a *answer, content []byte) int {
 	c.t.Helper()
-	r, err := http.NewRequestWithContext(c.t.Context(), a.str("requestUpload.upload.put.method"), a.str("requestUpload.upload.put.url"), bytes.NewReader(content))
-	require.NoError(c.t, err)
-	for _, h := range a.list("requestUpload.upload.put.headers") {
+	return sends(c.t, a.at("requestUpload.upload.put"), content)
+}
+
+// sends makes the request that the server signed, and tells the status.
+func sends(t testing.TB, request any, content []byte) int {
+	t.Helper()
+	signed := request.(map[string]any)
+	r, err := http.NewRequestWithContext(t.Context(), signed["method"].(string), signed["url"].(string), bytes.NewReader(content))
+	require.NoError(t, err)
+	for _, h := range signed["headers"].([]any) {
 		h := h.(map[string]any)
 		r.Header.Set(h["name"].(string), h["value"].(string))
 	}
 	resp, err := http.DefaultClient.Do(r)
-	require.NoError(c.t, err)
+	require.NoError(t, err)
 	_, err = io.Copy(io.Discard, resp.Body)
-	require.NoError(c.t, err)
-	require.NoError(c.t, resp.Body.Close())
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
 	return resp.StatusCode
 }
 

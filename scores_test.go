@@ -183,15 +183,81 @@ func TestDetailsOfALargeScore(t *testing.T) {
 	for i := range items {
 		items[i] = ada.uploads(small, vars{"type": "text/plain", "name": "page.txt"})
 	}
+	// A request may have 3 MiB, and the annotations together have 10 MB.
 	texts := make([]string, 1000)
 	for i := range texts {
-		texts[i] = fmt.Sprintf("annotation %d", i)
+		texts[i] = fmt.Sprintf("%04d %s", i, strings.Repeat("a", 9995))
 	}
-	id := ada.score("Large", texts, items...)
-	ada.snapshot(id, "first")
-	c := ada.measure(`query($id: ID!) { score(id: $id) { title description pages { name item { name url thumbnailUrl } } annotations { text } snapshots { name } } }`, vars{"id": id})
-	assert.Len(t, c.list("score.pages"), 250)
-	assert.Len(t, c.list("score.annotations"), 1000)
+	id := ada.score("Large", texts[:250], items...)
+	update := func(annotations ...vars) {
+		t.Helper()
+		a := ada.must(updateScore, vars{"input": vars{"scoreId": id, "annotations": annotations}})
+		require.Nil(t, a.at("updateScore.problem"))
+	}
+	for at := 250; at < len(texts); at += 250 {
+		update(vars{"insert": vars{"at": at, "texts": texts[at : at+250]}})
+	}
+	snapshot := ada.snapshot(id, "first")
+	shown := func(at any) cost {
+		t.Helper()
+		c := ada.measure(`query($id: ID!, $at: ID) { score(id: $id, snapshot: $at) { title description pages { name item { name url thumbnailUrl } } annotations { text } snapshots { name } } }`, vars{"id": id, "at": at})
+		assert.Len(t, c.list("score.pages"), 250)
+		assert.Equal(t, map[string]any{"text": texts[999]}, c.list("score.annotations")[999])
+		return c
+	}
+	c := shown(nil)
 	assert.LessOrEqual(t, c.Count(), 16, "%v", c.Operations())
 	t.Logf("%v", c.Operations())
+
+	update(vars{"edit": vars{"at": 0, "text": "new"}}, vars{"move": vars{"from": 999, "to": 1}})
+	a := ada.must(`query($s: ID!) { node(id: $s) { ... on Snapshot { changes { pages { before } annotations { before after text } } } } }`, vars{"s": snapshot})
+	assert.Empty(t, a.list("node.changes.pages"))
+	require.Len(t, a.list("node.changes.annotations"), 3, "one moved, one went, one came")
+	c = shown(snapshot)
+	assert.Less(t, c.Count(), 16, "%v", c.Operations())
+	t.Logf("%v", c.Operations())
+	a = ada.must(`mutation($s: ID!) { restoreSnapshot(input: {snapshotId: $s}) { score { annotationCount } problem { __typename } } }`, vars{"s": snapshot})
+	assert.Equal(t, 1000., a.at("restoreSnapshot.score.annotationCount"))
+	shown(nil)
+}
+
+// A file of more than 100 MiB comes in parts, as clients such as Uppy send them: some, then an interruption, then what is missing.
+func TestAFileInParts(t *testing.T) {
+	s := newServer(t)
+	ada := s.user("ada@example.com")
+	film := make([]byte, 100<<20+1)
+	for i := range film {
+		film[i] = byte(i >> 16)
+	}
+	a := ada.must(`mutation($input: RequestUploadInput!) { requestUpload(input: $input) { upload { itemId partSize partCount put { url } form { url } } } }`,
+		vars{"input": vars{"name": "film.bin", "type": "application/x-film", "size": len(film)}})
+	item, size, count := a.str("requestUpload.upload.itemId"), int(a.at("requestUpload.upload.partSize").(float64)), int(a.at("requestUpload.upload.partCount").(float64))
+	require.Greater(t, count, 2)
+	assert.Nil(t, a.at("requestUpload.upload.put"))
+	assert.Nil(t, a.at("requestUpload.upload.form"))
+	part := func(n int) []byte { return film[(n-1)*size : min(n*size, len(film))] }
+	put := func(n int, bytes []byte) int {
+		t.Helper()
+		a := ada.must(`mutation($i: ID!, $n: Int!, $sum: String!) { signUploadPart(input: {itemId: $i, partNumber: $n, sha256: $sum}) { put { method url headers { name value } } } }`,
+			vars{"i": item, "n": n, "sum": sha256Of(part(n))})
+		return sends(t, a.at("signUploadPart.put"), bytes)
+	}
+	for n := 1; n < count; n++ {
+		require.Equal(t, http.StatusOK, put(n, part(n)))
+	}
+	assert.Equal(t, "NotUploaded", ada.must(completeUpload, vars{"i": item}).str("completeUpload.problem.__typename"), "one is missing")
+	assert.GreaterOrEqual(t, put(count, []byte("x")), 400, "other bytes than those that were signed")
+	there := ada.must(`query($i: ID!) { uploadedParts(itemId: $i) { number size etag } }`, vars{"i": item}).list("uploadedParts")
+	require.Len(t, there, count-1)
+	assert.Equal(t, float64(size), there[0].(map[string]any)["size"])
+	require.Equal(t, http.StatusOK, put(count, part(count)))
+	require.Equal(t, item, ada.must(completeUpload, vars{"i": item}).str("completeUpload.item.id"))
+	a = ada.must(`query($i: ID!) { node(id: $i) { ... on Item { type size sha256 url thumbnailUrl } } viewer { itemUsage { size claimed uploadCount } } }`, vars{"i": item})
+	assert.Equal(t, "application/x-film", a.str("node.type"))
+	assert.Regexp(t, fmt.Sprintf(`^.{44}-%d$`, count), a.str("node.sha256"))
+	assert.Nil(t, a.at("node.thumbnailUrl"))
+	assert.Equal(t, map[string]any{"size": float64(len(film)), "claimed": float64(len(film)), "uploadCount": 0.}, a.at("viewer.itemUsage"))
+	resp, file := fetch(t, a.str("node.url"))
+	assert.Contains(t, resp.Header.Get("Content-Disposition"), "attachment")
+	assert.True(t, bytes.Equal(film, file), "%d bytes", len(file))
 }

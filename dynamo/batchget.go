@@ -8,6 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/taggie/taggie/internal/fault"
 )
 
 // errMissing says that DynamoDB looked and there is no such row; an unread row has an Unavailable fault instead.
@@ -22,7 +24,7 @@ type want struct {
 
 // read decodes the item; what panics is this row's error and nobody else's.
 func (w want) read(item []byte) (err error) {
-	defer recovered(&err)
+	defer fault.Recovered(&err)
 	return w.decode(item)
 }
 

@@ -1,6 +1,10 @@
 package dynamo
 
-import "golang.org/x/sync/errgroup"
+import (
+	"golang.org/x/sync/errgroup"
+
+	"github.com/taggie/taggie/internal/fault"
+)
 
 // each does n things concurrently within the bound and returns the error of each. What panics has an error, too.
 func (db *DB) each(n int, do func(i int) error) []error {
@@ -10,7 +14,7 @@ func (db *DB) each(n int, do func(i int) error) []error {
 	for i := range n {
 		group.Go(func() error {
 			// A panic in a goroutine of our own would end the process.
-			defer recovered(&errs[i])
+			defer fault.Recovered(&errs[i])
 			errs[i] = do(i)
 			return nil
 		})

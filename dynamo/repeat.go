@@ -2,15 +2,11 @@ package dynamo
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
-	"runtime/debug"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
-
-	"github.com/taggie/taggie/internal/fault"
 )
 
 // tick is about the shortest pause before something is tried again; the pause doubles while nothing moves.
@@ -37,11 +33,4 @@ func pause(ctx context.Context, idle int) bool {
 // throttling, server errors and lost connections are, wrong requests and cancelled contexts are not.
 func repeatable(err error) bool {
 	return retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary
-}
-
-// recovered turns a panic into an error: in a goroutine that a resolver started it would end the process.
-func recovered(err *error) {
-	if p := recover(); p != nil {
-		*err = fault.Wrap(fault.Internal, fmt.Errorf("panic: %v\n%s", p, debug.Stack()), "the server made a mistake")
-	}
 }

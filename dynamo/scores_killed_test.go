@@ -47,7 +47,7 @@ func (s scoreStage) shows(t testing.TB) string {
 		require.NoError(t, errs[0])
 		assert.Len(t, lists[0], one.Snapshots)
 		for _, snapshot := range lists[0] {
-			_, content, err := s.Rules.ScoreAt(s.Hers(), snapshot.SnapshotID)
+			_, content, err := storetest.ScoreAt(s.Hers(), s.Rules, snapshot.SnapshotID)
 			require.NoError(t, err, "a snapshot without its content")
 			parts = append(parts, fmt.Sprintf("%s: %d %d", snapshot.Name, len(content.Pages), len(content.Annotations)))
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/score"
+	"github.com/taggie/taggie/internal/storetest"
 )
 
 // plainly turns a row into what JSON of the document shows.
@@ -134,10 +135,10 @@ func TestForgedIDsOfScores(t *testing.T) {
 			lists, errs := w.Scores.ListSnapshotsOf(t.Context(), []score.Ref{ref})
 			assert.NoError(t, errs[0])
 			assert.Empty(t, lists[0])
-			_, _, err = w.Rules.ScoreAt(w.Hers(), score.SnapshotID{Score: ref, ID: one.ID})
+			_, _, err = storetest.ScoreAt(w.Hers(), w.Rules, score.SnapshotID{Score: ref, ID: one.ID})
 			assert.True(t, fault.Is(err, fault.NotFound), "%q: %v", id, err)
 		}
-		_, _, err := w.Rules.ScoreAt(w.Hers(), score.SnapshotID{Score: s.Ref, ID: id})
+		_, _, err := storetest.ScoreAt(w.Hers(), w.Rules, score.SnapshotID{Score: s.Ref, ID: id})
 		assert.True(t, fault.Is(err, fault.NotFound), "%q: %v", id, err)
 		for _, kind := range []score.TextKind{score.AnnotationText, score.DescriptionText, "", "x"} {
 			_, errs := w.Scores.TextsByID(t.Context(), []score.TextID{{Score: s.Ref, Kind: kind, Hash: id}})

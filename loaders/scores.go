@@ -13,9 +13,9 @@ type scoreLoaders struct {
 	Scores      *Loader[score.Ref, score.Score]
 	Texts       *Loader[score.TextRequest, string]
 	SnapshotsOf *Loader[score.SnapshotsRequest, []score.Snapshot]
-	Snapshots   *Loader[score.SnapshotID, score.Snapshot]
+	Snapshots   *Loader[score.SnapshotRequest, score.Snapshot]
 	Contents    *Loader[score.ContentRequest, score.Content]
-	Changes     *Loader[score.SnapshotID, score.Comparison]
+	Changes     *Loader[score.ContentRequest, score.Comparison]
 	Files       *Loader[score.ItemRequest, score.Item]
 	FilesOf     *Loader[score.ItemsRequest, page.Slice[score.Item]]
 	FileUses    *Loader[score.UsesRequest, page.Slice[score.Use]]
@@ -32,13 +32,14 @@ type ScoresOf struct {
 }
 
 func newScoreLoaders(r *response, scores *score.Service, items *score.Items) scoreLoaders {
+	history := scores.History()
 	return scoreLoaders{
 		Scores:      register(r, "scores", scores.ListByID),
 		Texts:       register(r, "texts", scores.Texts),
 		SnapshotsOf: register(r, "snapshotsOf", scores.ListSnapshots),
 		Snapshots:   register(r, "snapshots", scores.SnapshotsByID),
-		Contents:    register(r, "contents", scores.ScoresAt),
-		Changes:     register(r, "changes", scores.Comparisons),
+		Contents:    register(r, "contents", history.ScoresAt),
+		Changes:     register(r, "changes", history.Comparisons),
 		Files:       register(r, "files", items.ItemsByID),
 		FilesOf:     register(r, "filesOf", items.ListItems),
 		FileUses:    register(r, "fileUses", items.ListUses),

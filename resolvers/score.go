@@ -43,19 +43,28 @@ func (q query) Score(ctx context.Context, id gid.ID, snapshot *gid.ID) (*model.S
 
 // score reads a score as it is now, or as of a snapshot; nil when there is none that the viewer may see.
 func (r *Resolver) score(ctx context.Context, key score.SnapshotID) (*model.Score, error) {
-	load := loaders.From(ctx)
 	if key.ID != "" {
-		at, err := found(load.Snapshots.Load(ctx, key))
+		at, err := r.snapshot(ctx, key)
 		if at == nil || err != nil {
 			return nil, err
 		}
 		return r.scoreAt(ctx, *at)
 	}
-	now, err := found(load.Scores.Load(ctx, key.Score))
+	now, err := found(loaders.From(ctx).Scores.Load(ctx, key.Score))
 	if now == nil || err != nil {
 		return nil, err
 	}
 	return &model.Score{Score: *now}, nil
+}
+
+// snapshot reads a snapshot; nil when there is none that the viewer may see.
+func (r *Resolver) snapshot(ctx context.Context, key score.SnapshotID) (*score.Snapshot, error) {
+	load := loaders.From(ctx)
+	of, err := found(load.Scores.Load(ctx, key.Score))
+	if of == nil || err != nil {
+		return nil, err
+	}
+	return found(load.Snapshots.Load(ctx, of.Snapshot(key.ID)))
 }
 
 // scoreAt reads a score as of a snapshot; nil when one of both is gone.
@@ -182,7 +191,7 @@ func (r scoreSnapshots) Score(ctx context.Context, s *score.Snapshot) (*model.Sc
 }
 
 func (r scoreSnapshots) Changes(ctx context.Context, s *score.Snapshot) (*model.ScoreChanges, error) {
-	c, err := found(loaders.From(ctx).Changes.Load(ctx, s.SnapshotID))
+	c, err := found(loaders.From(ctx).Changes.Load(ctx, s.Content()))
 	if c == nil || err != nil {
 		return nil, err
 	}

@@ -116,11 +116,11 @@ func (r *Resolver) pagesAhead(ctx context.Context, pages []model.ScorePage, sel 
 func (r *Resolver) snapshotsAhead(ctx context.Context, snapshots []score.Snapshot, sel selection) {
 	load := loaders.From(ctx)
 	if sel.has("changes") {
-		ids := make([]score.SnapshotID, len(snapshots))
+		contents := make([]score.ContentRequest, len(snapshots))
 		for i, s := range snapshots {
-			ids[i] = s.SnapshotID
+			contents[i] = s.Content()
 		}
-		load.Changes.Prefetch(ids)
+		load.Changes.Prefetch(contents)
 	}
 	if len(snapshots) == 0 || !sel.has("score") {
 		return
@@ -195,10 +195,8 @@ func (r *Resolver) usersOfFilesAhead(ctx context.Context, lists []page.Slice[sco
 			}
 		}
 	}
-	var group errgroup.Group
-	prefetch(&group, load.Scores, scores)
-	prefetch(&group, load.Snapshots, snapshots)
-	_ = group.Wait()
+	load.Scores.Prefetch(append(scoresOf(snapshots), scores...))
+	load.Snapshots.Prefetch(snapshotRequests(ctx, snapshots))
 	nodes := sel.in("nodes", "Score", "ItemUser", "Node").and(sel.in("edges", "ItemUseEdge").in("node", "Score", "ItemUser", "Node"))
 	r.scoresAhead(ctx, asNow(loaded(ctx, load.Scores, scores)), nodes)
 }

@@ -168,7 +168,7 @@ func (r *Resolver) using(ctx context.Context, u score.Use) (*model.ItemUser, err
 		}
 		value = *s
 	case score.UsedBySnapshot:
-		s, err := found(loaders.From(ctx).Snapshots.Load(ctx, u.OfSnapshot()))
+		s, err := r.snapshot(ctx, u.OfSnapshot())
 		if s == nil || err != nil {
 			return nil, err
 		}

@@ -33,9 +33,12 @@ func (q query) scoreNodesAhead(ctx context.Context, ids []gid.ID, group *errgrou
 			items = appendKey(items, id, fileRequest)
 		}
 	}
-	prefetch(group, load.Scores, refs)
-	prefetch(group, load.Snapshots, snapshots)
 	prefetch(group, load.Files, items)
+	group.Go(func() error {
+		load.Scores.Prefetch(append(refs, scoresOf(snapshots)...))
+		load.Snapshots.Prefetch(snapshotRequests(ctx, snapshots))
+		return nil
+	})
 }
 
 // contentsAhead reads what the ids name as of snapshots, in one batch, when the snapshots are there.
@@ -46,11 +49,31 @@ func (q query) contentsAhead(ctx context.Context, ids []gid.ID) {
 		if err != nil || key.ID == "" {
 			continue
 		}
-		if at, err := loaders.From(ctx).Snapshots.Load(ctx, key); err == nil {
+		if at, err := q.snapshot(ctx, key); err == nil && at != nil {
 			contents = append(contents, at.Content())
 		}
 	}
 	loaders.From(ctx).Contents.Prefetch(contents)
+}
+
+// scoresOf returns the scores of snapshots.
+func scoresOf(snapshots []score.SnapshotID) []score.Ref {
+	refs := make([]score.Ref, len(snapshots))
+	for i, s := range snapshots {
+		refs[i] = s.Score
+	}
+	return refs
+}
+
+// snapshotRequests asks for the snapshots of scores that were read.
+func snapshotRequests(ctx context.Context, snapshots []score.SnapshotID) []score.SnapshotRequest {
+	var requests []score.SnapshotRequest
+	for _, s := range snapshots {
+		if of, err := loaders.From(ctx).Scores.Load(ctx, s.Score); err == nil {
+			requests = append(requests, of.Snapshot(s.ID))
+		}
+	}
+	return requests
 }
 
 // scoreNode reads the object with this id; ok tells whether it is one of a score.
@@ -65,7 +88,12 @@ func (q query) scoreNode(ctx context.Context, field string, id gid.ID) (value mo
 		value, err = node(q.score(ctx, key))
 		return value, true, err
 	case "Snapshot":
-		value, err = nodeBy(ctx, load.Snapshots, field, id, snapshotID)
+		key, err := snapshotID(field, id)
+		if err != nil {
+			return nil, true, err
+		}
+		value, err = node(q.snapshot(ctx, key))
+		return value, true, err
 	case "Item":
 		value, err = nodeBy(ctx, load.Files, field, id, fileRequest)
 	default:

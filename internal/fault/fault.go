@@ -8,6 +8,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 )
 
 // Kind is the class of a fault; internal/httpapi maps each to one extensions.code.
@@ -85,4 +86,11 @@ func KindOf(err error) Kind {
 func Is(err error, kind Kind) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Kind == kind
+}
+
+// Recovered, deferred, turns a panic into an error of kind Internal: in a goroutine of one's own it would end the process.
+func Recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = Wrap(Internal, fmt.Errorf("panic: %v\n%s", p, debug.Stack()), "the server made a mistake")
+	}
 }

@@ -54,8 +54,12 @@ func (s *Service) keep(ctx context.Context, id SnapshotID, c Content) error {
 // maxContent bounds what is read of a content: texts may be six times as long in JSON.
 const maxContent = 6*(MaxAnnotations*MaxAnnotation+MaxDescription) + 1<<20
 
-// contentAt reads the content of a snapshot.
+// contentAt reads the content of a snapshot. It waits while others take up too much.
 func (s *Service) contentAt(ctx context.Context, id SnapshotID) (Content, error) {
+	if err := s.reading.Acquire(ctx, maxContent); err != nil {
+		return Content{}, fault.Wrap(fault.Unavailable, err, "there are too many snapshots to read; ask again")
+	}
+	defer s.reading.Release(maxContent)
 	r, err := s.contents.Open(ctx, SnapshotKey(id), 0)
 	if fault.Is(err, fault.NotFound) {
 		return Content{}, snapshotNotFound() // it is being deleted
@@ -63,26 +67,20 @@ func (s *Service) contentAt(ctx context.Context, id SnapshotID) (Content, error)
 	if err != nil {
 		return Content{}, err
 	}
-	raw, err := io.ReadAll(io.LimitReader(r, maxContent))
-	if err = errors.Join(err, r.Close()); err != nil {
-		return Content{}, fault.Wrap(fault.Unavailable, err, "the snapshot could not be read")
-	}
-	return parseContent(raw)
+	c, err := parseContent(io.LimitReader(r, maxContent))
+	return c, errors.Join(err, r.Close())
 }
 
-func parseContent(raw []byte) (Content, error) {
-	var structure struct { // of a newer one nothing else is known
-		Version int `json:"v"`
-	}
+func parseContent(r io.Reader) (Content, error) {
+	source := &source{r: r}
 	var kept contentJSON
-	err := json.Unmarshal(raw, &structure)
-	if err == nil && structure.Version > contentVersion {
+	err := json.NewDecoder(source).Decode(&kept)
+	switch {
+	case source.err != nil:
+		return Content{}, fault.Wrap(fault.Unavailable, source.err, "the snapshot could not be read")
+	case kept.Version > contentVersion: // of a newer one nothing else is known
 		return Content{}, fault.New(fault.Unavailable, "this snapshot was written by a newer version of Taggie")
-	}
-	if err == nil {
-		err = json.Unmarshal(raw, &kept)
-	}
-	if err != nil {
+	case err != nil:
 		return Content{}, fault.Wrap(fault.Internal, err, "the snapshot could not be read")
 	}
 	for v := max(kept.Version, 0); v < contentVersion; v++ {
@@ -93,4 +91,13 @@ func parseContent(raw []byte) (Content, error) {
 		c.Pages = append(c.Pages, Page{Item: p.Item, ItemScore: p.Score, Object: p.Object, Label: p.Label})
 	}
 	return c, nil
+}
+
+// size is how much the content takes up, in bytes.
+func (c Content) size() int64 {
+	n := len(c.Title) + len(c.Description) + 200*len(c.Pages)
+	for _, text := range c.Annotations {
+		n += len(text)
+	}
+	return int64(n)
 }

@@ -3,7 +3,11 @@ package score
 import (
 	"context"
 	"errors"
+	"iter"
+	"math/rand/v2"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
@@ -16,13 +20,14 @@ type Service struct {
 	store    Store
 	shows    Reader // what is shown; changes begin with what the store has
 	contents Contents
+	reading  *semaphore.Weighted // see [readingBytes]
 	now      func() time.Time
 	newID    func() string
 }
 
 // NewService returns a service over the stores of rows and of the contents of snapshots. newID makes UUIDs.
 func NewService(store Store, contents Contents, now func() time.Time, newID func() string) *Service {
-	return &Service{store: store, shows: store, contents: contents, now: now, newID: newID}
+	return &Service{store: store, shows: store, contents: contents, reading: semaphore.NewWeighted(readingBytes), now: now, newID: newID}
 }
 
 // Showing returns the service that shows scores as another view of the same store has them, one that leaves out what the caller
@@ -178,38 +183,24 @@ func (s *Service) ListSnapshots(ctx context.Context, requests []SnapshotsRequest
 	})
 }
 
-// SnapshotsByID returns snapshots of scores that the viewer may read; NotFound for others.
-func (s *Service) SnapshotsByID(ctx context.Context, ids []SnapshotID) ([]Snapshot, []error) {
-	refs := make([]Ref, len(ids))
-	for i, id := range ids {
-		refs[i] = id.Score
-	}
-	_, hidden := s.ListByID(ctx, refs)
-	type asked struct {
-		SnapshotID
-		hidden error
-	}
-	all := make([]asked, len(ids))
-	for i, id := range ids {
-		all[i].SnapshotID = id
-		if hidden != nil {
-			all[i].hidden = hidden[i]
-		}
-	}
-	snapshots, errs := allowed(all, func(a asked) shown { return a.hidden == nil }, snapshotNotFound, func(may []asked) ([]Snapshot, []error) {
-		ids := make([]SnapshotID, len(may))
-		for i, a := range may {
-			ids[i] = a.SnapshotID
+// SnapshotsByID returns snapshots of scores that the viewer was shown; NotFound for others.
+func (s *Service) SnapshotsByID(ctx context.Context, requests []SnapshotRequest) ([]Snapshot, []error) {
+	snapshots, errs := allowed(requests, func(r SnapshotRequest) shown { return r.shown }, snapshotNotFound, func(requests []SnapshotRequest) ([]Snapshot, []error) {
+		ids := make([]SnapshotID, len(requests))
+		for i, r := range requests {
+			ids[i] = r.SnapshotID
 		}
 		return s.shows.SnapshotsByID(ctx, ids)
 	})
 	for i := range snapshots {
-		if hidden != nil && hidden[i] != nil && !fault.Is(hidden[i], fault.NotFound) {
-			errs[i] = hidden[i]
-		}
 		snapshots[i].shown = errs[i] == nil
 	}
 	return snapshots, errs
+}
+
+// snapshot returns a snapshot of a score that the viewer was shown.
+func (s *Service) snapshot(ctx context.Context, of Score, id string) (Snapshot, error) {
+	return first(s.SnapshotsByID(ctx, []SnapshotRequest{of.Snapshot(id)}))
 }
 
 // once runs a mutation of the viewer at most once per idempotency key.
@@ -237,14 +228,38 @@ func (s *Service) later(than time.Time) time.Time {
 	return now
 }
 
-// attempts bounds how often a change without an expected version is tried again when others change the same thing.
-const attempts = 8
+// A change without an expected version is tried again when others change the same thing: so often, behind pauses of up to so long.
+const (
+	maxTries     = 60
+	longestPause = 200 * time.Millisecond
+)
+
+// errBusy is what a change ends with that others did not let through.
+var errBusy = fault.New(fault.Conflict, "others change this score again and again; try again")
+
+// tries goes on for as long as something is worth another try. Each pause differs from those of others who try.
+func tries(ctx context.Context) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for n := range maxTries {
+			if !yield(n) {
+				return
+			}
+			pause := time.NewTimer(rand.N(min(longestPause, time.Millisecond<<min(n, 10))))
+			select {
+			case <-pause.C:
+			case <-ctx.Done():
+				pause.Stop()
+				return
+			}
+		}
+	}
+}
 
 // edit reads the score, lets store make and keep its next state, and starts again when somebody else was faster, unless the
 // caller expected a version. It returns the score after the change.
 func (s *Service) edit(ctx context.Context, ref Ref, expected *int, store func(before Score) (Score, error)) (Score, error) {
 	var conflict *VersionConflict
-	for range attempts {
+	for range tries(ctx) {
 		before, err := s.get(ctx, ref)
 		if err != nil {
 			return Score{}, err
@@ -263,13 +278,13 @@ func (s *Service) edit(ctx context.Context, ref Ref, expected *int, store func(b
 			return Score{}, &VersionConflict{Current: before}
 		}
 	}
-	return Score{}, fault.Wrap(fault.Conflict, conflict, "somebody else changes this score again and again")
+	return Score{}, errBusy
 }
 
 // contentOf returns everything that a snapshot keeps of the score as it is, and the score. Texts go when the score changes: then
 // it is read again.
 func (s *Service) contentOf(ctx context.Context, of Score) (Score, Content, error) {
-	for range attempts {
+	for range tries(ctx) {
 		c, err := s.withTexts(ctx, of)
 		if !fault.Is(err, fault.NotFound) {
 			return of, c, err

@@ -87,7 +87,7 @@ func (s *Service) Create(ctx context.Context, in Create) (Score, error) {
 		return Score{}, err
 	}
 	id := ID(s.newID())
-	d := draft{Score: Score{Ref: Ref{owner, id}, Access: in.Access, Version: 1, shown: true}, texts: map[TextID]string{}}
+	d := newDraft(Score{Ref: Ref{owner, id}, Access: in.Access, Version: 1, shown: true})
 	if d.Title, err = parseTitle(in.Title); err != nil {
 		return Score{}, err
 	}
@@ -118,7 +118,7 @@ func (s *Service) reread(ctx context.Context, result []string) (Score, error) {
 // afterwards is not written.
 func (s *Service) Update(ctx context.Context, in Update) (Score, error) {
 	// Texts, and what is independent of the score, are checked before it is read.
-	checked := draft{Score: Score{Ref: in.Score}, texts: map[TextID]string{}}
+	checked := newDraft(Score{Ref: in.Score})
 	if err := checked.apply(in, true); err != nil {
 		return Score{}, err
 	}
@@ -130,7 +130,7 @@ func (s *Service) Update(ctx context.Context, in Update) (Score, error) {
 // rewrite makes the next state of a score and keeps it.
 func (s *Service) rewrite(ctx context.Context, ref Ref, expected *int, key idempotency.Key, change func(*draft) error) (Score, error) {
 	return s.edit(ctx, ref, expected, func(before Score) (Score, error) {
-		d := draft{Score: before, texts: map[TextID]string{}}
+		d := newDraft(before)
 		d.Pages, d.Annotations = slices.Clone(before.Pages), slices.Clone(before.Annotations)
 		if err := change(&d); err != nil {
 			return Score{}, err
@@ -173,6 +173,15 @@ func (s *Service) Delete(ctx context.Context, in Delete) error {
 type draft struct {
 	Score
 	texts map[TextID]string // that came
+	items map[ItemID]ID     // that are or were pages, and to which score each was uploaded: an item has one key
+}
+
+func newDraft(of Score) draft {
+	d := draft{Score: of, texts: map[TextID]string{}, items: map[ItemID]ID{}}
+	for _, p := range of.Pages {
+		d.items[p.Item] = p.ItemScore
+	}
+	return d
 }
 
 // missing returns the texts of the draft that the score before does not have.
@@ -250,16 +259,12 @@ func (d *draft) insertPages(index, field string, at int, pages []NewPage, check 
 		return fault.Invalidf(field, "a score has at most %d pages", MaxPages)
 	}
 	made := make([]Page, len(pages))
-	scores := make(map[ItemID]ID, len(d.Pages)) // an item has one key
-	for _, p := range d.Pages {
-		scores[p.Item] = p.ItemScore
-	}
 	for i, p := range pages {
-		of, there := scores[p.Item.ID]
+		of, there := d.items[p.Item.ID]
 		if !check && (p.Item.Owner != d.Owner || there && of != p.Item.Score) { // whether another owner has it is nobody's business
 			return &UnknownItem{Item: p.Item}
 		}
-		scores[p.Item.ID] = p.Item.Score
+		d.items[p.Item.ID] = p.Item.Score
 		var err error
 		made[i] = Page{Item: p.Item.ID, ItemScore: p.Item.Score}
 		if made[i].Object, err = parseLine(fmt.Sprintf("%s.%d.name", field, i), "what a page is called", p.Object, MaxObject); err != nil {

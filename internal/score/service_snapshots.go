@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/task"
@@ -26,7 +24,7 @@ func (s *Service) CreateSnapshot(ctx context.Context, in CreateSnapshot) (Snapsh
 		return Snapshot{}, err
 	}
 	return once(ctx, s, "createSnapshot", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Snapshot, error) {
-		for range attempts {
+		for range tries(ctx) {
 			of, err := s.get(ctx, in.Score)
 			if err != nil {
 				return Snapshot{}, err
@@ -36,7 +34,7 @@ func (s *Service) CreateSnapshot(ctx context.Context, in CreateSnapshot) (Snapsh
 				return made, err
 			}
 		}
-		return Snapshot{}, fault.New(fault.Conflict, "somebody else changes this score again and again")
+		return Snapshot{}, errBusy
 	}, s.rereadSnapshot)
 }
 
@@ -84,7 +82,11 @@ func (s *Service) takeBack(ctx context.Context, id SnapshotID) {
 }
 
 func (s *Service) rereadSnapshot(ctx context.Context, result []string) (Snapshot, error) {
-	return gone(first(s.SnapshotsByID(ctx, []SnapshotID{{Ref{UserID(result[0]), ID(result[1])}, result[2]}})))
+	of, err := first(guarded(ctx, s.store, Ref{UserID(result[0]), ID(result[1])}))
+	if err != nil {
+		return gone(Snapshot{}, err)
+	}
+	return gone(s.snapshot(ctx, of, result[2]))
 }
 
 // RenameSnapshot is the input of [Service.RenameSnapshot].
@@ -135,7 +137,7 @@ func (s *Service) DeleteSnapshot(ctx context.Context, in DeleteSnapshot) error {
 
 // editSnapshot reads a snapshot of the viewer and lets store change it, again when it was renamed meanwhile.
 func (s *Service) editSnapshot(ctx context.Context, id SnapshotID, store func(Snapshot) (Snapshot, error)) (Snapshot, error) {
-	for range attempts {
+	for range tries(ctx) {
 		if _, err := s.get(ctx, id.Score); err != nil {
 			if fault.Is(err, fault.NotFound) {
 				err = snapshotNotFound()
@@ -152,45 +154,7 @@ func (s *Service) editSnapshot(ctx context.Context, id SnapshotID, store func(Sn
 			return after, err
 		}
 	}
-	return Snapshot{}, fault.New(fault.Conflict, "somebody else changes this snapshot again and again")
-}
-
-// MaxContents is how many contents are returned at once.
-const MaxContents = 50
-
-// contentsAtOnce is how many contents are read at once: each may have 10 MB.
-const contentsAtOnce = 4
-
-// ScoresAt returns scores as of snapshots that the viewer was shown, in the order of requests; NotFound for others, and for one
-// that was deleted meanwhile; Exhausted for those beyond [MaxContents].
-func (s *Service) ScoresAt(ctx context.Context, requests []ContentRequest) ([]Content, []error) {
-	return allowed(requests, func(r ContentRequest) shown { return r.shown }, snapshotNotFound, func(requests []ContentRequest) ([]Content, []error) {
-		contents, errs := make([]Content, len(requests)), make([]error, len(requests))
-		var group errgroup.Group
-		group.SetLimit(contentsAtOnce)
-		for i, r := range requests {
-			if i >= MaxContents {
-				errs[i] = fault.New(fault.Exhausted, "scores as of more than %d snapshots: ask for less at a time", MaxContents)
-				continue
-			}
-			group.Go(func() error {
-				contents[i], errs[i] = s.contentAt(ctx, r.SnapshotID)
-				return nil
-			})
-		}
-		_ = group.Wait() // each has its own error
-		return contents, errs
-	})
-}
-
-// ScoreAt returns the score as of the snapshot. NotFound when the viewer may not read the score, or there is no such snapshot.
-func (s *Service) ScoreAt(ctx context.Context, id SnapshotID) (Snapshot, Content, error) {
-	snapshot, err := first(s.SnapshotsByID(ctx, []SnapshotID{id}))
-	if err != nil {
-		return Snapshot{}, Content{}, err
-	}
-	content, err := first(s.ScoresAt(ctx, []ContentRequest{snapshot.Content()}))
-	return snapshot, content, err
+	return Snapshot{}, errBusy
 }
 
 // Restore is the input of [Service.Restore].
@@ -201,17 +165,22 @@ type Restore struct {
 }
 
 // Restore makes the content of a snapshot that of the score again. Access stays as it is, and so do the snapshots. It returns
-// *[VersionConflict] as an expected outcome.
+// *[VersionConflict] as an expected outcome. NotFound when the snapshot is gone, or is deleted meanwhile.
 func (s *Service) Restore(ctx context.Context, in Restore) (Score, error) {
 	return once(ctx, s, "restoreSnapshot", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Score, error) {
-		if _, err := s.get(ctx, in.Snapshot.Score); err != nil {
-			return Score{}, err
-		}
-		_, content, err := s.ScoreAt(ctx, in.Snapshot)
+		of, err := s.get(ctx, in.Snapshot.Score)
 		if err != nil {
 			return Score{}, err
 		}
-		return s.rewrite(ctx, in.Snapshot.Score, in.ExpectedVersion, key, func(d *draft) error {
+		at, err := s.snapshot(ctx, of, in.Snapshot.ID)
+		if err != nil {
+			return Score{}, err
+		}
+		content, err := s.contentAt(ctx, at.SnapshotID)
+		if err != nil {
+			return Score{}, err
+		}
+		restored, err := s.rewrite(ctx, of.Ref, in.ExpectedVersion, key, func(d *draft) error {
 			d.Title, d.Pages, d.Annotations, d.DescriptionHash = content.Title, content.Pages, nil, ""
 			if content.Description != "" {
 				t := NewText(DescriptionText, content.Description)
@@ -224,44 +193,11 @@ func (s *Service) Restore(ctx context.Context, in Restore) (Score, error) {
 			}
 			return nil
 		})
-	}, s.reread)
-}
-
-// Compare says what has changed in the score since the snapshot. NotFound as for [Service.ScoreAt].
-func (s *Service) Compare(ctx context.Context, id SnapshotID) (Comparison, error) {
-	_, then, err := s.ScoreAt(ctx, id)
-	if err != nil {
-		return Comparison{}, err
-	}
-	now, err := first(guarded(ctx, s.store, id.Score))
-	if err != nil {
-		return Comparison{}, err
-	}
-	_, content, err := s.contentOf(ctx, now)
-	if err != nil {
-		return Comparison{}, err
-	}
-	return compare(then, content), nil
-}
-
-// Comparisons says what has changed since each snapshot, in the order of ids: see [Service.Compare]. Exhausted for those beyond
-// [MaxContents].
-func (s *Service) Comparisons(ctx context.Context, ids []SnapshotID) ([]Comparison, []error) {
-	all, errs := make([]Comparison, len(ids)), make([]error, len(ids))
-	var group errgroup.Group
-	group.SetLimit(contentsAtOnce)
-	for i, id := range ids {
-		if i >= MaxContents {
-			errs[i] = fault.New(fault.Exhausted, "comparisons with more than %d snapshots: ask for less at a time", MaxContents)
-			continue
+		if _, unknown := errors.AsType[*UnknownItem](err); unknown { // the snapshot kept it until now
+			err = snapshotNotFound()
 		}
-		group.Go(func() error {
-			all[i], errs[i] = s.Compare(ctx, id)
-			return nil
-		})
-	}
-	_ = group.Wait() // each has its own error
-	return all, errs
+		return restored, err
+	}, s.reread)
 }
 
 // settleWithin bounds what is done about an intent right after the change, while its caller waits: so long, or half the time that

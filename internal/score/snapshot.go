@@ -49,11 +49,11 @@ func snapshotNotFound() error { return fault.New(fault.NotFound, "there is no su
 
 // parseName returns the name in the one spelling in which names are compared: composed, as Unicode calls it.
 func parseName(name string) (string, error) {
-	name, err := parseLine("input.name", "a name", name, MaxName)
+	name, err := parseLine("input.name", "a name", norm.NFC.String(name), MaxName) // composing makes some names longer
 	if err == nil && name == "" {
 		err = fault.Invalidf("input.name", "a name may not be empty")
 	}
-	return norm.NFC.String(name), err
+	return name, err
 }
 
 // SnapshotsRequest asks for the snapshots of a score; see [Score.ListSnapshots].
@@ -64,6 +64,17 @@ type SnapshotsRequest struct {
 
 // ListSnapshots asks for the snapshots.
 func (s Score) ListSnapshots() SnapshotsRequest { return SnapshotsRequest{s.Ref, s.shown} }
+
+// SnapshotRequest asks for a snapshot; see [Score.Snapshot].
+type SnapshotRequest struct {
+	SnapshotID
+	shown shown
+}
+
+// Snapshot asks for one of the score's snapshots.
+func (s Score) Snapshot(id string) SnapshotRequest {
+	return SnapshotRequest{SnapshotID{s.Ref, id}, s.shown}
+}
 
 // ContentRequest asks for the content of a snapshot; see [Snapshot.Content].
 type ContentRequest struct {

@@ -41,6 +41,8 @@ func ScoresSuite(t *testing.T, open OpenScores) {
 		"a snapshot is compared":                      snapshotCompared,
 		"a snapshot whose content cannot be kept":     snapshotUnkept,
 		"contents of other versions":                  contentVersions,
+		"contents are bounded":                        contentsBounded,
+		"a snapshot goes while it is restored":        snapshotGoneWhileRestored,
 		"snapshots are taken together":                snapshotsTogether,
 		"who may not read a score sees no snapshots":  snapshotsHidden,
 		"an item is deleted or used, never both":      deleteOrUse,

@@ -29,7 +29,7 @@ func snapshotKeeps(t *testing.T, w *ScoreWorld) {
 	assert.Equal(t, []string{"two", "one"}, w.Snapshots(s.Ref), "the newest first")
 	w.Update(score.Update{Score: s.Ref, Title: ptr("u"), Description: ptr(""), Pages: []score.PagesChange{{Remove: &score.Range{Count: 50}}}, Annotations: []score.AnnotationsChange{{Remove: &score.Range{Count: 3}}}})
 	assert.Equal(t, 2, w.Seen(s.Ref).Snapshots)
-	snapshot, content, err := w.Rules.ScoreAt(w.Hers(), one.SnapshotID)
+	snapshot, content, err := ScoreAt(w.Hers(), w.Rules, one.SnapshotID)
 	require.NoError(t, err)
 	assert.Equal(t, one, snapshot)
 	assert.Equal(t, score.Content{Title: "t", Description: "d", Pages: s.Pages, Annotations: []string{"<a>", "b", "<a>"}}, content)
@@ -37,14 +37,14 @@ func snapshotKeeps(t *testing.T, w *ScoreWorld) {
 	assert.Len(t, w.Contents.Keys(), 2)
 	assert.Contains(t, w.Contents.Keys(), "snapshots/"+string(w.Ada)+"/"+string(s.ID)+"/"+one.ID+".json")
 	for _, id := range []score.SnapshotID{{Score: s.Ref, ID: uuid.NewString()}, {Score: s.Ref, ID: "x"}, {Score: score.Ref{Owner: w.Ada, ID: score.ID(uuid.NewString())}, ID: one.ID}} {
-		_, _, err := w.Rules.ScoreAt(w.Hers(), id)
+		_, _, err := ScoreAt(w.Hers(), w.Rules, id)
 		isFault(t, err, fault.NotFound)
 	}
 }
 
 func snapshotNames(t *testing.T, w *ScoreWorld) {
 	s, other := w.Make(score.Create{}), w.Make(score.Create{})
-	for _, name := range []string{"", " ", "a\nb", "\x00", "\xff", strings.Repeat("x", 65), strings.Repeat("🎼", 65)} {
+	for _, name := range []string{"", " ", "a\nb", "\x00", "\xff", strings.Repeat("x", 65), strings.Repeat("🎼", 65), strings.Repeat("\U0001D160", 22)} { // composed it has 66
 		_, err := w.Rules.CreateSnapshot(w.Hers(), score.CreateSnapshot{Score: s.Ref, Name: name})
 		isFault(t, err, fault.Invalid)
 	}
@@ -168,13 +168,13 @@ func snapshotCompared(t *testing.T, w *ScoreWorld) {
 	items := w.NewItems(w.Ada, 4)
 	s := w.Make(score.Create{Title: "t", Description: "d", Pages: Pages(items[:3]...), Annotations: []string{"a", "b", "c"}})
 	one := w.Snap(s.Ref, "one")
-	same, err := w.Rules.Compare(w.Hers(), one.SnapshotID)
+	same, err := Changes(w.Hers(), w.Rules, one.SnapshotID)
 	require.NoError(t, err)
 	assert.True(t, same.Same())
 	now := w.Update(score.Update{Score: s.Ref, Title: ptr("u"), Description: ptr(""),
 		Pages:       []score.PagesChange{{Move: &score.Move{From: 0, To: 2}}, {Insert: &score.InsertPages{At: 3, Pages: Pages(items[3])}}},
 		Annotations: []score.AnnotationsChange{{Edit: &score.EditAnnotation{At: 1, Text: "z"}}, {Insert: &score.InsertAnnotations{Texts: []string{"y"}}}}})
-	got, err := w.Rules.Compare(w.Hers(), one.SnapshotID)
+	got, err := Changes(w.Hers(), w.Rules, one.SnapshotID)
 	require.NoError(t, err)
 	assert.Equal(t, score.Comparison{
 		Title: &score.Replaced{Before: "t", After: "u"}, Description: &score.Replaced{Before: "d", After: ""},
@@ -224,9 +224,63 @@ func snapshotUnkept(t *testing.T, w *ScoreWorld) {
 	assert.Empty(t, w.Contents.Keys())
 	one := w.Snap(s.Ref, "one")
 	w.Contents.Fail = func(string) error { return fault.New(fault.Unavailable, "away") }
-	_, _, err = w.Rules.ScoreAt(w.Hers(), one.SnapshotID)
+	_, _, err = ScoreAt(w.Hers(), w.Rules, one.SnapshotID)
 	isFault(t, err, fault.Unavailable)
 	w.Contents.Fail = nil
+}
+
+// What a snapshot keeps may go between reading its content and making it that of the score.
+func snapshotGoneWhileRestored(t *testing.T, w *ScoreWorld) {
+	item := w.NewItems(w.Ada, 1)[0]
+	s := w.Make(score.Create{Pages: Pages(item)})
+	one := w.Snap(s.Ref, "one")
+	s = w.Update(score.Update{Score: s.Ref, Pages: []score.PagesChange{{Remove: &score.Range{Count: 1}}}})
+	w.Contents.Fail = func(verb string) error {
+		if verb != "open" {
+			return fault.New(fault.Unavailable, "the content stays for now")
+		}
+		require.NoError(t, w.Rules.DeleteSnapshot(w.Hers(), score.DeleteSnapshot{Snapshot: one.SnapshotID}))
+		gone, err := w.DeleteItem(t.Context(), item)
+		require.NoError(t, err)
+		require.True(t, gone)
+		return nil
+	}
+	_, err := w.Rules.Restore(w.Hers(), score.Restore{Snapshot: one.SnapshotID})
+	isFault(t, err, fault.NotFound)
+	w.Contents.Fail = nil
+	now := w.Seen(s.Ref)
+	assert.Equal(t, []any{s.Version, s.Hash, 0}, []any{now.Version, now.Hash, now.Snapshots})
+}
+
+func contentsBounded(t *testing.T, w *ScoreWorld) {
+	s := w.Make(score.Create{})
+	one := w.Snap(s.Ref, "one")
+	requests := make([]score.ContentRequest, 30)
+	for i := range requests {
+		requests[i] = one.Content()
+	}
+	exhausted := func(errs []error) (n int) {
+		t.Helper()
+		for _, err := range errs {
+			if err != nil {
+				isFault(t, err, fault.Exhausted)
+				n++
+			}
+		}
+		return n
+	}
+	history := w.Rules.History()
+	_, errs := history.ScoresAt(w.Hers(), requests)
+	assert.Zero(t, exhausted(errs))
+	_, errs = history.Comparisons(w.Hers(), requests)
+	assert.Equal(t, 2*len(requests)-score.MaxContents, exhausted(errs), "together they are too many")
+
+	w.Contents.Put(score.SnapshotKey(one.SnapshotID), `{"v": 1, "annotations": ["`+strings.Repeat("a", score.MaxContentBytes/8+1)+`"]}`)
+	history = w.Rules.History()
+	_, errs = history.ScoresAt(w.Hers(), requests[:8])
+	assert.Zero(t, exhausted(errs))
+	_, errs = history.ScoresAt(w.Hers(), requests[:2])
+	assert.Equal(t, 2, exhausted(errs))
 }
 
 func contentVersions(t *testing.T, w *ScoreWorld) {
@@ -236,11 +290,11 @@ func contentVersions(t *testing.T, w *ScoreWorld) {
 		`{"v": 2, "title": {"new": true}}`: fault.Unavailable, `{"v": 2, "title": "t"}`: fault.Unavailable, `{"v": 1, "title": {}}`: fault.Internal, `{"v": 1, "tit`: fault.Internal,
 	} {
 		w.Contents.Put(score.SnapshotKey(one.SnapshotID), text)
-		_, _, err := w.Rules.ScoreAt(w.Hers(), one.SnapshotID)
+		_, _, err := ScoreAt(w.Hers(), w.Rules, one.SnapshotID)
 		isFault(t, err, kind)
 	}
 	w.Contents.Put(score.SnapshotKey(one.SnapshotID), `{"title": "old", "annotations": ["a"]}`)
-	_, content, err := w.Rules.ScoreAt(w.Hers(), one.SnapshotID)
+	_, content, err := ScoreAt(w.Hers(), w.Rules, one.SnapshotID)
 	require.NoError(t, err)
 	assert.Equal(t, score.Content{Title: "old", Annotations: []string{"a"}}, content)
 }
@@ -282,18 +336,18 @@ func snapshotsHidden(t *testing.T, w *ScoreWorld) {
 	bob := score.UserID(uuid.NewString())
 	s := w.Make(score.Create{})
 	one := w.Snap(s.Ref, "one")
-	_, _, err := w.Rules.ScoreAt(w.As(bob), one.SnapshotID)
+	_, _, err := ScoreAt(w.As(bob), w.Rules, one.SnapshotID)
 	isFault(t, err, fault.NotFound)
-	_, err = w.Rules.Compare(w.As(bob), one.SnapshotID)
+	_, err = Changes(w.As(bob), w.Rules, one.SnapshotID)
 	isFault(t, err, fault.NotFound)
 	_, errs := w.Rules.ListSnapshots(w.As(bob), []score.SnapshotsRequest{{Score: s.Ref}})
 	isFault(t, errs[0], fault.NotFound)
-	_, errs = w.Rules.ScoresAt(w.As(bob), []score.ContentRequest{{SnapshotID: one.SnapshotID}})
+	_, errs = w.Rules.History().ScoresAt(w.As(bob), []score.ContentRequest{{SnapshotID: one.SnapshotID}})
 	isFault(t, errs[0], fault.NotFound)
 	_, err = w.Rules.CreateSnapshot(w.As(bob), score.CreateSnapshot{Score: s.Ref, Name: "x"})
 	isFault(t, err, fault.NotFound)
 	w.Update(score.Update{Score: s.Ref, Access: ptr(score.Limited)})
-	_, _, err = w.Rules.ScoreAt(w.As(bob), one.SnapshotID)
+	_, _, err = ScoreAt(w.As(bob), w.Rules, one.SnapshotID)
 	require.NoError(t, err)
 	_, err = w.Rules.RenameSnapshot(w.As(bob), score.RenameSnapshot{Snapshot: one.SnapshotID, Name: "x"})
 	isFault(t, err, fault.Forbidden)

@@ -196,6 +196,35 @@ func (w *ScoreWorld) Get(ctx context.Context, ref score.Ref) (score.Score, error
 	return scores[0], nil
 }
 
+// ScoreAt returns what a snapshot keeps, as the asking user sees it.
+func ScoreAt(ctx context.Context, rules *score.Service, id score.SnapshotID) (score.Snapshot, score.Content, error) {
+	at, err := shownSnapshot(ctx, rules, id)
+	if err != nil {
+		return at, score.Content{}, err
+	}
+	contents, errs := rules.History().ScoresAt(ctx, []score.ContentRequest{at.Content()})
+	return at, contents[0], errs[0]
+}
+
+// Changes says what has changed since a snapshot.
+func Changes(ctx context.Context, rules *score.Service, id score.SnapshotID) (score.Comparison, error) {
+	at, err := shownSnapshot(ctx, rules, id)
+	if err != nil {
+		return score.Comparison{}, err
+	}
+	all, errs := rules.History().Comparisons(ctx, []score.ContentRequest{at.Content()})
+	return all[0], errs[0]
+}
+
+func shownSnapshot(ctx context.Context, rules *score.Service, id score.SnapshotID) (score.Snapshot, error) {
+	scores, errs := rules.ListByID(ctx, []score.Ref{id.Score})
+	if errs != nil && errs[0] != nil {
+		return score.Snapshot{}, errs[0]
+	}
+	snapshots, errs := rules.SnapshotsByID(ctx, []score.SnapshotRequest{scores[0].Snapshot(id.ID)})
+	return snapshots[0], errs[0]
+}
+
 // Seen returns the score of Ada.
 func (w *ScoreWorld) Seen(ref score.Ref) score.Score {
 	w.t.Helper()
