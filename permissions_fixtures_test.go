@@ -13,7 +13,7 @@ import "strings"
 //   - other projects: $paused, and $full, of which the holder has as many items as one may have;
 //   - dead letters: $letter, $spare;
 //   - scores: $score, $past (the same as of its $snapshot), $fullScore (which may have no more snapshots); items: $file and $page (in use),
-//     $spareFile, $ghostFile (which does not exist); uploads: $upload, $unwanted, $parts (of which one part has come);
+//     $spareFile, $ghostFile (which does not exist); uploads: $upload, $unwanted, $lie (which is no image), $parts (of which one part has come);
 //   - $fresh, another text each time, and $it, the object that the way looks for.
 
 // arguments are those of fields that need some, or need them to be of use here.
@@ -224,6 +224,7 @@ var starts = map[string][]string{
 	"TooManySnapshots": {`mutation createSnapshot(input: {scoreId: $fullScore, name: $fresh}) . problem`},
 	"QuotaReached":     {`mutation requestUpload(input: {name: $fresh, type: "text/plain", size: 209715201}) . problem`},
 	"NotUploaded":      {`mutation completeUpload(input: {itemId: $parts}) . problem`},
+	"UploadRefused":    {`mutation completeUpload(input: {itemId: $lie}) . problem`},
 	"ItemInUse":        {`mutation deleteItem(input: {itemId: $file}) . problem`},
 
 	"RebuildUnderWay": {`mutation rebuildProjectQueue(input: {projectId: $paused}) . problem`},

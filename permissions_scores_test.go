@@ -33,8 +33,11 @@ func (w *world) renewScores() {
 	w.ids["file"], w.ids["page"] = first, second
 	w.ids["spareFile"] = w.owner.uploads(w.pixel(), changed(secret, vars{"scoreId": w.ids["score"]}))
 	w.ids["ghostFile"] = gid.Of("Item", id.Key[0], string(score.Library), uuid.NewString()).String()
-	for _, name := range []string{"upload", "unwanted"} {
+	for _, name := range []string{"upload", "unwanted", "lie"} {
 		content := w.pixel()
+		if name == "lie" {
+			content = []byte(fmt.Sprint("no image ", w.count))
+		}
 		a := w.owner.requests(content, secret)
 		require.Equal(w.t, 200, w.owner.puts(a, content))
 		w.ids[name] = a.str("requestUpload.upload.itemId")

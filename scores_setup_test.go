@@ -61,7 +61,7 @@ func sends(t testing.TB, request any, content []byte) int {
 	return resp.StatusCode
 }
 
-const completeUpload = `mutation($i: ID!) { completeUpload(input: {itemId: $i}) { item { id } problem { __typename } } }`
+const completeUpload = `mutation($i: ID!) { completeUpload(input: {itemId: $i}) { item { id } problem { __typename ... on Problem { message } } } }`
 
 // uploads makes an item of the bytes.
 func (c *client) uploads(content []byte, change vars) string {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/gid"
 )
 
 const updateScore = `mutation($input: UpdateScoreInput!) { updateScore(input: $input) { score { version title hash } problem { __typename ... on ScoreConflict { current { version pages { item { name } } } } ... on UnknownItem { itemId } } } }`
@@ -122,8 +124,35 @@ func TestWhoMayReadAScore(t *testing.T) {
 		assert.Len(t, a.list("user.scores.nodes"), listed, access)
 	}
 	bob.do(updateScore, vars{"input": vars{"scoreId": id, "title": "Mine"}}).fails("FORBIDDEN", "")
+	bob.do(requestUpload, vars{"input": vars{"scoreId": id, "name": "x", "type": "text/plain", "size": 1, "sha256": sha256Of(nil)}}).fails("FORBIDDEN", "")
 	a = bob.do(`query($id: ID!) { score(id: $id) { items { nodes { id } } } }`, v)
 	a.fails("FORBIDDEN", "")
+}
+
+// Who knows the id of a limited score may read it: a page of another score does not tell it.
+func TestAPageDoesNotTellToWhichScoreItWasUploaded(t *testing.T) {
+	s := newServer(t)
+	ada, bob := s.user("ada@example.com"), s.user("bob@example.com")
+	limited := ada.score("Limited", nil)
+	item := ada.uploads(staves(t, 6), vars{"scoreId": limited})
+	public := ada.score("Public", nil, item)
+	for score, access := range map[string]string{limited: "LIMITED", public: "PUBLIC"} {
+		ada.must(`mutation($s: ID!, $a: ScoreAccess!) { updateScore(input: {scoreId: $s, access: $a}) { problem { __typename } } }`, vars{"s": score, "a": access})
+	}
+	const read = `query($u: ID!) { user(id: $u) { scores { nodes { title pages { item { id name url score { id } } } } } } }`
+	v := vars{"u": ada.id}
+	seen := bob.must(read, v)
+	require.Equal(t, "Public", seen.list("user.scores.nodes")[0].(map[string]any)["title"])
+	page := seen.list("user.scores.nodes")[0].(map[string]any)["pages"].([]any)[0].(map[string]any)["item"].(map[string]any)
+	assert.Nil(t, page["score"])
+	assert.Contains(t, page["url"], "http")
+	hidden, err := gid.Parse(limited)
+	require.NoError(t, err)
+	shown, err := gid.Parse(page["id"].(string))
+	require.NoError(t, err)
+	assert.NotContains(t, shown.Key, hidden.Key[1])
+	assert.NotContains(t, seen.body, hidden.Key[1])
+	assert.Contains(t, fmt.Sprint(ada.must(read, v).list("user.scores.nodes")), limited, "the owner is told")
 }
 
 func TestUploadsThatAreNotWhatWasAnnounced(t *testing.T) {
@@ -145,9 +174,11 @@ func TestUploadsThatAreNotWhatWasAnnounced(t *testing.T) {
 	a = ada.requests(lie, nil)
 	require.Equal(t, http.StatusOK, ada.puts(a, lie))
 	i = vars{"i": a.str("requestUpload.upload.itemId")}
-	answer := ada.do(completeUpload, i)
-	require.Len(t, answer.Errors, 1, "%s", answer.body)
-	assert.Equal(t, invalid, answer.Errors[0].Extensions.Code)
+	a = ada.must(completeUpload, i)
+	assert.Equal(t, "UploadRefused", a.str("completeUpload.problem.__typename"))
+	assert.Contains(t, a.str("completeUpload.problem.message"), "not of the type image/png")
+	ada.do(completeUpload, i).fails("CONFLICT", "")
+	assert.Equal(t, 0., ada.must(`{ viewer { itemUsage { uploadCount } } }`, nil).at("viewer.itemUsage.uploadCount"), "nothing is left")
 
 	a = ada.requests(png, nil)
 	i = vars{"i": a.str("requestUpload.upload.itemId")}

@@ -1292,6 +1292,10 @@ type ComplexityRoot struct {
 		Value func(childComplexity int) int
 	}
 
+	UploadRefused struct {
+		Message func(childComplexity int) int
+	}
+
 	UploadRequest struct {
 		Headers func(childComplexity int) int
 		Method  func(childComplexity int) int
@@ -6333,6 +6337,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UploadHeader.Value(childComplexity), true
 
+	case "UploadRefused.message":
+		if e.ComplexityRoot.UploadRefused.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadRefused.Message(childComplexity), true
+
 	case "UploadRequest.headers":
 		if e.ComplexityRoot.UploadRequest.Headers == nil {
 			break
@@ -9494,7 +9505,7 @@ type Score implements Node {
   "Names title, description, pages and annotations: two states of a score that have the same hash have the same content."
   hash: String!
   """
-  Grows by one with each change; see ` + "`" + `expectedVersion` + "`" + ` of the mutations. Of the score as of a snapshot it is that of the score now,
+  Grows with each change; see ` + "`" + `expectedVersion` + "`" + ` of the mutations. Of the score as of a snapshot it is that of the score now,
   as access and times are.
   """
   version: Int!
@@ -9612,7 +9623,10 @@ type AnnotationChange {
   text: String!
 }
 
-"A file of a user: a page of scores, or something in the user's library. For the owner, and as a page for who may read the score."
+"""
+A file of a user: a page of scores, or something in the user's library. For the owner, and as a page for who may read the score: the
+` + "`" + `id` + "`" + ` that these see is another one, which leads nowhere.
+"""
 type Item implements Node {
   id: ID!
   "Of the file, as its owner called it; 1 to 255 characters."
@@ -9639,7 +9653,7 @@ type Item implements Node {
   thumbnailHeight: Int
   "Whose file it is."
   owner: User
-  "The score to which it was uploaded; null for an item of the library, and when the score was deleted."
+  "The score to which it was uploaded; null for an item of the library, and when the score was deleted. For the owner."
   score: Score
   "How many scores, snapshots and projects use it: an item that is used cannot be deleted. For the owner."
   useCount: Int
@@ -9869,7 +9883,7 @@ input UpdateScoreInput {
 
 "What ` + "`" + `updateScore` + "`" + ` did."
 type UpdateScorePayload {
-  "The score after the change; null when there was a problem."
+  "The score after the change; null when there was a problem, or a repeated request finds it deleted meanwhile."
   score: Score
   "Why nothing was changed."
   problem: UpdateScoreProblem
@@ -9952,7 +9966,7 @@ input RenameSnapshotInput {
 
 "What ` + "`" + `renameSnapshot` + "`" + ` did."
 type RenameSnapshotPayload {
-  "The snapshot after the change; null when there was a problem."
+  "The snapshot after the change; null when there was a problem, or a repeated request finds it deleted meanwhile."
   snapshot: Snapshot
   "Why nothing was changed."
   problem: RenameSnapshotProblem
@@ -10074,12 +10088,17 @@ input UploadedPartInput {
 type CompleteUploadPayload {
   "The item; null when there was a problem."
   item: Item
-  "Why the upload was not completed; it can be later."
+  "Why the upload was not completed; unless it was refused, it can be later."
   problem: CompleteUploadProblem
 }
 
 "Expected outcomes of ` + "`" + `completeUpload` + "`" + `."
-union CompleteUploadProblem = NotUploaded | QuotaReached
+union CompleteUploadProblem = NotUploaded | QuotaReached | UploadRefused
+
+"The file is not what was announced, or no image that can be read. The upload is over, and nothing is left of it."
+type UploadRefused implements Problem {
+  message: String!
+}
 
 "The file, or a part of it, was not uploaded yet."
 type NotUploaded implements Problem {
@@ -10112,7 +10131,7 @@ input SetItemSetNameInput {
 
 "What ` + "`" + `setItemSetName` + "`" + ` did."
 type SetItemSetNamePayload {
-  "The item after the change."
+  "The item after the change; null when a repeated request finds it deleted meanwhile."
   item: Item
 }
 
@@ -29513,6 +29532,13 @@ func (ec *executionContext) fieldContext_UploadHeader_value(_ context.Context, f
 	return graphql.NewScalarFieldContext("UploadHeader", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _UploadRefused_message(ctx context.Context, field graphql.CollectedField, obj *model.UploadRefused) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_UploadRefused_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UploadRefused", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _UploadRequest_method(ctx context.Context, field graphql.CollectedField, obj *model.UploadRequest) (ret graphql.Marshaler) {
 	return ec.marshalNString2string(ctx, field.Selections, obj.Method)
 }
@@ -34956,6 +34982,13 @@ func (ec *executionContext) _CompleteUploadProblem(ctx context.Context, sel ast.
 	switch obj := (obj).(type) {
 	case nil:
 		return graphql.Null
+	case model.UploadRefused:
+		return ec._UploadRefused(ctx, sel, &obj)
+	case *model.UploadRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._UploadRefused(ctx, sel, obj)
 	case model.QuotaReached:
 		return ec._QuotaReached(ctx, sel, &obj)
 	case *model.QuotaReached:
@@ -35357,6 +35390,13 @@ func (ec *executionContext) _Problem(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._UserConflict(ctx, sel, obj)
+	case model.UploadRefused:
+		return ec._UploadRefused(ctx, sel, &obj)
+	case *model.UploadRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._UploadRefused(ctx, sel, obj)
 	case model.UnknownUser:
 		return ec._UnknownUser(ctx, sel, &obj)
 	case *model.UnknownUser:
@@ -49797,6 +49837,46 @@ func (ec *executionContext) _UploadHeader(ctx context.Context, sel ast.Selection
 			}
 		case "value":
 			out.Values[i] = ec._UploadHeader_value(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var uploadRefusedImplementors = []string{"UploadRefused", "CompleteUploadProblem", "Problem"}
+
+func (ec *executionContext) _UploadRefused(ctx context.Context, sel ast.SelectionSet, obj *model.UploadRefused) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, uploadRefusedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UploadRefused")
+		case "message":
+			out.Values[i] = ec._UploadRefused_message(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

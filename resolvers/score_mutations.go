@@ -25,6 +25,9 @@ func (m mutation) scoreProblem(ctx context.Context, err error) any {
 		m.filesAhead(ctx, []score.Item{used.Item}, conflicting(ctx, "DeleteItemProblem", "ItemInUse", "Item"))
 		return model.ItemInUse{Message: err.Error(), Current: used.Item}
 	}
+	if refused, ok := errors.AsType[*score.UploadRefused](err); ok {
+		return model.UploadRefused{Message: refused.Error()}
+	}
 	switch {
 	case errors.Is(err, score.ErrNameTaken):
 		return model.SnapshotNameTaken{Message: score.ErrNameTaken.Message, Field: score.ErrNameTaken.Field}

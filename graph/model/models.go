@@ -203,7 +203,7 @@ type CompleteUploadInput struct {
 type CompleteUploadPayload struct {
 	// The item; null when there was a problem.
 	Item *score.Item `json:"item,omitempty"`
-	// Why the upload was not completed; it can be later.
+	// Why the upload was not completed; unless it was refused, it can be later.
 	Problem CompleteUploadProblem `json:"problem,omitempty"`
 }
 
@@ -1103,7 +1103,7 @@ type RenameSnapshotInput struct {
 
 // What `renameSnapshot` did.
 type RenameSnapshotPayload struct {
-	// The snapshot after the change; null when there was a problem.
+	// The snapshot after the change; null when there was a problem, or a repeated request finds it deleted meanwhile.
 	Snapshot *score.Snapshot `json:"snapshot,omitempty"`
 	// Why nothing was changed.
 	Problem RenameSnapshotProblem `json:"problem,omitempty"`
@@ -1370,7 +1370,7 @@ type SetItemSetNameInput struct {
 
 // What `setItemSetName` did.
 type SetItemSetNamePayload struct {
-	// The item after the change.
+	// The item after the change; null when a repeated request finds it deleted meanwhile.
 	Item *score.Item `json:"item,omitempty"`
 }
 
@@ -1706,7 +1706,7 @@ type UpdateScoreInput struct {
 
 // What `updateScore` did.
 type UpdateScorePayload struct {
-	// The score after the change; null when there was a problem.
+	// The score after the change; null when there was a problem, or a repeated request finds it deleted meanwhile.
 	Score *Score `json:"score,omitempty"`
 	// Why nothing was changed.
 	Problem UpdateScoreProblem `json:"problem,omitempty"`
@@ -1752,6 +1752,15 @@ type UploadHeader struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
+
+// The file is not what was announced, or no image that can be read. The upload is over, and nothing is left of it.
+type UploadRefused struct {
+	Message string `json:"message"`
+}
+
+func (UploadRefused) IsCompleteUploadProblem() {}
+
+func (UploadRefused) IsProblem() {}
 
 // A request that has to be made as it stands here.
 type UploadRequest struct {

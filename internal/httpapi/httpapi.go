@@ -103,7 +103,7 @@ func New(o Options) (http.Handler, error) {
 // graphQL returns what carries operations out, over HTTP and over sockets alike.
 func graphQL(o Options) (graphql.GraphExecutor, operations) {
 	cache := newDocuments()
-	ops := operations{sources: o.Loaders, metrics: o.Metrics, log: o.Log}
+	ops := operations{sources: o.Loaders, metrics: o.Metrics, log: o.Log, capacity: o.Session != nil}
 	exec := executor.New(o.Schema)
 	exec.SetQueryCache(cache)
 	exec.SetParserTokenLimit(maxTokens)

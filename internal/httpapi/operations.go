@@ -17,6 +17,7 @@ import (
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/telemetry"
+	"github.com/taggie/taggie/internal/viewer"
 	"github.com/taggie/taggie/loaders"
 )
 
@@ -25,6 +26,8 @@ type operations struct {
 	sources loaders.Sources
 	metrics *telemetry.Metrics
 	log     *slog.Logger
+	// capacity has everybody told what was consumed, not only administrators.
+	capacity bool
 }
 
 // create makes an operation of the parameters of a request, or says why it is refused.
@@ -60,7 +63,11 @@ func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *
 		o.metrics.Operation(typeOf(op), outcome(resp), time.Since(start))
 	}
 	if tally != nil {
-		extend(resp, "dynamo", spent(tally.Snapshot()))
+		told := spent(tally.Snapshot())
+		if !o.capacity && !viewer.From(ctx).Admin() {
+			told.ConsumedCapacity = nil // it tells how large things are that the caller may not see
+		}
+		extend(resp, "dynamo", told)
 	}
 	o.tell(ctx, resp)
 	return resp
@@ -197,7 +204,7 @@ func extend(resp *graphql.Response, name string, value any) {
 type dynamo struct {
 	Calls            int            `json:"calls"`
 	Keys             int            `json:"keys"`
-	ConsumedCapacity float64        `json:"consumedCapacity"`
+	ConsumedCapacity *float64       `json:"consumedCapacity,omitempty"`
 	Retries          int            `json:"retries"`
 	Throttled        int            `json:"throttled,omitempty"`
 	Unprocessed      int            `json:"unprocessed,omitempty"`
@@ -209,7 +216,7 @@ func spent(s telemetry.Spent) dynamo {
 		s.Operations = map[string]int{}
 	}
 	return dynamo{
-		Calls: s.Calls, Keys: s.Keys, ConsumedCapacity: s.Capacity, Retries: s.Retries,
+		Calls: s.Calls, Keys: s.Keys, ConsumedCapacity: &s.Capacity, Retries: s.Retries,
 		Throttled: s.Throttled, Unprocessed: s.Unprocessed, Operations: s.Operations,
 	}
 }

@@ -180,7 +180,7 @@ func TestTimeIsUpBeforeTheFirstRead(t *testing.T) {
 
 func TestDynamoExtension(t *testing.T) {
 	const want = `{"calls":1,"keys":1,"consumedCapacity":0.5,"retries":2,"operations":{"BatchGetItem":1}}`
-	s := newServer(t)
+	s := newServer(t, func(o *Options) { o.Session = func(context.Context) (Session, error) { return Session{}, nil } })
 
 	a := s.ask(`{ viewer { name } }`, nil, "Taggie-Extensions", "cost, Dynamo")
 	assert.JSONEq(t, want, string(a.Extensions["dynamo"]))
@@ -195,6 +195,13 @@ func TestDynamoExtension(t *testing.T) {
 	} {
 		assert.NotContains(t, not.Body.String(), "extensions")
 	}
+}
+
+// How much was read of what the caller may not see is for administrators.
+func TestConsumedCapacityIsNotForEverybody(t *testing.T) {
+	const without = `{"calls":1,"keys":1,"retries":2,"operations":{"BatchGetItem":1}}`
+	a := newServer(t).ask(`{ viewer { name } }`, nil, "Taggie-Extensions", "dynamo")
+	assert.JSONEq(t, without, string(a.Extensions["dynamo"]))
 }
 
 func TestEachResponseReadsAnew(t *testing.T) {

@@ -58,29 +58,21 @@ func (s *Items) Showing(view ItemReader) *Items {
 }
 
 // ItemsByID returns the item or the error of each request, in their order: the guard of items. NotFound for who neither owns the
-// item nor was shown a score that has it as a page.
+// item nor was shown a score that has it as a page. Only the owner is told to which score an item was uploaded.
 func (s *Items) ItemsByID(ctx context.Context, requests []ItemRequest) ([]Item, []error) {
-	items, errs := make([]Item, len(requests)), make([]error, len(requests))
-	var refs []ItemRef
-	var at []int
-	for i, r := range requests {
-		if !bool(r.shown) && !viewer.From(ctx).Is(r.Owner) {
-			errs[i] = noItem()
-			continue
+	may := func(r ItemRequest) shown { return r.shown || shown(viewer.From(ctx).Is(r.Owner)) }
+	items, errs := allowed(requests, may, noItem, func(requests []ItemRequest) ([]Item, []error) {
+		refs := make([]ItemRef, len(requests))
+		for i, r := range requests {
+			refs[i] = r.ItemRef
 		}
-		refs, at = append(refs, r.ItemRef), append(at, i)
-	}
-	if len(refs) == 0 {
-		return items, errs
-	}
-	found, failed := s.shows.ItemsByID(ctx, refs)
-	for n, i := range at {
-		if failed != nil && failed[n] != nil {
-			errs[i] = failed[n]
-			continue
+		return s.shows.ItemsByID(ctx, refs)
+	})
+	for i := range items {
+		items[i].shown = errs[i] == nil
+		if !viewer.From(ctx).Is(items[i].Owner) {
+			items[i].Score = Library // who knows the id of a score may be able to read it
 		}
-		items[i] = found[n]
-		items[i].shown = true
 	}
 	return items, errs
 }
@@ -155,27 +147,8 @@ func (s *Items) quotaOf(u Usage) int64 {
 
 // owned reads what is the viewer's of the keys, and has a Forbidden fault for the others.
 func owned[K, V any](ctx context.Context, keys []K, owner func(K) UserID, read func([]K) ([]V, []error)) ([]V, []error) {
-	values, errs := make([]V, len(keys)), make([]error, len(keys))
-	var mine []K
-	var at []int
-	for i, key := range keys {
-		if !viewer.From(ctx).Is(owner(key)) {
-			errs[i] = fault.New(fault.Forbidden, "only the owner may see this")
-			continue
-		}
-		mine, at = append(mine, key), append(at, i)
-	}
-	if len(mine) == 0 {
-		return values, errs
-	}
-	found, failed := read(mine)
-	for n, i := range at {
-		values[i] = found[n]
-		if failed != nil {
-			errs[i] = failed[n]
-		}
-	}
-	return values, errs
+	mine := func(key K) shown { return shown(viewer.From(ctx).Is(owner(key))) }
+	return allowed(keys, mine, func() error { return fault.New(fault.Forbidden, "only the owner may see this") }, read)
 }
 
 // Download returns a URL from which who was shown the item can download its file for [URLTime]. A browser shows what is harmless,
@@ -222,7 +195,7 @@ func (s *Items) PutSetName(ctx context.Context, in PutSetName) (Item, error) {
 		i, err := s.store.PutSetName(ctx, in.Item, name, key.With(string(in.Item.ID)))
 		i.shown = shown(err == nil)
 		return i, err
-	}, func(ctx context.Context, _ []string) (Item, error) { return s.get(ctx, in.Item) })
+	}, func(ctx context.Context, _ []string) (Item, error) { return gone(s.get(ctx, in.Item)) })
 }
 
 // DeleteItem is the input of [Items.Delete].

@@ -76,18 +76,20 @@ func (s *Service) ListByID(ctx context.Context, refs []Ref) ([]Score, []error) {
 }
 
 // get returns the score to its owner, with everything in it: NotFound for who may not read it, Forbidden for who may.
-func (s *Service) get(ctx context.Context, ref Ref) (Score, error) {
+func (s *Service) get(ctx context.Context, ref Ref) (Score, error) { return mine(ctx, s.store, ref) }
+
+func mine(ctx context.Context, from Finder, ref Ref) (Score, error) {
 	if _, err := self(ctx); err != nil {
 		return Score{}, err
 	}
-	found, err := first(guarded(ctx, s.store, ref))
+	found, err := first(guarded(ctx, from, ref))
 	if err == nil && !viewer.From(ctx).Is(found.Owner) {
 		err = fault.New(fault.Forbidden, "only the owner of the score may do this")
 	}
 	return found, err
 }
 
-func guarded(ctx context.Context, from Reader, ref Ref) ([]Score, []error) {
+func guarded(ctx context.Context, from Finder, ref Ref) ([]Score, []error) {
 	scores, errs := from.ScoresByID(ctx, []Ref{ref})
 	return guard(ctx, scores, errs)
 }

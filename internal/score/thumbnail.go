@@ -72,11 +72,11 @@ func typeOf(said string, head []byte) (string, error) {
 	case mediaType == said, said == anyBytes:
 		return mediaType, nil
 	case saidImage && isImage:
-		return "", fault.Invalidf("input.type", "the file is not of the type %s: its bytes are those of %s", said, mediaType)
+		return "", fault.Invalidf("input.itemId", "the file is not of the type %s: its bytes are those of %s", said, mediaType)
 	case saidImage:
-		return "", fault.Invalidf("input.type", "the file is not of the type %s: its bytes are not those of an image", said)
+		return "", fault.Invalidf("input.itemId", "the file is not of the type %s: its bytes are not those of an image", said)
 	case isImage && decoders[mediaType].decode != nil:
-		return "", fault.Invalidf("input.type", "the file is not of the type %s: its bytes are those of %s", said, mediaType)
+		return "", fault.Invalidf("input.itemId", "the file is not of the type %s: its bytes are those of %s", said, mediaType)
 	}
 	return said, nil
 }
@@ -145,9 +145,9 @@ func (t *Thumbnails) Make(ctx context.Context, mediaType string, r io.Reader) (T
 func checkPixels(c image.Config) error {
 	switch {
 	case c.Width < 1 || c.Height < 1:
-		return fault.Invalidf("input.type", "the image has no pixels")
+		return fault.Invalidf("input.itemId", "the image has no pixels")
 	case int64(c.Width)*int64(c.Height) > MaxPixels:
-		return fault.Invalidf("input.size", "the image has %d × %d pixels; at most %d million are allowed", c.Width, c.Height, MaxPixels/1_000_000)
+		return fault.Invalidf("input.itemId", "the image has %d × %d pixels; at most %d million are allowed", c.Width, c.Height, MaxPixels/1_000_000)
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func (s *source) failed(err error) error {
 	case s.err != nil:
 		return s.err
 	case err != nil:
-		return fault.Wrap(fault.Invalid, err, "the image cannot be read: it is broken, or not of its type")
+		return fault.Invalidf("input.itemId", "the image cannot be read: it is broken, or not of its type")
 	}
 	return nil
 }

@@ -21,10 +21,10 @@ type CompleteUpload struct {
 
 // Complete makes an item of the bytes that the viewer uploaded, when they are those that were announced: size, checksum, and type
 // of an image. Images get a thumbnail. It can be called again: what is an item already is returned. ErrNotUploaded when the bytes
-// are not there, *[QuotaReached]; both can be completed later. Invalid when the bytes are not what was announced, and
+// are not there, *[QuotaReached]; both can be completed later. *[UploadRefused] when the bytes are not what was announced, and
 // [ErrUploadOver]: of these nothing is left.
 func (s *Items) Complete(ctx context.Context, in CompleteUpload) (Item, error) {
-	reread := func(ctx context.Context, _ []string) (Item, error) { return s.get(ctx, in.Upload) }
+	reread := func(ctx context.Context, _ []string) (Item, error) { return gone(s.get(ctx, in.Upload)) }
 	return onceItem(ctx, s, "completeUpload", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Item, error) {
 		u, err := s.open(ctx, in.Upload)
 		var i Item
@@ -38,12 +38,23 @@ func (s *Items) Complete(ctx context.Context, in CompleteUpload) (Item, error) {
 		if i, there := s.get(ctx, in.Upload); there == nil {
 			return i, nil
 		}
-		if fault.Is(err, fault.Invalid) { // the bytes will never be what they were to be
-			err = errors.Join(err, s.close(ctx, u, idempotency.Key{}))
+		if why, ok := errors.AsType[*fault.Error](err); ok && why.Kind == fault.Invalid { // the bytes will never be what they were to be
+			if err = s.close(ctx, u, idempotency.Key{}); err == nil {
+				err = &UploadRefused{why}
+			}
 		}
 		return Item{}, err
 	}, reread)
 }
+
+// UploadRefused is the outcome of completing an upload whose bytes are not what was announced.
+type UploadRefused struct{ Why *fault.Error }
+
+// Error says what is wrong with the bytes.
+func (r *UploadRefused) Error() string { return r.Why.Message }
+
+// Unwrap returns the fault.
+func (r *UploadRefused) Unwrap() error { return r.Why }
 
 // complete verifies the bytes and makes the item. Everything before its last step can be done again.
 func (s *Items) complete(ctx context.Context, u Upload, parts []Part, once idempotency.Key) (Item, error) {
@@ -115,7 +126,7 @@ func (s *Items) join(ctx context.Context, u Upload, told []Part) error {
 	}
 	for n, p := range parts {
 		if p.Number != n+1 || p.Number > u.Parts() || p.Size != u.partBytes(p.Number) {
-			return fault.Invalidf("input.parts", "part %d is not one of the %d parts that the file was to have", p.Number, u.Parts())
+			return fault.Invalidf("input.itemId", "part %d is not one of the %d parts that the file was to have", p.Number, u.Parts())
 		}
 	}
 	for _, p := range told {
@@ -124,7 +135,7 @@ func (s *Items) join(ctx context.Context, u Upload, told []Part) error {
 		}
 	}
 	if sum := Composite(parts); u.SHA256 != "" && sum != u.SHA256 {
-		return fault.Invalidf("input.sha256", "the file is not the one that was announced: its parts have the checksum %s", sum)
+		return fault.Invalidf("input.itemId", "the file is not the one that was announced: its parts have the checksum %s", sum)
 	}
 	err = s.files.CompleteParts(ctx, u.multipart(), parts)
 	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Conflict) { // somebody was faster
@@ -136,7 +147,7 @@ func (s *Items) join(ctx context.Context, u Upload, told []Part) error {
 // verify returns the checksum of bytes that are those that were announced.
 func (s *Items) verify(ctx context.Context, u Upload, stat Object) (string, error) {
 	if stat.Size != u.Size {
-		return "", fault.Invalidf("input.size", "the file has %d bytes, and %d were announced", stat.Size, u.Size)
+		return "", fault.Invalidf("input.itemId", "the file has %d bytes, and %d were announced", stat.Size, u.Size)
 	}
 	sum := stat.SHA256
 	if sum == "" && !u.InParts() { // a storage that keeps none
@@ -146,7 +157,7 @@ func (s *Items) verify(ctx context.Context, u Upload, stat Object) (string, erro
 		}
 	}
 	if u.SHA256 != "" && sum != u.SHA256 {
-		return "", fault.Invalidf("input.sha256", "the file is not the one that was announced: its checksum is %s", sum)
+		return "", fault.Invalidf("input.itemId", "the file is not the one that was announced: its checksum is %s", sum)
 	}
 	return sum, nil
 }
@@ -175,7 +186,7 @@ func (s *Items) look(ctx context.Context, u Upload, i *Item) error {
 		return err
 	}
 	if u.InParts() { // it was not said to be one
-		return fault.Invalidf("input.size", "an image has at most %d bytes", s.single)
+		return fault.Invalidf("input.itemId", "an image has at most %d bytes", s.single)
 	}
 	r, err := s.files.Open(ctx, u.key(), 0)
 	if err != nil {

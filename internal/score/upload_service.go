@@ -1,6 +1,7 @@
 package score
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -56,24 +57,24 @@ func (s *Items) upload(in RequestUpload) (u Upload, err error) {
 }
 
 // RequestUpload lets the viewer upload a file, to a score of his or to his library, until [UploadTime] is over. NotFound when the
-// score does not exist. *[QuotaReached] when there is no room for the file.
+// score does not exist or may not be read, Forbidden when it is somebody else's. *[QuotaReached] when there is no room for the file.
 func (s *Items) RequestUpload(ctx context.Context, owner UserID, in RequestUpload) (Ticket, error) {
-	if err := own(ctx, owner); err != nil {
+	if _, err := self(ctx); err != nil {
 		return Ticket{}, err
 	}
 	u, err := s.upload(in)
 	if err != nil {
 		return Ticket{}, err
 	}
-	u.Owner, u.Score = owner, in.Score
-	if u.Score == "" {
-		u.Score = Library
-	}
+	u.Owner, u.Score = owner, cmp.Or(in.Score, Library)
 	return onceItem(ctx, s, "requestUpload", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Ticket, error) {
 		if u.Score != Library {
-			if _, errs := s.scores.ScoresByID(ctx, []Ref{{Owner: owner, ID: u.Score}}); errs != nil && errs[0] != nil {
-				return Ticket{}, errs[0]
-			}
+			_, err = mine(ctx, s.scores, Ref{owner, u.Score})
+		} else {
+			err = own(ctx, owner)
+		}
+		if err != nil {
+			return Ticket{}, err
 		}
 		quota, err := s.room(ctx, owner)
 		if err != nil {
@@ -88,6 +89,9 @@ func (s *Items) RequestUpload(ctx context.Context, owner UserID, in RequestUploa
 		return s.ticket(ctx, u)
 	}, func(ctx context.Context, result []string) (Ticket, error) {
 		u, err := s.open(ctx, ItemRef{Owner: owner, Score: u.Score, ID: ItemID(result[0])})
+		if fault.Is(err, fault.NotFound) { // it was completed, and what was put is its item's
+			err = ErrUploadOver
+		}
 		if err != nil {
 			return Ticket{}, err
 		}
