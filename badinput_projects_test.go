@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,6 +103,30 @@ func TestBadInputChangesNoProject(t *testing.T) {
 	transfer("a project that is not there", vars{"projectId": none}, "NOT_FOUND", "")
 	transfer("another's project", vars{"projectId": his}, "NOT_FOUND", "")
 
+	music := vars{"type": "text/plain"}
+	item, hisItem, hisScore := l.uploads([]byte("music"), music), bob.uploads([]byte("music"), music), bob.score("His", nil)
+	mine := l.score("Hers", nil)
+	take := func(reason string, change vars, code, field string) {
+		cases = append(cases, bad{reason, "importItems", changed(vars{"projectId": l.id}, change), code, field})
+	}
+	take("nothing", nil, invalid, "input.itemIds")
+	take("no items", vars{"itemIds": []string{}}, invalid, "input.itemIds")
+	take("501 items", vars{"itemIds": slices.Repeat([]string{item}, 501)}, invalid, "input.itemIds")
+	take("items and a library", vars{"itemIds": []string{item}, "library": true}, invalid, "input.itemIds")
+	take("a library and a score", vars{"library": true, "scoreId": mine}, invalid, "input.itemIds")
+	take("a note for an item", vars{"itemIds": []string{item, note}}, invalid, "input.itemIds")
+	take("a note for a score", vars{"scoreId": note}, invalid, "input.scoreId")
+	take("null for a library", vars{"library": nil}, unfit, "input.library")
+	take("a score as of a snapshot", vars{"scoreId": gidOf("Score", globalKey(t, mine)[1], globalKey(t, mine)[2], "none")}, invalid, "input.scoreId")
+	take("another's score", vars{"scoreId": hisScore}, "NOT_FOUND", "")
+	take("a score that is not there", vars{"scoreId": gidOf("Score", globalKey(t, mine)[1], "none")}, "NOT_FOUND", "")
+	take("a project that is not there", vars{"projectId": none, "library": true}, "NOT_FOUND", "")
+	take("another's project", vars{"projectId": his, "itemIds": []string{item}}, "NOT_FOUND", "")
+	for _, unknown := range []string{hisItem, gidOf("Item", globalKey(t, item)[1], "none", "none")} {
+		a := l.mutate("importItems", "import { id } problem { __typename ... on UnknownItem { itemId } }", vars{"projectId": l.id, "itemIds": []string{item, unknown}})
+		assert.Equal(t, map[string]any{"__typename": "UnknownItem", "itemId": unknown}, a.at("result.problem"))
+	}
+
 	cases = append(cases, []bad{
 		{"nothing to add", "addProjectCategories", vars{"projectId": l.id}, invalid, "input.categories"},
 		{"nothing in the lists", "addProjectCategories", vars{"projectId": l.id, "categories": []string{}, "subcategories": []string{}}, invalid, "input.categories"},
@@ -185,7 +210,7 @@ func TestBadArgumentsOfProjects(t *testing.T) {
 	for mutation, input := range map[string]vars{
 		"createProjectImport": {"projectId": l.id, "format": "CSV", "bytes": 1}, "createProjectExport": {"projectId": l.id, "format": "CSV"}, "startProjectImport": {"importId": l.imported},
 		"cancelProjectImport": {"importId": l.imported}, "updateProject": {"projectId": l.id, "name": "x"}, "addProjectCategories": {"projectId": l.id, "categories": []string{"x"}},
-		"createTeam": {"projectId": l.id, "name": "x", "type": "MANAGER"}, "renameTeam": {"teamId": l.team, "name": "x"}, "putProjectMember": {"teamId": l.team, "userId": l.labellers[1].id},
+		"importItems": {"projectId": l.id, "library": true}, "createTeam": {"projectId": l.id, "name": "x", "type": "MANAGER"}, "renameTeam": {"teamId": l.team, "name": "x"}, "putProjectMember": {"teamId": l.team, "userId": l.labellers[1].id},
 		"removeProjectMember": {"projectId": l.id, "userId": l.client.id},
 	} {
 		l.labellers[0].mutate(mutation, "__typename", input).fails("FORBIDDEN", "")

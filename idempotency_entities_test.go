@@ -149,6 +149,12 @@ var entityMutations = map[string]repeated{
 		prepare:   inProject(func(l crew, _ *client) vars { return vars{"importId": l.uploaded()} }),
 		selection: "import { id state }", other: vars{"importId": gidOf("ProjectImport", "a", "b")},
 	},
+	"importItems": {
+		prepare: inProject(func(l crew, _ *client) vars {
+			return vars{"projectId": l.id, "itemIds": []string{l.uploads([]byte("music"), vars{"type": "text/plain"})}}
+		}),
+		selection: "import { id state } problem { __typename }", other: vars{"itemIds": []string{gidOf("Item", "a", "b", "c")}},
+	},
 	"cancelProjectImport": {
 		prepare:   inProject(func(l crew, _ *client) vars { return vars{"importId": l.uploaded()} }),
 		selection: "import { id state endedAt }", other: vars{"importId": gidOf("ProjectImport", "a", "b")},

@@ -34,7 +34,7 @@ var arguments = map[string]string{
 	"Scope.entities":             `(type: "thing")`,
 	"Scope.entity":               `(type: "thing", key: "walk")`,
 	"Scope.lookup":               `(index: "bySecret")`,
-	"Project.itemByExternalId":   `(externalId: "secret-0")`,
+	"Project.itemByExternalId":   `(externalId: $scanned)`,
 	"Project.keywordCompletions": `(prefix: "secret")`,
 
 	"Query.score":         `(id: $score)`,
@@ -82,6 +82,7 @@ var arguments = map[string]string{
 	"Mutation.removeProjectMember":  `(input: {projectId: $project, userId: $view})`,
 	"Mutation.createProjectImport":  `(input: {projectId: $project, format: JSON_LINES, bytes: 10})`,
 	"Mutation.startProjectImport":   `(input: {importId: $import})`,
+	"Mutation.importItems":          `(input: {projectId: $project, library: true})`,
 	"Mutation.cancelProjectImport":  `(input: {importId: $import})`,
 	"Mutation.createProjectExport":  `(input: {projectId: $project, format: CSV})`,
 
@@ -239,7 +240,7 @@ var shownTypes = []string{
 // ofSome are fields that have a value for some of the subjects and none for others.
 var ofSome = []string{
 	"ProjectItem.category", "ProjectItem.subcategory", "ProjectItem.claim", "ProjectItem.returnedTo", "ProjectItemEffort.undoneAt", "ProjectItemEffort.review",
-	"ProjectImport.endedAt", "Score.snapshot", "Item.score",
+	"ProjectImport.endedAt", "Score.snapshot", "Item.score", "ProjectItem.item", "ProjectItem.url", "ProjectItem.metadata",
 }
 
 // unseen are mutations that change nothing which a snapshot shows.
@@ -272,9 +273,9 @@ var subjectsOf = map[string][]string{
 	"Team":              {"reviewers", "managers", "taggies"},
 	"Category":          {"category"},
 	"Subcategory":       {"subcategory"},
-	"ProjectItem":       {"item", "open", "held", "taken", "returned", "mineItem", "undoneItem", "reviewedItem", "lateItem", "goneItem"},
+	"ProjectItem":       {"item", "open", "held", "taken", "returned", "mineItem", "undoneItem", "reviewedItem", "lateItem", "goneItem", "scanItem"},
 	"ProjectItemEffort": {"effort", "mine", "undone", "reviewed", "late", "gone", "hers"},
-	"ProjectImport":     {"import", "imported"},
+	"ProjectImport":     {"import", "imported", "scans"},
 	"ProjectExport":     {"export"},
 	"Score":             {"score", "past"},
 	"Snapshot":          {"snapshot"},

@@ -58,6 +58,9 @@ var unlikely = []string{
 	`mutation { heartbeat(input: {projectIds: [$project, $paused, $full]}) { onlineCount } }`,
 	`subscription { projectEvents(projectId: $project, after: $cursor, types: [REVIEWED], mine: true) { ... on ProjectEvent { item { id } } } }`,
 	`mutation { startProjectImport(input: {importId: $imported}) { import { id } } }`,
+	`mutation { importItems(input: {projectId: $project, itemIds: [$file, $page]}) { import { id } problem { __typename } } }`,
+	`mutation { importItems(input: {projectId: $project, scoreId: $score, idempotencyKey: $fresh}) { import { id } problem { __typename } } }`,
+	`query { node(id: $scanItem) { ... on ProjectItem { item { url thumbnailUrl projects { nodes { id } } } } } }`,
 	`mutation { cancelProjectImport(input: {importId: $imported}) { import { id } } }`,
 }
 
@@ -66,7 +69,7 @@ var ofRooms = []string{
 	"scope", "entity", "other", "ghost", "project", "managers", "reviewers", "taggies", "category", "subcategory", "item", "open", "effort",
 	"import", "imported", "export", "held", "taken", "returned", "mineItem", "undoneItem", "reviewedItem", "lateItem", "goneItem", "mine", "undone", "reviewed", "late",
 	"gone", "hers", "paused", "full", "cursor", "forged",
-	"score", "past", "snapshot", "file", "page", "spareFile", "upload", "unwanted", "lie", "parts", "fullScore",
+	"scans", "scanItem", "score", "past", "snapshot", "file", "page", "spareFile", "upload", "unwanted", "lie", "parts", "fullScore",
 }
 
 // TestWhatIsHiddenLooksLikeWhatDoesNotExist asks everything that the walk asks twice: about what the role may not see,

@@ -78,6 +78,7 @@ func (w *world) renewItems() {
 			w.ids["open"] = id
 		}
 	}
+	w.scanned()
 	w.follow(l)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/internal/gid"
+	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/score"
 )
 
@@ -42,6 +43,18 @@ func (w *world) renewScores() {
 		require.Equal(w.t, 200, w.owner.puts(a, content))
 		w.ids[name] = a.str("requestUpload.upload.itemId")
 	}
+	if w.ids["project"] != "" {
+		w.scanned()
+	}
+}
+
+// scanned imports a page of the score into the project.
+func (w *world) scanned() {
+	w.t.Helper()
+	w.ids["scans"] = w.owner.must(fill(`mutation { importItems(input: {projectId: $project, itemIds: [$file]}) { import { id } } }`, w.ids), nil).str("importItems.import.id")
+	w.run(project.RunImport, "scans")
+	w.ids["scanned"] = "item:" + globalKey(w.t, w.ids["file"])[3]
+	w.ids["scanItem"] = w.owner.must(fill(`{ project(id: $project) { itemByExternalId(externalId: $scanned) { id } } }`, w.ids), nil).str("project.itemByExternalId.id")
 }
 
 // pixel returns an image, another one each time.

@@ -64,10 +64,10 @@ func newWorld(t *testing.T, s walkServer, role string) *world {
 	w.renewAsker()
 	w.renewNotes()
 	w.renewScope()
+	w.renewScores()
 	w.renewProject()
 	w.fullProject()
 	w.letters()
-	w.renewScores()
 	w.largeScores()
 	return w
 }

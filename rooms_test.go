@@ -37,7 +37,7 @@ var rooms = map[string][]string{
 	"internal/labelling":   {"internal/fault", "internal/idempotency", "internal/project", "internal/tag", "internal/viewer"}, // what happens to the items of projects
 	"internal/note":        {"internal/fault", "internal/idempotency", "internal/page", "internal/tag", "internal/viewer"},
 	"internal/project":     {"internal/fault", "internal/idempotency", "internal/page", "internal/tag", "internal/task", "internal/viewer"},
-	"internal/score":       {"internal/fault", "internal/idempotency", "internal/page", "internal/task", "internal/viewer"},
+	"internal/score":       {"internal/fault", "internal/idempotency", "internal/page", "internal/project", "internal/task", "internal/viewer"}, // into projects items are imported
 	"internal/tag":         {"internal/fault", "internal/viewer"},
 	"internal/task":        {},
 	"internal/user":        {"internal/fault", "internal/idempotency", "internal/viewer"},

@@ -197,16 +197,16 @@ func assemble(cfg config.Config, s *stores, metrics *telemetry.Metrics, log *slo
 	projectsStore := dynamo.Projects{DB: s.db}
 	a.queues = newQueues(s, metrics, log)
 	metrics.Sockets(a.sockets.Open)
-	projects := project.NewService(projectsStore, users, time.Now, newID).Receiving(s.bucket).Telling(a.queues.service)
-	handlers := entities.Handlers()
-	handlers[project.RunImport] = project.Importer{Store: projectsStore, Files: s.bucket, Now: time.Now, Count: a.queues.importing}.Run
-	handlers[dynamo.SweepLabels] = projectsStore.SweepLabels
-	handlers[project.RunExport] = exporter(projectsStore, s.bucket).Run
 	scoresStore := dynamo.Scores{DB: s.db}
 	scores := score.NewService(scoresStore, s.bucket, time.Now, newID)
 	items := score.NewItems(score.ItemsOptions{
 		Store: dynamo.ScoreItems{DB: s.db}, Scores: scoresStore, Files: s.bucket, Quota: cfg.ItemQuota, Now: time.Now, NewID: newID,
 	})
+	projects := project.NewService(projectsStore, users, time.Now, newID).Receiving(s.bucket).Taking(items).Telling(a.queues.service)
+	handlers := entities.Handlers()
+	handlers[project.RunImport] = project.Importer{Store: projectsStore, Files: s.bucket, Now: time.Now, Count: a.queues.importing, Originals: items}.Run
+	handlers[dynamo.SweepLabels] = projectsStore.SweepLabels
+	handlers[project.RunExport] = exporter(projectsStore, s.bucket).Run
 	handlers[score.SettleIntent], handlers[score.SweepItem] = scores.Settle, items.Sweep
 	a.tasks = jobs.NewTasks(jobs.TasksOptions{
 		Store: dynamo.Tasks{DB: s.db}, Handlers: handlers, Log: log, Token: newID,

@@ -28,7 +28,7 @@ var withoutOwn = projectionOf("_id", "_scope_type_key", "_scope", "_type", "_cre
 // withoutMetadata leaves out the one attribute of an item that may be large; every other one that is read is here.
 var withoutMetadata = projectionOf("_id", "_scope_type_key", "_scope", "_type", "_created", "_updated", "_meta",
 	"external_id", "name", "type", "url", "status", "seq", "category", "subcategory", "keywords", "efforts", "last_effort",
-	"claim_user", "claim_token", "claim_since", "claim_until", "returned_to", "import", "line")
+	"claim_user", "claim_token", "claim_since", "claim_until", "returned_to", "import", "line", "original")
 
 func projectionOf(attributes ...string) projection {
 	p := projection{names: make(map[string]string, len(attributes))}

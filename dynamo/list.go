@@ -11,6 +11,7 @@ type listing[T any] struct {
 	span       span
 	descending bool // the order of the list is the reverse of the order of its keys
 	decode     func(item []byte, row *T) error
+	skips      func(row T) bool      // reports rows that are of no list like this one; nil when all are of it
 	position   func(row T) string    // what a cursor keeps of a row
 	sortKey    func(p string) string // the sort key at a position; the position itself when nil
 	start      func(p string) attrs  // the exclusive start key at a position; primary key when nil
@@ -71,13 +72,16 @@ func (l listing[T]) other(ctx context.Context, db *DB, w page.Window, counts fun
 	s.limit = 1
 	for round := 0; ; round++ {
 		rows, next, err := l.rows(ctx, db, s)
-		if err != nil || len(rows) == 0 {
+		if err != nil || len(rows) == 0 && next == nil {
 			return false, err
 		}
-		if counts == nil {
+		if counts == nil && len(rows) > 0 {
 			return true, nil
 		}
-		found, err := counts(ctx, rows)
+		found := false
+		if counts != nil {
+			found, err = counts(ctx, rows)
+		}
 		if err != nil || found || next == nil {
 			return found, err
 		}
@@ -91,7 +95,9 @@ func (l listing[T]) rows(ctx context.Context, db *DB, s span) (rows []T, next at
 	next, err = db.query(ctx, s, func(item []byte) (bool, error) {
 		var row T
 		err := l.decode(item, &row)
-		rows = append(rows, row)
+		if l.skips == nil || !l.skips(row) {
+			rows = append(rows, row)
+		}
 		return true, err
 	})
 	return rows, next, err

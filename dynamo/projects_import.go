@@ -4,19 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/score"
 )
 
 // maxTransaction is how many bytes of items go into one transaction: DynamoDB takes 4 MB, and counts a little more than we do.
 const maxTransaction = 3_500_000
-
-// itemsAtOnce is how many items go into one transaction: each is a row and an entry of the index.
-const itemsAtOnce = maxActions / 2
 
 var errThere = errors.New("some items are there already")
 
@@ -25,6 +24,15 @@ type importing struct {
 	item  project.Item
 	puts  []action
 	bytes int
+	used  bool // the item of which it is made is used by the project already
+}
+
+// actions returns what creates the item: its row, its entry of the index, and that the item is used of which it is made.
+func (i importing) actions() []action {
+	if i.item.Original.ID == "" {
+		return i.puts
+	}
+	return append(slices.Clone(i.puts), usedBy{project: i.item.Project}.take(score.RefOf(i.item.Original), i.used)...)
 }
 
 // ImportItems creates those of the items of one import that do not exist. The row of an item says which line of which import
@@ -32,19 +40,23 @@ type importing struct {
 //
 // It does not look whether the import was cancelled: who runs it notices when he stores its progress.
 //
+// An item that is made of an item of a user counts as a use of that, in the same transaction: neither comes without the other, and
+// an item that is used cannot be deleted.
+//
 // Index: primary. Key: <item>/<project>:ProjectItem~<shard> on condition that there is none, and
-// <project>:ProjectItem:<item>/status~<shard>:NEW:<shard>:<seq>. Cost: ⌈n/50⌉ TransactWriteItems; where items are
-// there already 1 BatchGetItem and 1 TransactWriteItems more.
+// <project>:ProjectItem:<item>/status~<shard>:NEW:<shard>:<seq>; of one that is made of a user's item also
+// si:<owner>/<item><project>, and it:<owner>/<score><item> on condition that it exists. Cost: ⌈n/50⌉ TransactWriteItems, ⌈n/25⌉ of
+// users' items; where items are there already 1 BatchGetItem and 1 TransactWriteItems more.
 func (db Projects) ImportItems(ctx context.Context, items []project.Item) (created int, there []project.Item, err error) {
 	if len(items) == 0 {
 		return 0, nil, nil
 	}
 	var chunk []importing
-	size, seen := 0, make(map[project.ItemID]bool, len(items))
+	size, rows, seen := 0, 0, make(map[project.ItemID]bool, len(items))
 	flush := func() error {
 		n, known, err := db.importChunk(ctx, chunk)
 		created, there = created+n, append(there, known...)
-		chunk, size = nil, 0
+		chunk, size, rows = nil, 0, 0
 		return err
 	}
 	for _, item := range items {
@@ -65,12 +77,13 @@ func (db Projects) ImportItems(ctx context.Context, items []project.Item) (creat
 		for _, put := range i.puts {
 			i.bytes += rowBytes(put.item)
 		}
-		if len(chunk) == itemsAtOnce || size+i.bytes > maxTransaction && len(chunk) > 0 {
+		n := len(i.actions())
+		if rows+n > maxActions || size+i.bytes > maxTransaction && len(chunk) > 0 {
 			if err := flush(); err != nil {
 				return created, there, err
 			}
 		}
-		chunk, size = append(chunk, i), size+i.bytes
+		chunk, size, rows = append(chunk, i), size+i.bytes, rows+n
 	}
 	return created, there, flush()
 }
@@ -80,11 +93,25 @@ func (db Projects) importChunk(ctx context.Context, left []importing) (created i
 	for idle := 0; len(left) > 0; idle++ {
 		actions := make([]action, 0, 2*len(left))
 		for _, i := range left {
-			actions = append(actions, i.puts...)
+			actions = append(actions, i.actions()...)
 		}
 		err := db.transact(ctx, actions, idempotency.Key{})
 		if err == nil {
 			return created + len(left), there, nil
+		}
+		if use, ok := errors.AsType[errUse](err); ok {
+			for n := range left {
+				if score.RefOf(left[n].item.Original) == use.item {
+					left[n].used = use.there
+				}
+			}
+			if !db.pause(ctx, idle) {
+				return created, there, fault.Wrap(fault.Unavailable, ctx.Err(), "the items could not be imported in time")
+			}
+			continue
+		}
+		if _, ok := errors.AsType[*score.UnknownItem](err); ok {
+			return created, there, fault.Wrap(fault.Invalid, err, "the item does not exist any more")
 		}
 		if !errors.Is(err, errThere) {
 			return created, there, err

@@ -32,6 +32,9 @@ func itemRow(i project.Item) (attrs, error) {
 		"claim_user": string(i.Claim.User), "claim_token": i.Claim.Token, "claim_since": whenSet(i.Claim.Since), "claim_until": whenSet(i.Claim.Until),
 		"returned_to": string(i.ReturnedTo),
 	})
+	if i.Original.ID != "" {
+		row["original"] = str(originalKey(i.Original))
+	}
 	row["efforts"], row["line"] = number(int64(i.Efforts)), number(int64(i.Line))
 	if len(i.Keywords) > 0 {
 		row["keywords"] = texts(i.Keywords)
@@ -92,6 +95,8 @@ func decodeItem(item []byte, i *project.Item) error {
 			i.Import, err = v.str()
 		case "line":
 			i.Line, err = v.int()
+		case "original":
+			i.Original, err = readOriginal(v)
 		default:
 			err = h.read(name, v)
 		}
@@ -100,6 +105,38 @@ func decodeItem(item []byte, i *project.Item) error {
 	i.ItemID, i.Version = project.ItemID{Project: project.ID(h.ID.Scope), ID: h.ID.ID}, h.Version
 	i.CreatedAt, i.UpdatedAt = h.Created, h.Updated
 	return err
+}
+
+// originalKey spells an item of a user as the keys of its row, joined: <owner><score><item>.
+func originalKey(id project.OriginalID) string {
+	return keys.EncodeUUID(string(id.Owner)) + keys.ItemSK(id.Score, id.ID)
+}
+
+func readOriginal(v value) (project.OriginalID, error) {
+	s, err := v.str()
+	if err != nil {
+		return project.OriginalID{}, err
+	}
+	return parseOriginal(s)
+}
+
+// readOriginals reads a list of them.
+func readOriginals(v value) ([]project.OriginalID, error) {
+	var all []project.OriginalID
+	err := v.list(func(s string) error {
+		id, err := parseOriginal(s)
+		all = append(all, id)
+		return err
+	})
+	return all, err
+}
+
+func parseOriginal(s string) (project.OriginalID, error) {
+	ids, err := keys.SplitIDs(s, "", 3)
+	if err != nil {
+		return project.OriginalID{}, err
+	}
+	return project.OriginalID{Owner: project.UserID(ids[0]), Score: ids[1], ID: ids[2]}, nil
 }
 
 // wantItem reads an item.

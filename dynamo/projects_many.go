@@ -12,6 +12,8 @@ type manyLists[R, T any] struct {
 	db *DB
 	// want reads what a row points to.
 	want func(list int, row R, into *T) want
+	// beside reads what belongs to it, which need not be there; nil for nothing.
+	beside func(list int, row R, into *T) want
 	// counts reports whether what was read is part of the list; nil when all is.
 	counts   func(list int, of T) bool
 	position func(of T) string
@@ -112,7 +114,7 @@ func (m manyLists[R, T]) resolve(ctx context.Context, lists []*oneList[R, T]) {
 			wants = append(wants, m.want(l.number, row, &found[len(wants)]))
 		}
 	}
-	errs := m.db.batchGet(ctx, wants)
+	errs := m.resolved(ctx, lists, wants, found)
 	for _, l := range lists {
 		for range l.rows {
 			switch err := errs[0]; {
@@ -132,4 +134,25 @@ func (m manyLists[R, T]) resolve(ctx context.Context, lists []*oneList[R, T]) {
 			l.done = l.done || len(l.kept) > l.window.Limit
 		}
 	}
+}
+
+// resolved reads what the rows point to, and what belongs to that, and returns the error of each.
+func (m manyLists[R, T]) resolved(ctx context.Context, lists []*oneList[R, T], wants []want, found []T) []error {
+	n := len(wants)
+	if m.beside == nil || n == 0 {
+		return m.db.batchGet(ctx, wants)
+	}
+	for _, l := range lists {
+		for _, row := range l.rows {
+			wants = append(wants, m.beside(l.number, row, &found[len(wants)-n]))
+		}
+	}
+	all := m.db.batchGet(ctx, wants)
+	errs := all[:n]
+	for i, err := range all[n:] {
+		if err != errMissing && errs[i] == nil { //nolint:errorlint // batchGet returns it bare
+			errs[i] = err
+		}
+	}
+	return errs
 }

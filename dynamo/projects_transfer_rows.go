@@ -26,13 +26,21 @@ func exportID(id project.TransferID) entity.ID {
 func importRow(i project.Import) attrs {
 	row := nonEmpty(map[string]string{
 		"format": string(i.Format), "state": string(i.State), "created_by": string(i.CreatedBy), "message": i.Message,
+		"source": string(i.Source), "score": i.Score,
 	})
+	if len(i.Items) > 0 {
+		items := make([]string, len(i.Items))
+		for n, id := range i.Items {
+			items[n] = originalKey(id)
+		}
+		row["originals"] = texts(items)
+	}
 	updated := i.CreatedAt
 	if !i.EndedAt.IsZero() {
 		row["ended_at"], updated = str(keys.Instant(i.EndedAt)), i.EndedAt
 	}
 	for name, n := range map[string]int64{
-		"bytes": i.Bytes, "read": i.Read, "lines": int64(i.Lines), "imported": int64(i.Imported),
+		"bytes": i.Bytes, "read": i.Read, "lines": int64(i.Lines), "listed": int64(i.Listed), "imported": int64(i.Imported),
 		"duplicates": int64(i.Duplicates), "mistakes": int64(i.Mistakes),
 	} {
 		row[name] = number(n)
@@ -48,10 +56,19 @@ func importRow(i project.Import) attrs {
 
 func decodeImport(item []byte, i *project.Import) error {
 	var h header
+	i.Source = project.FromFile // of an import from before there were others
 	err := attributes(item, func(name []byte, v value) (err error) {
 		switch string(name) {
 		case "format":
 			err = readText(v, &i.Format)
+		case "source":
+			err = readText(v, &i.Source)
+		case "score":
+			i.Score, err = v.str()
+		case "originals":
+			i.Items, err = readOriginals(v)
+		case "listed":
+			i.Listed, err = v.int()
 		case "state":
 			err = readText(v, &i.State)
 		case "created_by":

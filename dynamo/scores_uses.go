@@ -9,6 +9,7 @@ import (
 
 	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/score"
 )
 
@@ -16,16 +17,20 @@ import (
 // so that an item without uses is one of which no row si:<owner>/<item>… exists.
 const refsAttribute = "refs"
 
-// usedBy is who uses items: a score, or a snapshot of it.
+// usedBy is who uses items: a score, a snapshot of it, or a project.
 type usedBy struct {
 	score    score.Ref
-	snapshot string // "" for the score itself
+	snapshot string     // "" for the score itself
+	project  project.ID // "" for a score or snapshot
 	// version is that of the score from which on it uses the items. Rows of a higher one are somebody's who prepares it.
 	version int
 }
 
 func (by usedBy) id() string {
-	if by.snapshot != "" {
+	switch {
+	case by.project != "":
+		return string(by.project)
+	case by.snapshot != "":
 		return by.snapshot
 	}
 	return string(by.score.ID)
@@ -58,7 +63,10 @@ func (by usedBy) take(item score.ItemRef, there bool) []action {
 	}
 	row := scoresTable.key(key)
 	row["by"], row["g"] = str(string(score.UsedByScore)), version
-	if by.snapshot != "" {
+	switch {
+	case by.project != "":
+		row["by"] = str(string(score.UsedByProject))
+	case by.snapshot != "":
 		row["by"], row["sc"] = str(string(score.UsedBySnapshot)), str(keys.EncodeUUID(string(by.score.ID)))
 	}
 	return []action{

@@ -351,6 +351,11 @@ type ComplexityRoot struct {
 		OnlineCount func(childComplexity int) int
 	}
 
+	ImportItemsPayload struct {
+		Import  func(childComplexity int) int
+		Problem func(childComplexity int) int
+	}
+
 	IndexedEntityConnection struct {
 		Edges    func(childComplexity int) int
 		Nodes    func(childComplexity int) int
@@ -369,6 +374,7 @@ type ComplexityRoot struct {
 		ItemRef         func(childComplexity int) int
 		Name            func(childComplexity int) int
 		Owner           func(childComplexity int) int
+		Projects        func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		SHA256          func(childComplexity int) int
 		Score           func(childComplexity int) int
 		SetName         func(childComplexity int) int
@@ -479,6 +485,7 @@ type ComplexityRoot struct {
 		FinishProjectItem      func(childComplexity int, input model.FinishProjectItemInput) int
 		FinishProjectItems     func(childComplexity int, input model.FinishProjectItemsInput) int
 		Heartbeat              func(childComplexity int, input model.HeartbeatInput) int
+		ImportItems            func(childComplexity int, input model.ImportItemsInput) int
 		PauseProject           func(childComplexity int, input model.PauseProjectInput) int
 		PutProjectMember       func(childComplexity int, input model.PutProjectMemberInput) int
 		PutScopeMember         func(childComplexity int, input model.PutScopeMemberInput) int
@@ -717,6 +724,7 @@ type ComplexityRoot struct {
 		Mistakes   func(childComplexity int) int
 		Project    func(childComplexity int) int
 		Read       func(childComplexity int) int
+		Source     func(childComplexity int) int
 		State      func(childComplexity int) int
 	}
 
@@ -737,6 +745,7 @@ type ComplexityRoot struct {
 		CreatedAt   func(childComplexity int) int
 		Efforts     func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		ExternalID  func(childComplexity int) int
+		Item        func(childComplexity int) int
 		ItemID      func(childComplexity int) int
 		Keywords    func(childComplexity int) int
 		Metadata    func(childComplexity int) int
@@ -1405,6 +1414,7 @@ type ItemResolver interface {
 	Score(ctx context.Context, obj *score.Item) (*model.Score, error)
 	UseCount(ctx context.Context, obj *score.Item) (*int, error)
 	UsedBy(ctx context.Context, obj *score.Item, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.ItemUseConnection, error)
+	Projects(ctx context.Context, obj *score.Item, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Project], error)
 }
 type ItemUseConnectionResolver interface {
 	Nodes(ctx context.Context, obj *model.ItemUseConnection) ([]model.ItemUser, error)
@@ -1446,6 +1456,7 @@ type MutationResolver interface {
 	RemoveProjectMember(ctx context.Context, input model.RemoveProjectMemberInput) (*model.RemoveProjectMemberPayload, error)
 	CreateProjectImport(ctx context.Context, input model.CreateProjectImportInput) (*model.CreateProjectImportPayload, error)
 	StartProjectImport(ctx context.Context, input model.StartProjectImportInput) (*model.StartProjectImportPayload, error)
+	ImportItems(ctx context.Context, input model.ImportItemsInput) (*model.ImportItemsPayload, error)
 	CancelProjectImport(ctx context.Context, input model.CancelProjectImportInput) (*model.CancelProjectImportPayload, error)
 	CreateProjectExport(ctx context.Context, input model.CreateProjectExportInput) (*model.CreateProjectExportPayload, error)
 	ClaimProjectItems(ctx context.Context, input model.ClaimProjectItemsInput) (*model.ClaimProjectItemsPayload, error)
@@ -1544,6 +1555,8 @@ type ProjectItemResolver interface {
 	Project(ctx context.Context, obj *project.Item) (*project.Project, error)
 
 	URL(ctx context.Context, obj *project.Item) (*string, error)
+
+	Item(ctx context.Context, obj *project.Item) (*score.Item, error)
 
 	Category(ctx context.Context, obj *project.Item) (*model.Category, error)
 	Subcategory(ctx context.Context, obj *project.Item) (*model.Subcategory, error)
@@ -2468,6 +2481,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.HeartbeatPayload.OnlineCount(childComplexity), true
 
+	case "ImportItemsPayload.import":
+		if e.ComplexityRoot.ImportItemsPayload.Import == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImportItemsPayload.Import(childComplexity), true
+	case "ImportItemsPayload.problem":
+		if e.ComplexityRoot.ImportItemsPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImportItemsPayload.Problem(childComplexity), true
+
 	case "IndexedEntityConnection.edges":
 		if e.ComplexityRoot.IndexedEntityConnection.Edges == nil {
 			break
@@ -2536,6 +2562,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Item.Owner(childComplexity), true
+	case "Item.projects":
+		if e.ComplexityRoot.Item.Projects == nil {
+			break
+		}
+
+		args, err := ec.field_Item_projects_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Item.Projects(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
 	case "Item.sha256":
 		if e.ComplexityRoot.Item.SHA256 == nil {
 			break
@@ -3137,6 +3174,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.Heartbeat(childComplexity, args["input"].(model.HeartbeatInput)), true
+	case "Mutation.importItems":
+		if e.ComplexityRoot.Mutation.ImportItems == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_importItems_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ImportItems(childComplexity, args["input"].(model.ImportItemsInput)), true
 	case "Mutation.pauseProject":
 		if e.ComplexityRoot.Mutation.PauseProject == nil {
 			break
@@ -4348,6 +4396,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ProjectImport.Read(childComplexity), true
+	case "ProjectImport.source":
+		if e.ComplexityRoot.ProjectImport.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectImport.Source(childComplexity), true
 	case "ProjectImport.state":
 		if e.ComplexityRoot.ProjectImport.State == nil {
 			break
@@ -4422,6 +4476,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ProjectItem.ExternalID(childComplexity), true
+	case "ProjectItem.item":
+		if e.ComplexityRoot.ProjectItem.Item == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItem.Item(childComplexity), true
 	case "ProjectItem.id":
 		if e.ComplexityRoot.ProjectItem.ItemID == nil {
 			break
@@ -6701,6 +6761,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputFinishProjectItemInput,
 		ec.unmarshalInputFinishProjectItemsInput,
 		ec.unmarshalInputHeartbeatInput,
+		ec.unmarshalInputImportItemsInput,
 		ec.unmarshalInputInsertAnnotationsInput,
 		ec.unmarshalInputInsertPagesInput,
 		ec.unmarshalInputKeyCondition,
@@ -7065,6 +7126,13 @@ type Mutation {
   createProjectImport(input: CreateProjectImportInput!): CreateProjectImportPayload
   "Starts an import whose file was uploaded. For managers."
   startProjectImport(input: StartProjectImportInput!): StartProjectImportPayload
+  """
+  Imports items of the caller, those that are named or all of the caller's library or of a score, in the background. An item of a
+  project that is made so has the name and the type of the item, and ` + "`" + `item:` + "`" + ` and the UUID of the item as ` + "`" + `externalId` + "`" + `, so that an
+  item is in a project once. All members of the project may see and download the item then, and it cannot be deleted while the
+  project has it. At most 20 imports of a project are under way at a time: EXHAUSTED. For managers.
+  """
+  importItems(input: ImportItemsInput!): ImportItemsPayload
   "Ends an import before it is done. For managers."
   cancelProjectImport(input: CancelProjectImportInput!): CancelProjectImportPayload
   "Has the results of a project written into a file; at most 20 at a time in a project: EXHAUSTED. For managers."
@@ -8466,6 +8534,8 @@ type ProjectItem implements Node {
   url: String
   "What else the import told, an object of up to 100,000 bytes; null when nothing."
   metadata: JSON
+  "The file that it is, for all members of the project; null unless it was imported by ` + "`" + `importItems` + "`" + `."
+  item: Item
   status: ProjectItemStatus!
   "What it was found to be last, also when that turned out to be incorrect; null before."
   category: Category
@@ -8570,10 +8640,24 @@ enum TransferState {
   CANCELLED
 }
 
+"Where an import has its items from."
+enum ImportSource {
+  "A file that a client uploads."
+  FILE
+  "Items of who created it that were named."
+  ITEMS
+  "The library of who created it."
+  LIBRARY
+  "A score of who created it."
+  SCORE
+}
+
 "An import of items, which runs in the background. A line whose external id is there already changes nothing."
 type ProjectImport implements Node {
   id: ID!
   project: Project
+  source: ImportSource!
+  "The form of its file. Items of a user are listed in a file first, one on each line: ` + "`" + `JSON_LINES` + "`" + `, which no client sees."
   format: FileFormat!
   state: TransferState!
   "Why it failed; null unless it did."
@@ -8582,7 +8666,7 @@ type ProjectImport implements Node {
   createdAt: DateTime!
   "When it was done, failed or was cancelled."
   endedAt: DateTime
-  "The size of the file."
+  "The size of the file; 0 before items of a user are listed in it."
   bytes: Int64!
   "How much of it was read."
   bytesRead: Int64!
@@ -8600,7 +8684,7 @@ type ProjectImport implements Node {
 
 "What is wrong with a line of an import."
 type LineFault {
-  "From 1; the header row of a CSV file counts."
+  "From 1; the header row of a CSV file counts. Of items of a user, the place in their list."
   line: Int!
   message: String!
 }
@@ -8879,6 +8963,31 @@ type StartProjectImportPayload {
   "The import, which runs in the background; ask for it again to see its progress."
   import: ProjectImport
 }
+
+"Input of ` + "`" + `importItems` + "`" + `. Exactly one of ` + "`" + `itemIds` + "`" + `, ` + "`" + `library` + "`" + ` and ` + "`" + `scoreId` + "`" + ` is given."
+input ImportItemsInput {
+  "The id of a ` + "`" + `Project` + "`" + `."
+  projectId: ID!
+  "The ids of 1 to 500 ` + "`" + `Item` + "`" + `s of the caller."
+  itemIds: [ID!]
+  "Whether all items of the caller's library are imported, as they are when the import begins, ordered by id."
+  library: Boolean! = false
+  "The id of a ` + "`" + `Score` + "`" + ` of the caller as it is now: all its items are imported; see ` + "`" + `Score.items` + "`" + `."
+  scoreId: ID
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `importItems` + "`" + ` did."
+type ImportItemsPayload {
+  "The import, which runs in the background; ask for it again to see its progress. Null when there was a problem."
+  import: ProjectImport
+  "Why nothing is imported."
+  problem: ImportItemsProblem
+}
+
+"Expected outcomes of ` + "`" + `importItems` + "`" + `."
+union ImportItemsProblem = UnknownItem
 
 "Input of ` + "`" + `cancelProjectImport` + "`" + `."
 input CancelProjectImportInput {
@@ -9624,8 +9733,8 @@ type AnnotationChange {
 }
 
 """
-A file of a user: a page of scores, or something in the user's library. For the owner, and as a page for who may read the score: the
-` + "`" + `id` + "`" + ` that these see is another one, which leads nowhere.
+A file of a user: a page of scores, or something in the user's library. For the owner, as a page for who may read the score, and as an
+item of a project for the members of that; the ` + "`" + `id` + "`" + ` that others than the owner see is another one, which leads nowhere.
 """
 type Item implements Node {
   id: ID!
@@ -9659,6 +9768,8 @@ type Item implements Node {
   useCount: Int
   "What uses it, ordered by id. For the owner."
   usedBy(first: Int, after: Cursor, last: Int, before: Cursor): ItemUseConnection
+  "The projects that have it and of which the caller is a member, ordered by id."
+  projects(first: Int, after: Cursor, last: Int, before: Cursor): ProjectConnection
   createdAt: DateTime!
 }
 
@@ -9678,7 +9789,7 @@ type ItemEdge {
 "A list of what uses an item."
 type ItemUseConnection {
   edges: [ItemUseEdge!]!
-  "What uses the item; null where it could not be read or is being deleted."
+  "What uses the item; null where it could not be read, is being deleted, or is a project of which the caller is no member."
   nodes: [ItemUser]!
   pageInfo: PageInfo!
 }
@@ -9687,12 +9798,12 @@ type ItemUseConnection {
 type ItemUseEdge {
   cursor: Cursor!
   kind: ItemUseKind!
-  "Null when it could not be read, or is being deleted."
+  "Null when it could not be read, is being deleted, or is a project of which the caller is no member."
   node: ItemUser
 }
 
 "What can use an item."
-union ItemUser = Score | Snapshot
+union ItemUser = Score | Snapshot | Project
 
 "What uses an item."
 enum ItemUseKind {
@@ -9700,7 +9811,7 @@ enum ItemUseKind {
   SCORE
   "It is a page of a score as of a snapshot."
   SNAPSHOT
-  "It is queued in a project."
+  "It is an item of a project."
   PROJECT
 }
 
@@ -10650,6 +10761,16 @@ func (ec *executionContext) childFields_HeartbeatPayload(ctx context.Context, fi
 	return nil, fmt.Errorf("no field named %q was found under type HeartbeatPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_ImportItemsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "import":
+		return ec.fieldContext_ImportItemsPayload_import(ctx, field)
+	case "problem":
+		return ec.fieldContext_ImportItemsPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ImportItemsPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_IndexedEntityConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "edges":
@@ -10708,6 +10829,8 @@ func (ec *executionContext) childFields_Item(ctx context.Context, field graphql.
 		return ec.fieldContext_Item_useCount(ctx, field)
 	case "usedBy":
 		return ec.fieldContext_Item_usedBy(ctx, field)
+	case "projects":
+		return ec.fieldContext_Item_projects(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Item_createdAt(ctx, field)
 	}
@@ -11106,6 +11229,8 @@ func (ec *executionContext) childFields_ProjectImport(ctx context.Context, field
 		return ec.fieldContext_ProjectImport_id(ctx, field)
 	case "project":
 		return ec.fieldContext_ProjectImport_project(ctx, field)
+	case "source":
+		return ec.fieldContext_ProjectImport_source(ctx, field)
 	case "format":
 		return ec.fieldContext_ProjectImport_format(ctx, field)
 	case "state":
@@ -11174,6 +11299,8 @@ func (ec *executionContext) childFields_ProjectItem(ctx context.Context, field g
 		return ec.fieldContext_ProjectItem_url(ctx, field)
 	case "metadata":
 		return ec.fieldContext_ProjectItem_metadata(ctx, field)
+	case "item":
+		return ec.fieldContext_ProjectItem_item(ctx, field)
 	case "status":
 		return ec.fieldContext_ProjectItem_status(ctx, field)
 	case "category":
@@ -12458,6 +12585,44 @@ func (ec *executionContext) field_Entity_reverseRelations_args(ctx context.Conte
 	return args, nil
 }
 
+func (ec *executionContext) field_Item_projects_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
+	return args, nil
+}
+
 func (ec *executionContext) field_Item_usedBy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -12880,6 +13045,20 @@ func (ec *executionContext) field_Mutation_heartbeat_args(ctx context.Context, r
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.HeartbeatInput, error) {
 			return ec.unmarshalNHeartbeatInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐHeartbeatInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_importItems_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.ImportItemsInput, error) {
+			return ec.unmarshalNImportItemsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐImportItemsInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -16806,6 +16985,45 @@ func (ec *executionContext) fieldContext_HeartbeatPayload_onlineCount(_ context.
 	return graphql.NewScalarFieldContext("HeartbeatPayload", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _ImportItemsPayload_import(ctx context.Context, field graphql.CollectedField, obj *model.ImportItemsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ImportItemsPayload_import(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Import, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Import) graphql.Marshaler {
+			return ec.marshalOProjectImport2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐImport(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ImportItemsPayload_import(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ImportItemsPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectImport(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ImportItemsPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.ImportItemsPayload) (ret graphql.Marshaler) {
+	return ec.marshalOImportItemsProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐImportItemsProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_ImportItemsPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ImportItemsPayload", field, false, false, errors.New("field of type ImportItemsProblem does not have child fields"))
+}
+
 func (ec *executionContext) _IndexedEntityConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.IndexedEntityConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -17253,6 +17471,50 @@ func (ec *executionContext) fieldContext_Item_usedBy(ctx context.Context, field 
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Item_usedBy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Item_projects(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Item_projects(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Item().Projects(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[project.Project]) graphql.Marshaler {
+			return ec.marshalOProjectConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Item_projects(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Item",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Item_projects_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -19257,6 +19519,50 @@ func (ec *executionContext) fieldContext_Mutation_startProjectImport(ctx context
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_startProjectImport_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_importItems(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_importItems(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ImportItems(ctx, fc.Args["input"].(model.ImportItemsInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ImportItemsPayload) graphql.Marshaler {
+			return ec.marshalOImportItemsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐImportItemsPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_importItems(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ImportItemsPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_importItems_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -22974,6 +23280,13 @@ func (ec *executionContext) fieldContext_ProjectImport_project(_ context.Context
 	return fc, nil
 }
 
+func (ec *executionContext) _ProjectImport_source(ctx context.Context, field graphql.CollectedField, obj *project.Import) (ret graphql.Marshaler) {
+	return ec.marshalNImportSource2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐSource(ctx, field.Selections, obj.Source)
+}
+func (ec *executionContext) fieldContext_ProjectImport_source(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectImport", field, false, false, errors.New("field of type ImportSource does not have child fields"))
+}
+
 func (ec *executionContext) _ProjectImport_format(ctx context.Context, field graphql.CollectedField, obj *project.Import) (ret graphql.Marshaler) {
 	return ec.marshalNFileFormat2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐFormat(ctx, field.Selections, obj.Format)
 }
@@ -23354,6 +23667,38 @@ func (ec *executionContext) _ProjectItem_metadata(ctx context.Context, field gra
 }
 func (ec *executionContext) fieldContext_ProjectItem_metadata(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ProjectItem", field, false, false, errors.New("field of type JSON does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItem_item(ctx context.Context, field graphql.CollectedField, obj *project.Item) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItem_item(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectItem().Item(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *score.Item) graphql.Marshaler {
+			return ec.marshalOItem2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItem(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItem_item(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectItem",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Item(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _ProjectItem_status(ctx context.Context, field graphql.CollectedField, obj *project.Item) (ret graphql.Marshaler) {
@@ -32606,6 +32951,68 @@ func (ec *executionContext) unmarshalInputHeartbeatInput(ctx context.Context, ob
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputImportItemsInput(ctx context.Context, obj any) (model.ImportItemsInput, error) {
+	var it model.ImportItemsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["library"]; !present {
+		asMap["library"] = false
+	}
+
+	fieldsInOrder := [...]string{"projectId", "itemIds", "library", "scoreId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "projectId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("projectId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ProjectID = data
+		case "itemIds":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("itemIds"))
+			data, err := ec.unmarshalOID2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐIDᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ItemIds = graphql.OmittableOf(data)
+		case "library":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("library"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Library = data
+		case "scoreId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("scoreId"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ScoreID = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputInsertAnnotationsInput(ctx context.Context, obj any) (model.InsertAnnotationsInput, error) {
 	var it model.InsertAnnotationsInput
 	if obj == nil {
@@ -35193,6 +35600,26 @@ func (ec *executionContext) _FinishProjectItemProblem(ctx context.Context, sel a
 	}
 }
 
+func (ec *executionContext) _ImportItemsProblem(ctx context.Context, sel ast.SelectionSet, obj model.ImportItemsProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.UnknownItem:
+		return ec._UnknownItem(ctx, sel, &obj)
+	case *model.UnknownItem:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._UnknownItem(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of ImportItemsProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
 func (ec *executionContext) _ItemUser(ctx context.Context, sel ast.SelectionSet, obj model.ItemUser) graphql.Marshaler {
 	switch obj := (obj).(type) {
 	case nil:
@@ -35211,6 +35638,13 @@ func (ec *executionContext) _ItemUser(ctx context.Context, sel ast.SelectionSet,
 			return graphql.Null
 		}
 		return ec._Score(ctx, sel, obj)
+	case project.Project:
+		return ec._Project(ctx, sel, &obj)
+	case *project.Project:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Project(ctx, sel, obj)
 	default:
 		if typedObj, ok := obj.(graphql.Marshaler); ok {
 			return typedObj
@@ -38709,6 +39143,51 @@ func (ec *executionContext) _HeartbeatPayload(ctx context.Context, sel ast.Selec
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var importItemsPayloadImplementors = []string{"ImportItemsPayload"}
+
+func (ec *executionContext) _ImportItemsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.ImportItemsPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, importItemsPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ImportItemsPayload")
+		case "import":
+			out.Values[i] = ec._ImportItemsPayload_import(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._ImportItemsPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var indexedEntityConnectionImplementors = []string{"IndexedEntityConnection"}
 
 func (ec *executionContext) _IndexedEntityConnection(ctx context.Context, sel ast.SelectionSet, obj *model.IndexedEntityConnection) graphql.Marshaler {
@@ -39230,6 +39709,47 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 					}
 				}()
 				res = ec._Item_usedBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "projects":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Item_projects(ctx, field, obj)
 				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -40163,6 +40683,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "startProjectImport":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_startProjectImport(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "importItems":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_importItems(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
@@ -41582,7 +42109,7 @@ func (ec *executionContext) _PauseProjectPayload(ctx context.Context, sel ast.Se
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
-var projectImplementors = []string{"Project", "Node"}
+var projectImplementors = []string{"Project", "Node", "ItemUser"}
 
 func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, obj *project.Project) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectImplementors)
@@ -43186,6 +43713,11 @@ func (ec *executionContext) _ProjectImport(ctx context.Context, sel ast.Selectio
 			}
 
 			out.Values[i] = innerFunc(ctx, out)
+		case "source":
+			out.Values[i] = ec._ProjectImport_source(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "format":
 			out.Values[i] = ec._ProjectImport_format(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -43560,6 +44092,47 @@ func (ec *executionContext) _ProjectItem(ctx context.Context, sel ast.SelectionS
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "item":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectItem_item(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
 		case "status":
 			out.Values[i] = ec._ProjectItem_status(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -49308,7 +49881,7 @@ func (ec *executionContext) _UndoTooLate(ctx context.Context, sel ast.SelectionS
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
-var unknownItemImplementors = []string{"UnknownItem", "CreateScoreProblem", "Problem", "UpdateScoreProblem"}
+var unknownItemImplementors = []string{"UnknownItem", "ImportItemsProblem", "CreateScoreProblem", "Problem", "UpdateScoreProblem"}
 
 func (ec *executionContext) _UnknownItem(ctx context.Context, sel ast.SelectionSet, obj *model.UnknownItem) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, unknownItemImplementors)
@@ -51991,6 +52564,28 @@ func (ec *executionContext) marshalNID2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinter
 	return ret
 }
 
+func (ec *executionContext) unmarshalNImportItemsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐImportItemsInput(ctx context.Context, v any) (model.ImportItemsInput, error) {
+	res, err := ec.unmarshalInputImportItemsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNImportSource2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐSource(ctx context.Context, v any) (project.Source, error) {
+	tmp, err := scalar.UnmarshalString(v)
+	res := project.Source(tmp)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNImportSource2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐSource(ctx context.Context, sel ast.SelectionSet, v project.Source) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalString(string(v))
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
 func (ec *executionContext) unmarshalNIndexKey2interface(ctx context.Context, v any) (any, error) {
 	res, err := scalar.UnmarshalIndexKey(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -54063,6 +54658,41 @@ func (ec *executionContext) marshalOHeartbeatPayload2ᚖgithubᚗcomᚋtaggieᚋ
 	return ec._HeartbeatPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOID2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐIDᚄ(ctx context.Context, v any) ([]gid.ID, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]gid.ID, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOID2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐIDᚄ(ctx context.Context, sel ast.SelectionSet, v []gid.ID) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := make(graphql.Array, len(v))
+	for i := range v {
+		ret[i] = ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, sel, v[i])
+	}
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx context.Context, v any) (*gid.ID, error) {
 	if v == nil {
 		return nil, nil
@@ -54077,6 +54707,20 @@ func (ec *executionContext) marshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinter
 		return graphql.Null
 	}
 	return v
+}
+
+func (ec *executionContext) marshalOImportItemsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐImportItemsPayload(ctx context.Context, sel ast.SelectionSet, v *model.ImportItemsPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ImportItemsPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOImportItemsProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐImportItemsProblem(ctx context.Context, sel ast.SelectionSet, v model.ImportItemsProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ImportItemsProblem(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOIndexKey2interface(ctx context.Context, v any) (any, error) {
@@ -55444,6 +56088,7 @@ var waits = map[lean.Field]bool{
 	{Type: "Item", Name: "owner"}:                 true,
 	{Type: "Item", Name: "score"}:                 true,
 	{Type: "Item", Name: "usedBy"}:                true,
+	{Type: "Item", Name: "projects"}:              true,
 	{Type: "ItemUseConnection", Name: "nodes"}:    true,
 	{Type: "ItemUseEdge", Name: "node"}:           true,
 	{Type: "MyQueue", Name: "project"}:            true,

@@ -4,22 +4,24 @@ import (
 	"context"
 
 	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/score"
 	"github.com/taggie/taggie/internal/user"
 )
 
 // scoreLoaders read scores, their snapshots and items.
 type scoreLoaders struct {
-	Scores      *Loader[score.Ref, score.Score]
-	Texts       *Loader[score.TextRequest, string]
-	SnapshotsOf *Loader[score.SnapshotsRequest, []score.Snapshot]
-	Snapshots   *Loader[score.SnapshotRequest, score.Snapshot]
-	Contents    *Loader[score.ContentRequest, score.Content]
-	Changes     *Loader[score.ContentRequest, score.Comparison]
-	Files       *Loader[score.ItemRequest, score.Item]
-	FilesOf     *Loader[score.ItemsRequest, page.Slice[score.Item]]
-	FileUses    *Loader[score.UsesRequest, page.Slice[score.Use]]
-	FileUsages  *Loader[user.ID, score.Usage]
+	Scores       *Loader[score.Ref, score.Score]
+	Texts        *Loader[score.TextRequest, string]
+	SnapshotsOf  *Loader[score.SnapshotsRequest, []score.Snapshot]
+	Snapshots    *Loader[score.SnapshotRequest, score.Snapshot]
+	Contents     *Loader[score.ContentRequest, score.Content]
+	Changes      *Loader[score.ContentRequest, score.Comparison]
+	Files        *Loader[score.ItemRequest, score.Item]
+	FilesOf      *Loader[score.ItemsRequest, page.Slice[score.Item]]
+	FileUses     *Loader[score.UsesRequest, page.Slice[score.Use]]
+	FileProjects *Loader[score.ProjectsRequest, page.Slice[project.Project]]
+	FileUsages   *Loader[user.ID, score.Usage]
 	// Lists of a user, each read once however often the user is met in the response.
 	ScoresOf    *Loader[ScoresOf, page.Slice[score.Score]]
 	ScoreCounts *Loader[user.ID, int]
@@ -34,16 +36,17 @@ type ScoresOf struct {
 func newScoreLoaders(r *response, scores *score.Service, items *score.Items) scoreLoaders {
 	history := scores.History()
 	return scoreLoaders{
-		Scores:      register(r, "scores", scores.ListByID),
-		Texts:       register(r, "texts", scores.Texts),
-		SnapshotsOf: register(r, "snapshotsOf", scores.ListSnapshots),
-		Snapshots:   register(r, "snapshots", scores.SnapshotsByID),
-		Contents:    register(r, "contents", history.ScoresAt),
-		Changes:     register(r, "changes", history.Comparisons),
-		Files:       register(r, "files", items.ItemsByID),
-		FilesOf:     register(r, "filesOf", items.ListItems),
-		FileUses:    register(r, "fileUses", items.ListUses),
-		FileUsages:  register(r, "fileUsages", items.Usages),
+		Scores:       register(r, "scores", scores.ListByID),
+		Texts:        register(r, "texts", scores.Texts),
+		SnapshotsOf:  register(r, "snapshotsOf", scores.ListSnapshots),
+		Snapshots:    register(r, "snapshots", scores.SnapshotsByID),
+		Contents:     register(r, "contents", history.ScoresAt),
+		Changes:      register(r, "changes", history.Comparisons),
+		Files:        register(r, "files", items.ItemsByID),
+		FilesOf:      register(r, "filesOf", items.ListItems),
+		FileUses:     register(r, "fileUses", items.ListUses),
+		FileProjects: register(r, "fileProjects", items.ListProjects),
+		FileUsages:   register(r, "fileUsages", items.Usages),
 		ScoresOf: registerList(r, "scoresOf", func(ctx context.Context, k ScoresOf) (page.Slice[score.Score], error) {
 			if k.Public {
 				return scores.ListPublic(ctx, k.User, k.Window)

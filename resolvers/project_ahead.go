@@ -8,6 +8,7 @@ import (
 
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/score"
 	"github.com/taggie/taggie/internal/user"
 	"github.com/taggie/taggie/loaders"
 )
@@ -24,6 +25,7 @@ type wave struct {
 	teams     []project.Ref[project.TeamID]
 	labels    []project.Ref[project.LabelID]
 	items     []project.Ref[project.ItemID]
+	files     []score.ItemRequest
 	histories []project.ItemEffortsRequest
 	work      []project.MemberEffortsRequest
 	labelled  []project.LabelItemsRequest
@@ -39,6 +41,7 @@ func (w wave) read(load *loaders.Loaders) {
 	prefetch(&group, load.Teams, w.teams)
 	prefetch(&group, load.Labels, w.labels)
 	prefetch(&group, load.Items, w.items)
+	prefetch(&group, load.Files, w.files)
 	prefetch(&group, load.ItemEfforts, w.histories)
 	prefetch(&group, load.MemberEfforts, w.work)
 	prefetch(&group, load.LabelItems, w.labelled)
@@ -76,18 +79,21 @@ func loaded[K comparable, V any](ctx context.Context, l *loaders.Loader[K, V], k
 	return all
 }
 
-// itemsAhead reads what is selected below items: labels, the efforts of those that have some, and the project side by side, then
+// itemsAhead reads what is selected below items: labels, files, the efforts of those that have some, and the project side by side, then
 // what is below these.
 func (r *Resolver) itemsAhead(ctx context.Context, items []project.Item, sel selection) {
 	if len(items) == 0 || len(sel.fields) == 0 {
 		return
 	}
 	var first, categories, subcategories wave
-	itsProject, itsCategory, itsSubcategory := sel.has("project"), sel.has("category"), sel.has("subcategory")
+	itsProject, itsFile, itsCategory, itsSubcategory := sel.has("project"), sel.has("item"), sel.has("category"), sel.has("subcategory")
 	itsHolder, itsAuthor := sel.in("claim", "ProjectItemClaim").showsProfiles("user"), sel.showsProfiles("returnedTo")
 	for _, i := range items {
 		if itsProject {
 			first.projects = append(first.projects, i.ItemID.Project)
+		}
+		if request, there := score.OfProject(i); itsFile && there {
+			first.files = append(first.files, request)
 		}
 		if itsHolder && i.Status == project.Claimed {
 			first.people = append(first.people, i.Claim.User)
@@ -111,6 +117,7 @@ func (r *Resolver) itemsAhead(ctx context.Context, items []project.Item, sel sel
 	first.read(load)
 
 	r.projectsAhead(ctx, loaded(ctx, load.Projects, first.projects), sel.in("project", "Project", "Node"))
+	r.filesAhead(ctx, loaded(ctx, load.Files, first.files), sel.in("item", "Item", "Node"))
 	r.bothAhead(ctx, categories.labels, subcategories.labels, sel)
 	for _, list := range histories {
 		var found []project.Effort

@@ -7,6 +7,7 @@ import (
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/score"
 	"github.com/taggie/taggie/internal/user"
 	"github.com/taggie/taggie/loaders"
 )
@@ -25,6 +26,14 @@ func (projectItems) Project(ctx context.Context, i *project.Item) (*project.Proj
 
 func (projectItems) URL(_ context.Context, i *project.Item) (*string, error) {
 	return orNull(i.URL), nil
+}
+
+func (projectItems) Item(ctx context.Context, i *project.Item) (*score.Item, error) {
+	request, there := score.OfProject(*i)
+	if !there {
+		return nil, nil
+	}
+	return found(loaders.From(ctx).Files.Load(ctx, request))
 }
 
 func (projectItems) Category(ctx context.Context, i *project.Item) (*model.Category, error) {

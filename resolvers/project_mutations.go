@@ -9,6 +9,7 @@ import (
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/score"
 	"github.com/taggie/taggie/loaders"
 )
 
@@ -16,6 +17,9 @@ import (
 func (m mutation) projectProblem(ctx context.Context, err error) any {
 	if unknown, ok := errors.AsType[*project.UnknownUser](err); ok {
 		return model.UnknownUser{Message: err.Error(), Field: unknown.Field}
+	}
+	if unknown, ok := errors.AsType[*project.UnknownOriginal](err); ok {
+		return model.UnknownItem{Message: err.Error(), ItemID: model.ItemGID(score.RefOf(unknown.ID))}
 	}
 	f, isFault := errors.AsType[*fault.Error](err)
 	switch {
@@ -183,50 +187,6 @@ func (m mutation) RemoveProjectMember(ctx context.Context, in model.RemoveProjec
 		return &model.RemoveProjectMemberPayload{Problem: problem}, err
 	}
 	return &model.RemoveProjectMemberPayload{Project: m.changed(ctx, id), User: besideLoaded(ctx, "user", loaders.From(ctx).Users, who)}, nil
-}
-
-// doneImport is done for imports; see doneProject.
-func (m mutation) doneImport(ctx context.Context, i project.Import, err error) (*project.Import, error) {
-	after, _, err := done(ctx, m, i, err)
-	if after == nil || after.ID == "" {
-		return nil, err
-	}
-	m.importsAhead(ctx, []project.Import{*after}, payload(ctx).in("import", "ProjectImport", "Node"))
-	return after, nil
-}
-
-func (m mutation) CreateProjectImport(ctx context.Context, in model.CreateProjectImportInput) (*model.CreateProjectImportPayload, error) {
-	id, err := projectID("input.projectId", in.ProjectID)
-	if err != nil {
-		return nil, err
-	}
-	i, err := m.Projects.CreateImport(ctx, project.CreateImport{Project: id, Format: in.Format, Bytes: in.Bytes, IdempotencyKey: in.IdempotencyKey.Value()})
-	after, err := m.doneImport(ctx, i, err)
-	if after == nil {
-		return &model.CreateProjectImportPayload{}, err
-	}
-	upload := beside(ctx, "upload", func() (*model.Upload, error) { return m.uploadOf(ctx, *after) })
-	return &model.CreateProjectImportPayload{Import: after, Upload: upload}, nil
-}
-
-func (m mutation) StartProjectImport(ctx context.Context, in model.StartProjectImportInput) (*model.StartProjectImportPayload, error) {
-	id, err := importID("input.importId", in.ImportID)
-	if err != nil {
-		return nil, err
-	}
-	i, err := m.Projects.StartImport(ctx, project.ChangeImport{Import: id, IdempotencyKey: in.IdempotencyKey.Value()})
-	after, err := m.doneImport(ctx, i, err)
-	return &model.StartProjectImportPayload{Import: after}, err
-}
-
-func (m mutation) CancelProjectImport(ctx context.Context, in model.CancelProjectImportInput) (*model.CancelProjectImportPayload, error) {
-	id, err := importID("input.importId", in.ImportID)
-	if err != nil {
-		return nil, err
-	}
-	i, err := m.Projects.CancelImport(ctx, project.ChangeImport{Import: id, IdempotencyKey: in.IdempotencyKey.Value()})
-	after, err := m.doneImport(ctx, i, err)
-	return &model.CancelProjectImportPayload{Import: after}, err
 }
 
 func (m mutation) CreateProjectExport(ctx context.Context, in model.CreateProjectExportInput) (*model.CreateProjectExportPayload, error) {

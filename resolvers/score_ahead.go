@@ -7,6 +7,7 @@ import (
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/score"
 	"github.com/taggie/taggie/internal/user"
 	"github.com/taggie/taggie/loaders"
@@ -168,16 +169,43 @@ func (r *Resolver) filesAhead(ctx context.Context, items []score.Item, sel selec
 			}
 		}
 	})
+	lists := r.projectsOfFiles(ctx, items, sel)
+	var memberships []score.ProjectsRequest
+	for _, list := range lists {
+		memberships = append(memberships, list.requests...)
+	}
 	var group errgroup.Group
 	prefetch(&group, load.Users, people)
 	prefetch(&group, load.Scores, scores)
 	prefetch(&group, load.FileUses, uses)
+	prefetch(&group, load.FileProjects, memberships)
 	_ = group.Wait()
+	for _, list := range lists {
+		var projects []project.Project
+		for _, slice := range loaded(ctx, load.FileProjects, list.requests) {
+			projects = append(projects, slice.Items...)
+		}
+		r.projectsAhead(ctx, projects, list.sel)
+	}
 	r.scoresAhead(ctx, asNow(loaded(ctx, load.Scores, scores)), sel.in("score", "Score", "Node"))
 	r.usersOfFilesAhead(ctx, loaded(ctx, load.FileUses, uses), sel.in("usedBy", "ItemUseConnection"))
 }
 
-// usersOfFilesAhead reads the scores and snapshots that use items, if they are selected.
+// projectsOfFiles returns the lists of projects that are selected of the items.
+func (r *Resolver) projectsOfFiles(ctx context.Context, items []score.Item, sel selection) (all []list[score.Item, score.ProjectsRequest]) {
+	sel.each("projects", "ProjectConnection", func(paging page.Args, below selection) {
+		l := list[score.Item, score.ProjectsRequest]{sel: below.items("ProjectEdge", "Project", "Node")}
+		for _, i := range items {
+			if o, err := r.openFileProjects(ctx, below, i, paging); err == nil {
+				l.requests, l.of = append(l.requests, i.Projects(o.Window)), append(l.of, i)
+			}
+		}
+		all = append(all, l)
+	})
+	return all
+}
+
+// usersOfFilesAhead reads the scores, snapshots and projects that use items, if they are selected.
 func (r *Resolver) usersOfFilesAhead(ctx context.Context, lists []page.Slice[score.Use], sel selection) {
 	if !sel.has("nodes") && !sel.in("edges", "ItemUseEdge").has("node") {
 		return
@@ -185,6 +213,7 @@ func (r *Resolver) usersOfFilesAhead(ctx context.Context, lists []page.Slice[sco
 	load := loaders.From(ctx)
 	var scores []score.Ref
 	var snapshots []score.SnapshotID
+	var projects []project.ID
 	for _, list := range lists {
 		for _, u := range list.Items {
 			switch u.Kind {
@@ -192,11 +221,18 @@ func (r *Resolver) usersOfFilesAhead(ctx context.Context, lists []page.Slice[sco
 				scores = append(scores, u.OfScore())
 			case score.UsedBySnapshot:
 				snapshots = append(snapshots, u.OfSnapshot())
+			case score.UsedByProject:
+				projects = append(projects, u.OfProject())
 			}
 		}
 	}
-	load.Scores.Prefetch(append(scoresOf(snapshots), scores...))
+	var group errgroup.Group
+	prefetch(&group, load.Scores, append(scoresOf(snapshots), scores...))
+	prefetch(&group, load.Projects, projects)
+	_ = group.Wait()
 	load.Snapshots.Prefetch(snapshotRequests(ctx, snapshots))
+	ofProjects := sel.in("nodes", "Project", "ItemUser", "Node").and(sel.in("edges", "ItemUseEdge").in("node", "Project", "ItemUser", "Node"))
+	r.projectsAhead(ctx, loaded(ctx, load.Projects, projects), ofProjects)
 	nodes := sel.in("nodes", "Score", "ItemUser", "Node").and(sel.in("edges", "ItemUseEdge").in("node", "Score", "ItemUser", "Node"))
 	r.scoresAhead(ctx, asNow(loaded(ctx, load.Scores, scores)), nodes)
 }

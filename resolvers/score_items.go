@@ -7,6 +7,7 @@ import (
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/score"
 	"github.com/taggie/taggie/internal/user"
 	"github.com/taggie/taggie/loaders"
@@ -134,6 +135,24 @@ func (r *Resolver) openUses(ctx context.Context, sel selection, i score.Item, pa
 	return r.open(ctx, sel, paging, "Item.usedBy", string(i.Owner), string(i.Score), string(i.ID))
 }
 
+func (r files) Projects(ctx context.Context, i *score.Item, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Project], error) {
+	sel := selected(ctx, "ProjectConnection")
+	o, err := r.openFileProjects(ctx, sel, *i, page.Args{First: first, After: after, Last: last, Before: before})
+	if err != nil {
+		return nil, err
+	}
+	slice, err := loaders.From(ctx).FileProjects.Load(ctx, i.Projects(o.Window))
+	if err != nil {
+		return nil, err
+	}
+	r.projectsAhead(ctx, slice.Items, sel.items("ProjectEdge", "Project", "Node"))
+	return page.Plain(o, slice), nil
+}
+
+func (r *Resolver) openFileProjects(ctx context.Context, sel selection, i score.Item, paging page.Args) (page.Opened, error) {
+	return r.open(ctx, sel, paging, "Item.projects", string(i.Owner), string(i.Score), string(i.ID))
+}
+
 type useConnection struct{ *Resolver }
 
 func (r useConnection) Nodes(ctx context.Context, c *model.ItemUseConnection) ([]model.ItemUser, error) {
@@ -173,6 +192,12 @@ func (r *Resolver) using(ctx context.Context, u score.Use) (*model.ItemUser, err
 			return nil, err
 		}
 		value = *s
+	case score.UsedByProject:
+		p, err := projectOf(ctx, u.OfProject())
+		if p == nil || err != nil {
+			return nil, err
+		}
+		value = *p
 	default:
 		return nil, nil
 	}

@@ -646,6 +646,28 @@ type HeartbeatPayload struct {
 	OnlineCount *int `json:"onlineCount,omitempty"`
 }
 
+// Input of `importItems`. Exactly one of `itemIds`, `library` and `scoreId` is given.
+type ImportItemsInput struct {
+	// The id of a `Project`.
+	ProjectID gid.ID `json:"projectId"`
+	// The ids of 1 to 500 `Item`s of the caller.
+	ItemIds graphql.Omittable[[]gid.ID] `json:"itemIds,omitempty"`
+	// Whether all items of the caller's library are imported, as they are when the import begins, ordered by id.
+	Library bool `json:"library"`
+	// The id of a `Score` of the caller as it is now: all its items are imported; see `Score.items`.
+	ScoreID graphql.Omittable[*gid.ID] `json:"scoreId,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `importItems` did.
+type ImportItemsPayload struct {
+	// The import, which runs in the background; ask for it again to see its progress. Null when there was a problem.
+	Import *project.Import `json:"import,omitempty"`
+	// Why nothing is imported.
+	Problem ImportItemsProblem `json:"problem,omitempty"`
+}
+
 // Inserts annotations.
 type InsertAnnotationsInput struct {
 	// The index that the first one gets; the number of annotations to append.
@@ -1565,6 +1587,8 @@ type UnknownItem struct {
 	// The id that was given.
 	ItemID gid.ID `json:"itemId"`
 }
+
+func (UnknownItem) IsImportItemsProblem() {}
 
 func (UnknownItem) IsCreateScoreProblem() {}
 

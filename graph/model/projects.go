@@ -61,6 +61,8 @@ type (
 	PutProjectMemberProblem any
 	// RemoveProjectMemberProblem is an expected outcome of removeProjectMember.
 	RemoveProjectMemberProblem any
+	// ImportItemsProblem is an expected outcome of importItems.
+	ImportItemsProblem any
 )
 
 // MarshalProjectID writes the global id of a project.

@@ -25,7 +25,7 @@ type (
 
 // Unions; see aliases.go.
 type (
-	// ItemUser is a score or a snapshot.
+	// ItemUser is a score, a snapshot or a project.
 	ItemUser any
 	// CreateScoreProblem is an expected outcome of createScore.
 	CreateScoreProblem any

@@ -32,7 +32,7 @@ var ready = []string{
 	"Category.project", "Category.items", "Subcategory.project", "Subcategory.items",
 	"Team.project", "Team.members", "Team.statistics", "UserStatistics.user", "OnlineMember.user",
 	"ProjectMember.user", "ProjectMember.team", "ProjectMember.efforts",
-	"ProjectItem.project", "ProjectItem.url", "ProjectItem.category", "ProjectItem.subcategory", "ProjectItem.efforts",
+	"ProjectItem.project", "ProjectItem.url", "ProjectItem.item", "ProjectItem.category", "ProjectItem.subcategory", "ProjectItem.efforts",
 	"ProjectItemEffort.project", "ProjectItemEffort.item", "ProjectItemEffort.user", "ProjectItemEffort.team",
 	"ProjectItemEffort.category", "ProjectItemEffort.subcategory",
 	"ProjectItem.claim", "ProjectItemClaim.user", "ProjectItemClaim.token", "ProjectItem.returnedTo", "ProjectItemEffort.review", "EffortReview.by",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,6 +27,23 @@ type Files interface {
 
 // ImportKey says where the file of an import is kept.
 func ImportKey(id TransferID) string { return "imports/" + string(id.Project) + "/" + id.ID }
+
+// fileKey says where the file is kept that the import reads. Each run that lists items has a file of its own: another run, which was
+// taken for lost, may still be reading one.
+func (i Import) fileKey() string {
+	if !i.Source.originals() {
+		return ImportKey(i.TransferID)
+	}
+	return ImportKey(i.TransferID) + "." + strconv.Itoa(i.Listed)
+}
+
+// format returns the form of the file that the import reads.
+func (i Import) format() Format {
+	if i.Source.originals() {
+		return listOfOriginals
+	}
+	return i.Format
+}
 
 // ImportStore is what an [Importer] needs of a [Store].
 type ImportStore interface {
@@ -55,7 +73,7 @@ type Counting interface {
 	Recount(ctx context.Context, p ID) error
 }
 
-// Importer reads the files of imports. Its Run is the [task.Handler] of [RunImport].
+// Importer reads the files of imports, and lists items of users in such. Its Run is the [task.Handler] of [RunImport].
 //
 // What is counted is exact whatever happens: the stored progress is that of the lines from the start up to a place before
 // which every item is stored. After a crash reading goes on there, and lines that were stored beyond it count again as they
@@ -68,6 +86,8 @@ type Importer struct {
 	Files Files
 	Now   func() time.Time
 	Count Counting // nil: nobody counts
+	// Originals finds items of users; nil where none are imported.
+	Originals Originals
 }
 
 // endOf distinguishes the task that ends an import that nobody started, and removes its file, from the one that runs it.
@@ -93,17 +113,18 @@ func (im Importer) Run(ctx context.Context, t task.Task) (time.Time, error) {
 				return time.Time{}, fmt.Errorf("run a cancelled import: %w", uncounted(err))
 			}
 		}
-		im.remove(ctx, stored.TransferID)
+		im.remove(ctx, stored)
 		return time.Time{}, nil
 	case end:
 		return im.end(ctx, stored)
 	case stored.State == Awaiting:
 		return time.Time{}, nil
 	}
-	if err := newImportRun(im, stored, t.Tries).toItsEnd(ctx, t); err != nil {
+	run := newImportRun(im, stored, t.Tries)
+	if err := run.toItsEnd(ctx, t); err != nil {
 		return time.Time{}, fmt.Errorf("run import %s of project %s: %w", stored.ID, stored.Project, err)
 	}
-	im.remove(ctx, stored.TransferID)
+	im.remove(ctx, run.stored)
 	return time.Time{}, nil
 }
 
@@ -118,13 +139,13 @@ func (im Importer) end(ctx context.Context, i Import) (time.Time, error) {
 	if err := im.Store.PutImport(ctx, &i, i.end(Failed, "nothing was uploaded in time", im.Now()), nil, idempotency.Key{}); err != nil {
 		return time.Time{}, fmt.Errorf("end import %s of project %s: %w", i.ID, i.Project, err)
 	}
-	im.remove(ctx, i.TransferID)
+	im.remove(ctx, i)
 	return time.Time{}, nil
 }
 
 // remove removes the file of an import that is over. What it cannot remove, or comes later, the rules of the bucket do.
-func (im Importer) remove(ctx context.Context, id TransferID) {
-	_ = im.Files.Delete(ctx, ImportKey(id))
+func (im Importer) remove(ctx context.Context, i Import) {
+	_ = im.Files.Delete(ctx, i.fileKey())
 }
 
 // failureOf returns the sentence with which an import or export has failed for good, "" when it has not.

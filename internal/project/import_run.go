@@ -117,13 +117,22 @@ func (r *importRun) run(ctx context.Context) (err error) {
 	if err := r.save(ctx, Running, ""); err != nil {
 		return err
 	}
+	if r.stored.Source.originals() && r.stored.Listed == 0 {
+		if err := r.list(ctx); err != nil {
+			return err
+		}
+	}
+	if r.stored.Listed > 0 && r.stored.Bytes == 0 { // there are no items
+		r.whole = true
+		return r.finish(ctx)
+	}
 	if r.stored.Bytes > 0 && r.stored.Read >= r.stored.Bytes { // the run before could not tell what it brought
 		r.whole = true
 		return r.finish(ctx)
 	}
 	start := position{Bytes: r.stored.Read, Lines: r.stored.Lines}
-	file, closeFile, err := openRecords(r.stored.Format, start, func(offset int64) (io.ReadCloser, error) {
-		return r.Files.Open(ctx, ImportKey(r.stored.TransferID), offset)
+	file, closeFile, err := openRecords(r.stored.format(), start, func(offset int64) (io.ReadCloser, error) {
+		return r.Files.Open(ctx, r.stored.fileKey(), offset)
 	})
 	if err != nil {
 		return err

@@ -26,6 +26,7 @@ type Imported struct {
 	Type       string
 	URL        string
 	Metadata   map[string]any // JSON: string, json.Number, bool, nil, []any, map[string]any
+	Original   OriginalID     // of what it is made; without an owner, who is that of the import; zero for a line of a client's file
 }
 
 // Item returns the item that the line describes, a NEW one. Invalid when the line breaks a rule; Field is the name of what
@@ -56,6 +57,10 @@ func (i Import) Item(r Imported, now time.Time) (Item, error) {
 	}
 	if len(r.Metadata) > 0 {
 		item.Metadata = r.Metadata
+	}
+	if r.Original.ID != "" {
+		item.Original = r.Original
+		item.Original.Owner = i.CreatedBy
 	}
 	return item, nil
 }

@@ -207,7 +207,7 @@ func TestTransfersBegin(t *testing.T) {
 	in := CreateImport{Project: "p", Format: JSONLines, Bytes: 5, IdempotencyKey: ptr("i")}
 	i, err := w.CreateImport(ctx, in)
 	require.NoError(t, err)
-	assert.Equal(t, Import{TransferID: TransferID{"p", "id1"}, Format: JSONLines, Bytes: 5, State: Awaiting, CreatedBy: "man", CreatedAt: morning, Version: 1}, i)
+	assert.Equal(t, Import{TransferID: TransferID{"p", "id1"}, Source: FromFile, Format: JSONLines, Bytes: 5, State: Awaiting, CreatedBy: "man", CreatedAt: morning, Version: 1}, i)
 	end := task.Task{Kind: RunImport, ID: "id1-end", Scope: "p", Due: morning.Add(UploadTime)}
 	assert.Equal(t, []task.Task{end}, w.store.tasks)
 	again, err := w.CreateImport(ctx, in)

@@ -62,7 +62,9 @@ func openRecords(format Format, from position, open func(offset int64) (io.ReadC
 		if from.Bytes == 0 {
 			err = startJSON(l)
 		}
-		r = &jsonRecords{lines: l}
+		r = &jsonRecords{lines: l, parse: parseJSON}
+	case format == listOfOriginals:
+		r = &jsonRecords{lines: newLines(file, from), parse: parseOriginal}
 	default:
 		err = fault.New(fault.Invalid, "files of this format cannot be imported")
 	}

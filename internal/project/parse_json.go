@@ -13,7 +13,10 @@ import (
 )
 
 // jsonRecords reads JSON Lines: one object per line with externalId, name, type, url and metadata. Empty lines mean nothing.
-type jsonRecords struct{ lines *lines }
+type jsonRecords struct {
+	lines *lines
+	parse func(text []byte) (record, error)
+}
 
 // startJSON refuses the JSON array that many programs write instead: its lines would all be mistakes.
 func startJSON(l *lines) error {
@@ -49,7 +52,7 @@ func (j *jsonRecords) next() (record, error) {
 		case !utf8.Valid(text):
 			r.Mistake = mistakeNotUTF8
 		default:
-			if r, err = parseJSON(text); err != nil {
+			if r, err = j.parse(text); err != nil {
 				r = record{Mistake: err.Error()}
 			}
 		}

@@ -173,8 +173,9 @@ type Item struct {
 	Version     int
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
-	Import      string // the id of the import that brought it
-	Line        int    // of that import
+	Import      string     // the id of the import that brought it
+	Line        int        // of that import
+	Original    OriginalID // the item of a user of which it was made; zero for one of a file
 	as          proof
 }
 

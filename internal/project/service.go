@@ -13,13 +13,14 @@ import (
 
 // Service carries out what may be asked about projects.
 type Service struct {
-	store   Store
-	shows   ItemReader // what is shown; changes begin with what the store has
-	people  People
-	uploads Uploads
-	queues  Queues // nil for none
-	now     func() time.Time
-	newID   func() string
+	store     Store
+	shows     ItemReader // what is shown; changes begin with what the store has
+	people    People
+	uploads   Uploads
+	originals Originals // nil for none
+	queues    Queues    // nil for none
+	now       func() time.Time
+	newID     func() string
 }
 
 // People finds users by what else names them.

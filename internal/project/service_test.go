@@ -60,6 +60,10 @@ func TestWhoMayDoWhat(t *testing.T) {
 			_, err := w.CancelImport(ctx, ChangeImport{Import: TransferID{"p", "m"}})
 			return err
 		}},
+		"import items": {Manager, func(w world, ctx context.Context) error {
+			_, err := w.Taking(&closet{}).ImportItems(ctx, ImportItems{Project: "p", Library: true})
+			return err
+		}},
 		"create export": {Manager, func(w world, ctx context.Context) error {
 			_, err := w.CreateExport(ctx, CreateExport{Project: "p", Format: CSV})
 			return err

@@ -1,5 +1,11 @@
 package project
 
+import (
+	"context"
+
+	"github.com/taggie/taggie/internal/viewer"
+)
+
 // What follows is for what was read of a project without looking who may see it, by jobs or for all subscribers at once: who was
 // shown the project may see that too.
 
@@ -48,4 +54,12 @@ func (p Project) TeamRef(id string) Ref[TeamID] {
 // EffortRef names an effort of the project.
 func (p Project) EffortRef(id string) Ref[EffortID] {
 	return Ref[EffortID]{ID: EffortID{Project: p.ID, ID: id}, as: proof(p.Member.Type)}
+}
+
+// Shown returns a project that was read with the membership of the viewer as the viewer is shown it; nothing to who is no member.
+func Shown(ctx context.Context, p Project) Project {
+	if !viewer.From(ctx).Is(p.Member.User) || !p.Member.Type.May(Taggie) {
+		return Project{}
+	}
+	return shownTo(p)
 }

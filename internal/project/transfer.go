@@ -58,9 +58,13 @@ const (
 	Cancelled TransferState = "CANCELLED"
 )
 
-// Import brings items into a project from a file that the client uploads.
+// Import brings items into a project: from a file that the client uploads, or items of a user, which are listed in a file.
 type Import struct {
 	TransferID
+	Source    Source
+	Score     string       // whose items it brings; "" unless it is [FromScore]
+	Items     []OriginalID // that it brings; nil unless it is [FromItems], and when they are listed
+	Listed    int          // the version at which its items were listed; 0 before, and of a client's file
 	Format    Format
 	Bytes     int64 // of the file
 	State     TransferState

@@ -87,16 +87,12 @@ func (s *Service) CreateImport(ctx context.Context, in CreateImport) (Import, er
 		return Import{}, fault.Invalidf("input.bytes", "a file has 1 to %d bytes", MaxImportBytes)
 	}
 	return once(ctx, s, "createProjectImport", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Import, error) {
-		p, err := s.get(ctx, in.Project, Manager)
+		p, err := s.mayImport(ctx, in.Project)
 		if err != nil {
 			return Import{}, err
 		}
-		newest, err := s.store.ListImports(ctx, p.ID, newestTransfers())
-		if err := mayBegin(newest, err, "imports", func(i Import) TransferState { return i.State }); err != nil {
-			return Import{}, err
-		}
 		i := Import{
-			TransferID: TransferID{Project: p.ID, ID: s.newID()}, Format: in.Format, Bytes: in.Bytes, State: Awaiting,
+			TransferID: TransferID{Project: p.ID, ID: s.newID()}, Source: FromFile, Format: in.Format, Bytes: in.Bytes, State: Awaiting,
 			CreatedBy: p.Member.User, CreatedAt: s.later(time.Time{}), Version: 1,
 		}
 		end := i.task(RunImport, i.CreatedAt.Add(UploadTime))

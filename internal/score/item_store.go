@@ -5,6 +5,7 @@ import (
 
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/task"
 )
 
@@ -24,6 +25,9 @@ type ItemReader interface {
 	ListItemsOf(ctx context.Context, requests []ItemsRequest) ([]page.Slice[Item], []error)
 	// ListUsesOf lists what uses each item, by id, in the order of the requests.
 	ListUsesOf(ctx context.Context, requests []UsesRequest) ([]page.Slice[Use], []error)
+	// ListProjectsOf lists the projects that use each item and of which the user is a member, with the
+	// memberships, by id, in the order of the requests.
+	ListProjectsOf(ctx context.Context, user UserID, requests []ProjectsRequest) ([]page.Slice[project.Project], []error)
 	// Usages returns how much the items of each owner take up, in the order of owners.
 	Usages(ctx context.Context, owners []UserID) ([]Usage, []error)
 }

@@ -1,8 +1,8 @@
 // Package score says what is true about scores, their snapshots and the items
 // that are their pages.
 //
-// It knows the rules and limits, who may do what, and the stores it needs. It
-// must not know users beyond their ids, engines or GraphQL. Start reading at
+// It knows the rules and limits, who may do what, the stores it needs, and the
+// projects into which items are imported. It must not know users beyond their ids, engines or GraphQL. Start reading at
 // [Score], [Service] and [Store].
 package score
 

@@ -118,7 +118,7 @@ func (w *ProjectWorld) Label(name string) project.Label {
 func (w *ProjectWorld) Import() project.Import {
 	w.t.Helper()
 	i := project.Import{
-		TransferID: project.TransferID{Project: w.Project.ID, ID: uuid.NewString()}, Format: project.CSV, State: project.Queued,
+		TransferID: project.TransferID{Project: w.Project.ID, ID: uuid.NewString()}, Source: project.FromFile, Format: project.CSV, State: project.Queued,
 		CreatedBy: w.Ada, CreatedAt: w.Clock.Now(), Version: 1,
 	}
 	require.NoError(w.t, w.Projects.PutImport(w.t.Context(), nil, i, nil, idempotency.Key{}))
