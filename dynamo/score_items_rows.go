@@ -23,8 +23,10 @@ func scoreItemRow(i score.Item) attrs {
 		row[name] = v
 	}
 	row["size"], row["t_size"], row["at"] = number(i.Size), number(i.Total), str(keys.Instant(i.CreatedAt))
-	if i.Thumbnail.Object != "" {
+	if i.Width > 0 {
 		row["width"], row["height"] = number(int64(i.Width)), number(int64(i.Height))
+	}
+	if i.Thumbnail.Object != "" {
 		row["thumbnail"] = &types.AttributeValueMemberM{Value: attrs{
 			"obj_name": str(i.Thumbnail.Object), "size": number(i.Thumbnail.Size), "media_type": str(i.Thumbnail.Type),
 			"width": number(int64(i.Thumbnail.Width)), "height": number(int64(i.Thumbnail.Height)),

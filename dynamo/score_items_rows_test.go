@@ -44,6 +44,9 @@ func TestRowsOfItemsAreTheDocuments(t *testing.T) {
 	var back score.Item
 	require.NoError(t, decodeScoreItem(rowJSON(row), &back))
 	assert.Equal(t, i, back)
+	i.Thumbnail, back = score.Thumbnail{}, score.Item{}
+	require.NoError(t, decodeScoreItem(rowJSON(scoreItemRow(i)), &back))
+	assert.Equal(t, i, back, "an image without a thumbnail has its size")
 
 	u := score.Upload{ItemRef: ref, Name: "a", SetName: "b", Type: "video/mp4", Size: 7, SHA256: "c", PartSize: 5, Multipart: "m", State: score.UploadOpen, CreatedAt: at, ExpiresAt: at.Add(time.Hour)}
 	row = uploadRow(u)

@@ -9748,9 +9748,9 @@ type Item implements Node {
   size: Int64!
   "The SHA-256 of the bytes in base64; of a file that came in parts that of its parts' checksums, a hyphen and their number."
   sha256: String!
-  "Pixels, of an image that has a thumbnail."
+  "Pixels, of an image of which they are known; upright."
   width: Int
-  "Pixels, of an image that has a thumbnail."
+  "Pixels, of an image of which they are known; upright."
   height: Int
   "Where the file can be downloaded for an hour. Browsers show images, and save everything else. Signed at no cost."
   url: String

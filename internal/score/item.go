@@ -27,7 +27,7 @@ type Item struct {
 	Total     int64  // bytes of file and thumbnail: what counts against the quota
 	SHA256    string // of the bytes, in base64; of a file that came in parts see [Composite]
 	Object    string // where the file is kept
-	Width     int    // pixels, of an image that has a thumbnail
+	Width     int    // pixels, of an image whose header tells them; otherwise 0
 	Height    int
 	Thumbnail Thumbnail // zero for none
 	Refs      int       // scores, snapshots and projects that use it

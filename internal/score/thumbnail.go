@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"image"
+	"image/color"
 	"image/gif"
 	"image/jpeg"
 	"image/png"
@@ -39,14 +40,37 @@ const (
 type decoder struct {
 	config func(io.Reader) (image.Config, error)
 	decode func(io.Reader) (image.Image, error)
-	bytes  int64 // for each pixel, at most; a progressive JPEG keeps 4 bytes of each of 3 samples and the samples
+	block  int                      // pixels on each side that are decoded together, at most: so many there are of each image
+	bytes  func(image.Config) int64 // for each pixel, at most
 }
 
 var decoders = map[string]decoder{
-	"image/jpeg": {jpeg.DecodeConfig, jpeg.Decode, 15},
-	"image/png":  {png.DecodeConfig, png.Decode, 8},
-	"image/gif":  {gif.DecodeConfig, gif.Decode, 4}, // the first picture
-	"image/webp": {webp.DecodeConfig, webp.Decode, 10},
+	"image/jpeg": {jpeg.DecodeConfig, jpeg.Decode, 32, jpegPixel},
+	"image/png":  {png.DecodeConfig, png.Decode, 1, always(12)}, // 8 of 16 bits a sample, and half of them again when it is interlaced
+	"image/gif":  {gif.DecodeConfig, gif.Decode, 1, always(4)},  // the first picture
+	"image/webp": {webp.DecodeConfig, webp.Decode, 16, always(10)},
+}
+
+func always(bytes int64) func(image.Config) int64 {
+	return func(image.Config) int64 { return bytes }
+}
+
+// jpegPixel is what a pixel of a progressive JPEG takes up: 4 bytes of each sample until the last scan is read, the samples, and
+// 4 bytes besides when these are not the picture yet.
+func jpegPixel(c image.Config) int64 {
+	switch c.ColorModel {
+	case color.CMYKModel:
+		return 4*4 + 4 + 4
+	case color.RGBAModel:
+		return 3*4 + 3 + 4
+	}
+	return 3*4 + 3
+}
+
+// weight returns how many bytes decoding an image takes up, at most.
+func (d decoder) weight(c image.Config) int64 {
+	whole := func(side int) int64 { return int64((side + d.block - 1) / d.block * d.block) }
+	return whole(c.Width) * whole(c.Height) * d.bytes(c)
 }
 
 // sameTypes are other names for types of images.
@@ -111,7 +135,8 @@ type Thumb struct {
 // Thumbs reports whether images of the media type get a thumbnail.
 func Thumbs(mediaType string) bool { return decoders[mediaType].decode != nil }
 
-// Make makes the thumbnail of an image. Invalid when it has more than [MaxPixels], or is no image of the type.
+// Make makes the thumbnail of an image; without bytes, but with the size of the image, when decoding it would take up more than there
+// is for all. Invalid when it has more than [MaxPixels], or is no image of the type.
 func (t *Thumbnails) Make(ctx context.Context, mediaType string, r io.Reader) (Thumb, error) {
 	d, ok := decoders[mediaType]
 	if !ok {
@@ -130,7 +155,10 @@ func (t *Thumbnails) Make(ctx context.Context, mediaType string, r io.Reader) (T
 	if mediaType == "image/jpeg" {
 		turn = turnOf(head.Bytes())
 	}
-	weight := min(int64(config.Width)*int64(config.Height)*d.bytes, decodeBytes)
+	weight := d.weight(config)
+	if weight > decodeBytes {
+		return Thumb{Of: uprightSize(image.Pt(config.Width, config.Height), turn)}, nil
+	}
 	if err := t.memory.Acquire(ctx, weight); err != nil {
 		return Thumb{}, fault.Wrap(fault.Unavailable, err, "there are too many images to look at; complete the upload again")
 	}
@@ -184,10 +212,7 @@ func shrink(picture image.Image, turn int) (Thumb, error) {
 	// A kernel that looks at each pixel of the picture: the approximate ones leave out lines as thin as those of staves.
 	draw.BiLinear.Scale(small, small.Bounds(), picture, from, draw.Src, nil)
 	small = turned(small, turn)
-	thumb := Thumb{Type: "image/jpeg", Width: small.Rect.Dx(), Height: small.Rect.Dy(), Of: from.Size()}
-	if turn >= 5 {
-		thumb.Of.X, thumb.Of.Y = thumb.Of.Y, thumb.Of.X
-	}
+	thumb := Thumb{Type: "image/jpeg", Width: small.Rect.Dx(), Height: small.Rect.Dy(), Of: uprightSize(from.Size(), turn)}
 	var out bytes.Buffer
 	var err error
 	if small.Opaque() {

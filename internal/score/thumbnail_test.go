@@ -166,6 +166,37 @@ func TestLinesSurvive(t *testing.T) {
 	assert.Equal(t, 25, lines)
 }
 
+// jpegHeader is a JPEG of so many samples a pixel without its picture.
+func jpegHeader(width, height, samples int) []byte {
+	head := []byte{0xff, 0xd8, 0xff, 0xc2, 0, byte(8 + 3*samples), 8, byte(height >> 8), byte(height), byte(width >> 8), byte(width), byte(samples)}
+	for n := range samples {
+		head = append(head, byte(n+1), 0x11, 0)
+	}
+	return append(head, 0xff, 0xda, 0, 2)
+}
+
+// What decoding takes up is known from the header. What is too much for the memory of all gets no thumbnail, and is no broken image.
+func TestWeightsOfImages(t *testing.T) {
+	t.Parallel()
+	for samples, want := range map[int]int64{1: 15, 3: 15, 4: 24} {
+		config, err := jpeg.DecodeConfig(bytes.NewReader(jpegHeader(100, 64, samples)))
+		require.NoError(t, err)
+		assert.Equal(t, want*128*64, decoders["image/jpeg"].weight(config), "%d samples", samples)
+	}
+	assert.EqualValues(t, 19*32*32, decoders["image/jpeg"].weight(image.Config{ColorModel: color.RGBAModel, Width: 1, Height: 1}))
+	assert.EqualValues(t, 12*10*7, decoders["image/png"].weight(image.Config{Width: 10, Height: 7}))
+	thumbs := NewThumbnails()
+	heavy := jpegHeader(8000, 5000, 4)
+	thumb, err := thumbs.Make(t.Context(), "image/jpeg", bytes.NewReader(heavy))
+	require.NoError(t, err)
+	assert.Equal(t, Thumb{Of: image.Pt(8000, 5000)}, thumb)
+	thumb, err = thumbs.Make(t.Context(), "image/jpeg", bytes.NewReader(oriented(heavy, 6, true)))
+	require.NoError(t, err)
+	assert.Equal(t, Thumb{Of: image.Pt(5000, 8000)}, thumb, "upright")
+	_, err = thumbs.Make(t.Context(), "image/jpeg", bytes.NewReader(jpegHeader(8000, 5000, 3)))
+	assert.True(t, fault.Is(err, fault.Invalid), "what has room is decoded: %v", err)
+}
+
 func TestManyThumbnailsAtATime(t *testing.T) {
 	t.Parallel()
 	thumbs, picture := NewThumbnails(), jpegBytes(t, marked(500, 500))

@@ -68,10 +68,7 @@ func turned(m *image.NRGBA, turn int) *image.NRGBA {
 		return m
 	}
 	wide, high := m.Bounds().Dx(), m.Bounds().Dy()
-	size := image.Pt(wide, high)
-	if turn >= 5 { // lies on its side
-		size = image.Pt(high, wide)
-	}
+	size := uprightSize(image.Pt(wide, high), turn)
 	out := image.NewNRGBA(image.Rectangle{Max: size})
 	for y := range size.Y {
 		for x := range size.X {
@@ -96,4 +93,12 @@ func turned(m *image.NRGBA, turn int) *image.NRGBA {
 		}
 	}
 	return out
+}
+
+// uprightSize returns the size of a picture when it is turned upright.
+func uprightSize(size image.Point, turn int) image.Point {
+	if turn >= 5 { // lies on its side
+		return image.Pt(size.Y, size.X)
+	}
+	return size
 }

@@ -176,7 +176,7 @@ func (s *Items) sum(ctx context.Context, key string) (string, error) {
 	return base64.StdEncoding.EncodeToString(h.Sum(nil)), nil
 }
 
-// look finds the type of the file in its bytes, and makes the thumbnail of an image.
+// look finds the type of the file in its bytes, and makes the thumbnail of an image, if it can be made.
 func (s *Items) look(ctx context.Context, u Upload, i *Item) error {
 	head, err := s.head(ctx, u.key())
 	if err != nil {
@@ -198,6 +198,9 @@ func (s *Items) look(ctx context.Context, u Upload, i *Item) error {
 		return err
 	}
 	i.Width, i.Height = thumb.Of.X, thumb.Of.Y
+	if thumb.Bytes == nil {
+		return nil
+	}
 	i.Thumbnail = Thumbnail{Object: u.thumbnailKey(), Type: thumb.Type, Size: int64(len(thumb.Bytes)), Width: thumb.Width, Height: thumb.Height}
 	_, err = s.files.Upload(ctx, i.Thumbnail.Object, thumb.Type, func(w io.Writer) error {
 		_, err := w.Write(thumb.Bytes)
