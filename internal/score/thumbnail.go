@@ -142,10 +142,10 @@ func (t *Thumbnails) Make(ctx context.Context, mediaType string, r io.Reader) (T
 	if !ok {
 		return Thumb{}, fault.New(fault.Internal, "there are no thumbnails of this type")
 	}
-	source := &source{r: r}
+	file := &source{r: r, ended: ctx.Err}
 	var head bytes.Buffer
-	config, err := d.config(io.TeeReader(io.LimitReader(source, headerBytes), &head))
-	if err := source.failed(err); err != nil {
+	config, err := d.config(io.TeeReader(io.LimitReader(file, headerBytes), &head))
+	if err := file.failed(err); err != nil {
 		return Thumb{}, err
 	}
 	if err := checkPixels(config); err != nil {
@@ -163,8 +163,12 @@ func (t *Thumbnails) Make(ctx context.Context, mediaType string, r io.Reader) (T
 		return Thumb{}, fault.Wrap(fault.Unavailable, err, "there are too many images to look at; complete the upload again")
 	}
 	defer t.memory.Release(weight)
-	picture, err := d.decode(io.MultiReader(&head, source))
-	if err := source.failed(err); err != nil {
+	whole := &source{r: io.MultiReader(&head, file), ended: ctx.Err}
+	picture, err := d.decode(whole)
+	if err := whole.failed(err); err != nil {
+		return Thumb{}, err
+	}
+	if err := ended(ctx.Err()); err != nil {
 		return Thumb{}, err
 	}
 	return shrink(picture, turn)
@@ -180,13 +184,26 @@ func checkPixels(c image.Config) error {
 	return nil
 }
 
-// source tells what is wrong with an image from what is wrong with reading it.
+// ended says that there was no time to look at an image; nil when there still is.
+func ended(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fault.Wrap(fault.Unavailable, err, "the image could not be looked at in time; complete the upload again")
+}
+
+// source tells what is wrong with an image from what is wrong with reading it. It is read no further when it has ended.
 type source struct {
-	r   io.Reader
-	err error
+	r     io.Reader
+	ended func() error
+	err   error
 }
 
 func (s *source) Read(p []byte) (int, error) {
+	if err := ended(s.ended()); err != nil {
+		s.err = err
+		return 0, err
+	}
 	n, err := s.r.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		s.err = err

@@ -2,6 +2,7 @@ package score
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"image"
@@ -135,6 +136,40 @@ func TestABrokenStorageIsNotABrokenImage(t *testing.T) {
 		assert.False(t, fault.Is(err, fault.Invalid))
 		_, err = NewThumbnails().Make(t.Context(), "image/jpeg", bytes.NewReader(picture[:n]))
 		assert.True(t, fault.Is(err, fault.Invalid), "%v", err)
+	}
+}
+
+// stopping ends the context when it was read to the byte.
+type stopping struct {
+	r    io.Reader
+	left int
+	stop func()
+}
+
+func (s *stopping) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p[:min(len(p), max(s.left, 1))])
+	if s.left -= n; s.left <= 0 {
+		s.stop()
+	}
+	return n, err
+}
+
+// Nobody waits for the thumbnail of a request that has ended: before it is decoded, within, and behind.
+func TestThumbnailsEndWithTheirRequest(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	require.NoError(t, (&png.Encoder{CompressionLevel: png.NoCompression}).Encode(&out, marked(1000, 1000)))
+	picture := out.Bytes()
+	for _, at := range []int{1, 10, 100_000, len(picture)} {
+		ctx, stop := context.WithCancel(t.Context())
+		r := &stopping{r: bytes.NewReader(picture), left: at, stop: stop}
+		thumbs := NewThumbnails()
+		_, err := thumbs.Make(ctx, "image/png", r)
+		require.ErrorIs(t, err, context.Canceled)
+		assert.True(t, fault.Is(err, fault.Unavailable), "%d: %v", at, err)
+		assert.LessOrEqual(t, -r.left, 1, "nothing is read behind it")
+		assert.True(t, thumbs.memory.TryAcquire(decodeBytes))
+		stop()
 	}
 }
 
