@@ -7205,8 +7205,9 @@ type Mutation {
   "Lets the caller upload one part of a file that comes in parts."
   signUploadPart(input: SignUploadPartInput!): SignUploadPartPayload
   """
-  Makes an item of a file that was uploaded, when it is what was announced: in size, checksum and, of an image, type. Images get a
-  thumbnail. A file that is something else is refused, and nothing is left of it.
+  Makes an item of a file that was uploaded, when it is what was announced: in size, checksum and, of an image, type. JPEG, PNG, GIF
+  and WebP get a thumbnail, unless they are animated WebP, or of a kind that few programs read. A file that is something else, or a
+  broken image of these types, is refused, and nothing is left of it.
   """
   completeUpload(input: CompleteUploadInput!): CompleteUploadPayload
   "Ends an upload; what has come is removed. Nothing happens to one that has ended."

@@ -87,19 +87,22 @@ func plainType(mediaType string) string {
 
 // typeOf returns the type of a file that begins with the bytes, and was said to be of a type: Invalid when it is an image of
 // another type, or no image but said to be one. Of other files the client's word is taken, if there is one: no browser ever shows
-// them.
+// them. So it is of images that nobody looks into, when the bytes are those of none that is shown.
 func typeOf(said string, head []byte) (string, error) {
 	found := mimetype.Detect(head)
 	mediaType := plainType(bare(found.String()))
 	said = plainType(said)
-	switch isImage, saidImage := class(mediaType) == "image", class(said) == "image"; {
-	case mediaType == said, said == anyBytes:
+	isImage, saidImage := class(mediaType) == "image", class(said) == "image"
+	switch {
+	case mediaType == said, said == anyBytes, saidImage && found.Is(said):
 		return mediaType, nil
+	case saidImage && !Harmless(said) && !Harmless(mediaType) && (isImage || mediaType == anyBytes):
+		return said, nil
 	case saidImage && isImage:
 		return "", fault.Invalidf("input.itemId", "the file is not of the type %s: its bytes are those of %s", said, mediaType)
 	case saidImage:
 		return "", fault.Invalidf("input.itemId", "the file is not of the type %s: its bytes are not those of an image", said)
-	case isImage && decoders[mediaType].decode != nil:
+	case isImage && Thumbs(mediaType):
 		return "", fault.Invalidf("input.itemId", "the file is not of the type %s: its bytes are those of %s", said, mediaType)
 	}
 	return said, nil
@@ -135,8 +138,9 @@ type Thumb struct {
 // Thumbs reports whether images of the media type get a thumbnail.
 func Thumbs(mediaType string) bool { return decoders[mediaType].decode != nil }
 
-// Make makes the thumbnail of an image; without bytes, but with the size of the image, when decoding it would take up more than there
-// is for all. Invalid when it has more than [MaxPixels], or is no image of the type.
+// Make makes the thumbnail of an image; without bytes, but with the size of the image if its header tells it, when decoding it would
+// take up more than there is for all, or nobody here can decode what is allowed in its type. Invalid when it has more than
+// [MaxPixels], or is no image of the type; Unavailable when the context has ended.
 func (t *Thumbnails) Make(ctx context.Context, mediaType string, r io.Reader) (Thumb, error) {
 	d, ok := decoders[mediaType]
 	if !ok {
@@ -145,6 +149,9 @@ func (t *Thumbnails) Make(ctx context.Context, mediaType string, r io.Reader) (T
 	file := &source{r: r, ended: ctx.Err}
 	var head bytes.Buffer
 	config, err := d.config(io.TeeReader(io.LimitReader(file, headerBytes), &head))
+	if file.unsupported(err) {
+		return Thumb{}, nil
+	}
 	if err := file.failed(err); err != nil {
 		return Thumb{}, err
 	}
@@ -156,8 +163,9 @@ func (t *Thumbnails) Make(ctx context.Context, mediaType string, r io.Reader) (T
 		turn = turnOf(head.Bytes())
 	}
 	weight := d.weight(config)
-	if weight > decodeBytes {
-		return Thumb{Of: uprightSize(image.Pt(config.Width, config.Height), turn)}, nil
+	sized := Thumb{Of: uprightSize(image.Pt(config.Width, config.Height), turn)}
+	if weight > decodeBytes || mediaType == "image/webp" && animated(head.Bytes()) {
+		return sized, nil
 	}
 	if err := t.memory.Acquire(ctx, weight); err != nil {
 		return Thumb{}, fault.Wrap(fault.Unavailable, err, "there are too many images to look at; complete the upload again")
@@ -165,6 +173,9 @@ func (t *Thumbnails) Make(ctx context.Context, mediaType string, r io.Reader) (T
 	defer t.memory.Release(weight)
 	whole := &source{r: io.MultiReader(&head, file), ended: ctx.Err}
 	picture, err := d.decode(whole)
+	if whole.unsupported(err) {
+		return sized, nil
+	}
 	if err := whole.failed(err); err != nil {
 		return Thumb{}, err
 	}
@@ -219,6 +230,20 @@ func (s *source) failed(err error) error {
 		return fault.Invalidf("input.itemId", "the image cannot be read: it is broken, or not of its type")
 	}
 	return nil
+}
+
+// unsupported reports whether an image is right, as far as it was read, and uses what the decoders do not know: JPEG of 12 bits,
+// or coded arithmetically.
+func (s *source) unsupported(err error) bool {
+	_, ofJPEG := errors.AsType[jpeg.UnsupportedError](err)
+	_, ofPNG := errors.AsType[png.UnsupportedError](err)
+	return s.err == nil && (ofJPEG || ofPNG)
+}
+
+// animated reports whether a WebP is animated, which its decoder takes for broken. The first chunk, VP8X, begins with a byte of flags.
+func animated(head []byte) bool {
+	const flags, animation = 20, 1 << 1
+	return len(head) > flags && string(head[8:16]) == "WEBPVP8X" && head[flags]&animation != 0
 }
 
 // shrink draws the picture small and upright: as JPEG, or as PNG where one can see through it. It is never made larger.

@@ -3,8 +3,10 @@ package score
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"image"
 	"image/color"
 	"image/jpeg"
@@ -87,27 +89,33 @@ func FuzzTurn(f *testing.F) {
 	})
 }
 
+// vp8l is the header of a picture without loss, and what should be its pixels.
+func vp8l(width, height int) []byte {
+	bits := uint32(width-1) | uint32(height-1)<<14
+	return []byte{0x2f, byte(bits), byte(bits >> 8), byte(bits >> 16), byte(bits >> 24), 0, 0, 0}
+}
+
+// vp8x says what is in a WebP.
+func vp8x(flags byte, width, height int) []byte {
+	return []byte{flags, 0, 0, 0, byte(width - 1), byte((width - 1) >> 8), byte((width - 1) >> 16), byte(height - 1), byte((height - 1) >> 8), byte((height - 1) >> 16)}
+}
+
+func chunk(id string, data []byte) []byte {
+	return append([]byte(id+string([]byte{byte(len(data)), 0, 0, 0})), data...)
+}
+
+func riff(chunks ...[]byte) []byte {
+	body := append([]byte("WEBP"), bytes.Join(chunks, nil)...)
+	return append([]byte("RIFF"+string([]byte{byte(len(body)), 0, 0, 0})), body...)
+}
+
 // A WebP may say in one place that it is small, and be large.
 func TestBombsAreRefusedByTheirHeader(t *testing.T) {
 	t.Parallel()
-	vp8l := func(width, height int) []byte { // the header of a picture without loss, and what should be its pixels
-		bits := uint32(width-1) | uint32(height-1)<<14
-		return []byte{0x2f, byte(bits), byte(bits >> 8), byte(bits >> 16), byte(bits >> 24), 0, 0, 0}
-	}
-	vp8x := func(width, height int) []byte {
-		return []byte{0, 0, 0, 0, byte(width - 1), byte((width - 1) >> 8), byte((width - 1) >> 16), byte(height - 1), byte((height - 1) >> 8), byte((height - 1) >> 16)}
-	}
-	chunk := func(id string, data []byte) []byte {
-		return append([]byte(id+string([]byte{byte(len(data)), 0, 0, 0})), data...)
-	}
-	riff := func(chunks ...[]byte) []byte {
-		body := append([]byte("WEBP"), bytes.Join(chunks, nil)...)
-		return append([]byte("RIFF"+string([]byte{byte(len(body)), 0, 0, 0})), body...)
-	}
 	for why, content := range map[string][]byte{
 		"large":                          riff(chunk("VP8L", vp8l(16384, 16384))),
-		"said to be large":               riff(chunk("VP8X", vp8x(1<<24, 100)), chunk("VP8L", vp8l(10, 10))),
-		"said to be small, and is large": riff(chunk("VP8X", vp8x(10, 10)), chunk("VP8L", vp8l(16384, 16384))),
+		"said to be large":               riff(chunk("VP8X", vp8x(0, 1<<24, 100)), chunk("VP8L", vp8l(10, 10))),
+		"said to be small, and is large": riff(chunk("VP8X", vp8x(0, 10, 10)), chunk("VP8L", vp8l(16384, 16384))),
 	} {
 		_, err := NewThumbnails().Make(t.Context(), "image/webp", bytes.NewReader(content))
 		assert.True(t, fault.Is(err, fault.Invalid), "%s: %v", why, err)
@@ -232,6 +240,42 @@ func TestWeightsOfImages(t *testing.T) {
 	assert.True(t, fault.Is(err, fault.Invalid), "what has room is decoded: %v", err)
 }
 
+// What is right, and nobody here can decode, is no broken image. It has its size where the header tells it.
+func TestImagesThatCannotBeDecoded(t *testing.T) {
+	t.Parallel()
+	precise, arithmetic := jpegHeader(100, 64, 3), jpegHeader(100, 64, 3)
+	precise[6], arithmetic[3] = 12, 0xc9
+	var out bytes.Buffer
+	require.NoError(t, png.Encode(&out, marked(10, 10)))
+	packed := out.Bytes()
+	packed[26] = 1 // another way of packing
+	binary.BigEndian.PutUint32(packed[29:], crc32.ChecksumIEEE(packed[12:29]))
+	const animation = 2
+	frames := chunk("ANIM", []byte{0, 0, 0, 0, 0, 0})
+	for _, test := range []struct {
+		why, mediaType string
+		content        []byte
+		of             image.Point
+	}{
+		{"12 bits", "image/jpeg", precise, image.Point{}},
+		{"coded arithmetically", "image/jpeg", arithmetic, image.Point{}},
+		{"packed otherwise", "image/png", packed, image.Point{}},
+		{"animated", "image/webp", riff(chunk("VP8X", vp8x(animation, 300, 70_000/256)), frames), image.Pt(300, 70_000/256)},
+	} {
+		thumb, err := NewThumbnails().Make(t.Context(), test.mediaType, bytes.NewReader(test.content))
+		require.NoError(t, err, test.why)
+		assert.Equal(t, Thumb{Of: test.of}, thumb, test.why)
+	}
+	for why, content := range map[string][]byte{
+		"many pixels":   riff(chunk("VP8X", vp8x(animation, 1<<24, 100)), frames),
+		"not animated":  riff(chunk("VP8X", vp8x(0, 300, 100)), frames),
+		"half a header": riff(chunk("VP8X", vp8x(animation, 300, 100)))[:28],
+	} {
+		_, err := NewThumbnails().Make(t.Context(), "image/webp", bytes.NewReader(content))
+		assert.True(t, fault.Is(err, fault.Invalid), "%s: %v", why, err)
+	}
+}
+
 func TestManyThumbnailsAtATime(t *testing.T) {
 	t.Parallel()
 	thumbs, picture := NewThumbnails(), jpegBytes(t, marked(500, 500))
@@ -261,6 +305,15 @@ func TestTypes(t *testing.T) {
 		{"application/vnd.taggie", "application/vnd.taggie", []byte("text")},
 		{"text/html", "text/html", []byte("<!DOCTYPE html>")},
 		{"image/svg+xml", "image/svg+xml", []byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`)},
+		{"image/apng", "image/png", []byte("\x89PNG\r\n\x1a\n")},
+		{"image/x-ms-bmp", "image/bmp", []byte("BM............\x28\x00\x00\x00")},
+		{"application/octet-stream", "image/bmp", []byte("BM............\x28\x00\x00\x00")},
+		{"image/x-canon-cr2", "image/x-canon-cr2", []byte("II*\x00\x10\x00\x00\x00")},
+		{"image/emf", "image/emf", []byte("\x01\x00\x00\x00")},
+		{"image/avif", "", []byte("II*\x00\x10\x00\x00\x00")},
+		{"image/avif", "", []byte("\x01\x00\x00\x00")},
+		{"image/tiff", "", picture},
+		{"image/tiff", "", []byte("%PDF-1.7\n")},
 		{"image/png", "", picture},
 		{"image/png", "", []byte("text")},
 		{"image/png", "", nil},

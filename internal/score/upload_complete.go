@@ -182,11 +182,14 @@ func (s *Items) look(ctx context.Context, u Upload, i *Item) error {
 	if err != nil {
 		return err
 	}
-	if i.Type, err = typeOf(u.Type, head); err != nil || !Thumbs(i.Type) {
+	if i.Type, err = typeOf(u.Type, head); err != nil {
 		return err
 	}
-	if u.InParts() { // it was not said to be one
+	if u.InParts() && i.Class() == "image" { // it was not said to be one
 		return fault.Invalidf("input.itemId", "an image has at most %d bytes", s.single)
+	}
+	if !Thumbs(i.Type) {
+		return nil
 	}
 	r, err := s.files.Open(ctx, u.key(), 0)
 	if err != nil {

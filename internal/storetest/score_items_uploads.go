@@ -106,6 +106,9 @@ func uploadedInParts(t *testing.T, w *ItemWorld) {
 // webpBytes is an image of one pixel, without loss.
 var webpBytes = []byte("RIFF\x1a\x00\x00\x00WEBPVP8L\x0d\x00\x00\x00\x2f\x00\x00\x00\x10\x07\x10\x11\x11\x88\x88\xfe\x07\x00")
 
+// bmpBytes begins an image of a type that nobody looks into.
+var bmpBytes = []byte("BM............\x28\x00\x00\x00")
+
 func thumbnails(t *testing.T, w *ItemWorld) {
 	var moving bytes.Buffer
 	frame := image.NewPaletted(image.Rect(0, 0, 40, 20), color.Palette{color.White, color.Black})
@@ -121,6 +124,7 @@ func thumbnails(t *testing.T, w *ItemWorld) {
 		{"application/octet-stream", "image/png", "image/jpeg", pngOf(picture(10, 10)), 10, 10},
 		{"image/gif", "image/gif", "image/jpeg", moving.Bytes(), 40, 20},
 		{"image/webp", "image/webp", "", webpBytes, 1, 1},
+		{"image/x-bmp", "image/bmp", "", bmpBytes, 0, 0},
 	} {
 		i := w.upload("file", test.said, test.content)
 		assert.Equal(t, test.found, i.Type)
@@ -189,6 +193,7 @@ func lyingFiles(t *testing.T, w *ItemWorld) {
 		content []byte
 	}{
 		"a PNG as JPEG":           {"image/jpeg", png},
+		"an image in parts":       {"application/octet-stream", append(bytes.Clone(bmpBytes), large()...)},
 		"a page as PNG":           {"image/png", []byte("<!DOCTYPE html><script>alert(1)</script>")},
 		"a picture as text":       {"text/plain", png},
 		"a drawing as PNG":        {"image/png", []byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`)},
