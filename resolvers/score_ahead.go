@@ -23,7 +23,7 @@ func (r *Resolver) scoresAhead(ctx context.Context, scores []model.Score, sel se
 	}
 	load := loaders.From(ctx)
 	var people []user.ID
-	var texts []score.TextRequest
+	var texts, descriptions []score.TextRequest // descriptions are read last: see [score.Score.Texts]
 	var lists []score.SnapshotsRequest
 	var at []score.Snapshot
 	var pages []model.ScorePage
@@ -39,7 +39,7 @@ func (r *Resolver) scoresAhead(ctx context.Context, scores []model.Score, sel se
 			people = append(people, s.Ref.Owner)
 		}
 		if request, there := s.Score.Description(); itsDescription && there && s.Then == nil {
-			texts = append(texts, request)
+			descriptions = append(descriptions, request)
 		}
 		if ofAnnotations.has("text") && s.Then == nil {
 			for _, a := range s.AnnotationList() {
@@ -60,7 +60,7 @@ func (r *Resolver) scoresAhead(ctx context.Context, scores []model.Score, sel se
 	}
 	var group errgroup.Group // errors are for those who load
 	prefetch(&group, load.Users, people)
-	prefetch(&group, load.Texts, texts)
+	prefetch(&group, load.Texts, append(texts, descriptions...))
 	prefetch(&group, load.SnapshotsOf, lists)
 	prefetch(&group, load.FilesOf, uploaded)
 	prefetch(&group, load.Files, itemsOfPages(pages))

@@ -155,12 +155,10 @@ func (s Score) Annotation(index int) TextRequest {
 	return TextRequest{TextID{s.Ref, AnnotationText, s.Annotations[index]}, s.shown}
 }
 
-// texts returns what identifies all texts of the score, each once.
+// texts returns what identifies all texts of the score, each once. The description comes last: with it a hundred annotations of the
+// greatest size would have more than the megabyte that BatchGetItem reads of one partition.
 func (s Score) texts() []TextID {
 	var ids []TextID
-	if s.DescriptionHash != "" {
-		ids = append(ids, TextID{s.Ref, DescriptionText, s.DescriptionHash})
-	}
 	seen := map[string]bool{}
 	for _, hash := range s.Annotations {
 		if !seen[hash] {
@@ -168,10 +166,13 @@ func (s Score) texts() []TextID {
 			ids = append(ids, TextID{s.Ref, AnnotationText, hash})
 		}
 	}
+	if s.DescriptionHash != "" {
+		ids = append(ids, TextID{s.Ref, DescriptionText, s.DescriptionHash})
+	}
 	return ids
 }
 
-// Texts returns the texts of the score, each once, in the order of the score.
+// Texts returns the texts of the score, each once: the annotations in their order, then the description.
 func (s Score) Texts() []TextID { return s.texts() }
 
 // Items returns the items of the pages, each once, in the order of the pages.

@@ -104,3 +104,14 @@ func TestDifferences(t *testing.T) {
 		assert.Equal(t, test.want, differences(split(test.before), split(test.after)), "%s %s", test.before, test.after)
 	}
 }
+
+// The first hundred texts are annotations: a description besides would not fit into one read.
+func TestTheDescriptionIsReadLast(t *testing.T) {
+	t.Parallel()
+	s := Score{Ref: Ref{"o", "s"}, DescriptionHash: "d", Annotations: []string{"a", "b", "a"}}
+	var hashes []string
+	for _, id := range s.Texts() {
+		hashes = append(hashes, string(id.Kind)+id.Hash)
+	}
+	assert.Equal(t, []string{"anno:a", "anno:b", "desc:d"}, hashes)
+}
