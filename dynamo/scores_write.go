@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -24,7 +25,7 @@ func countScores(owner score.UserID, by int64) action {
 // Index: primary. Key: o = sc:<owner> AND s = main:<score> on condition that there is none; summary; o = ld:<owner> AND
 // s = anno:<score><hash> and desc:<score><hash>; o = si:<owner> AND s = <item><score> on condition that there is none; o = it:<owner>
 // AND s = <score><item> on condition that it exists. Cost: 1 TransactWriteItems of 2 rows, one per text and two per item. With more than
-// 90 rows or 3 MB of texts in steps: 1 TransactWriteItems of 2 rows, ⌈n/25⌉ BatchWriteItem of texts, 1 TransactWriteItems per 45 items,
+// 90 rows in steps: 1 TransactWriteItems of 2 rows, ⌈n/25⌉ BatchWriteItem of texts, 1 TransactWriteItems per 45 items,
 // and 1 of 4 rows, which makes the score appear.
 func (db Scores) CreateScore(ctx context.Context, s score.Score, texts []score.Text, once idempotency.Key) error {
 	attempt := uuid.NewString()
@@ -41,7 +42,7 @@ func (db Scores) CreateScore(ctx context.Context, s score.Score, texts []score.T
 // UpdateScore changes what differs, and leaves alone how many snapshots there are.
 //
 // Index: primary. Key: as for CreateScore, main:<score> on condition of its version. Cost: as for CreateScore, with 1 TransactWriteItems per
-// 90 texts or 3 MB of them; with what is used no more it is removed in 1 TransactWriteItems per 90 texts and per 45 items, and 1
+// 90 texts; with what is used no more it is removed in 1 TransactWriteItems per 90 texts and per 45 items, and 1
 // BatchGetItem per 100 items.
 func (db Scores) UpdateScore(ctx context.Context, before, after score.Score, texts []score.Text, once idempotency.Key) error {
 	if before.Version == after.Version { // nothing to change, but perhaps a key to record
@@ -110,16 +111,10 @@ func (c *scoreChange) isCurrent() action {
 		}}
 }
 
-// maxPreparedBytes is how many bytes of texts go into one transaction, which has 4 MB.
-const maxPreparedBytes = 3_000_000
-
+// carryOut makes the change. Texts of 90 rows have 1 MB at most, of the 4 MB that a transaction may have.
 func (c *scoreChange) carryOut(ctx context.Context) error {
-	rows, size := len(c.flip)+len(c.texts)+len(c.dropped)+2*len(c.added)+2*len(c.released), 0
-	for _, t := range c.texts {
-		size += len(t.Text)
-	}
 	var err error
-	if rows <= c.db.prepared && size <= maxPreparedBytes {
+	if rows := len(c.flip) + len(c.texts) + len(c.dropped) + 2*len(c.added) + 2*len(c.released); rows <= c.db.prepared {
 		err = c.atOnce(ctx)
 	} else {
 		err = c.inSteps(ctx)
@@ -235,27 +230,17 @@ func (c *scoreChange) prepareTexts(ctx context.Context, i score.Intent) error {
 		}
 		return c.db.batchWrite(ctx, writes)
 	}
-	var actions []action
-	size := 0
-	send := func() error {
-		if len(actions) == 0 {
-			return nil
+	for chunk := range slices.Chunk(c.texts, c.db.prepared) {
+		var actions []action
+		for _, t := range chunk {
+			actions = append(actions, action{table: scoresTable, key: textKey(score.TextID{Score: c.ref, Kind: t.Kind, Hash: t.Hash}), update: "SET c = :c, g = :g",
+				condition: "attribute_not_exists(g) OR g <= :g", values: attrs{":c": str(t.Text), ":g": number(int64(c.version))}, failed: moved})
 		}
-		err := c.db.transact(ctx, append(actions, whileBegun(i, action{})), idempotency.Key{})
-		actions, size = nil, 0
-		return err
-	}
-	for _, t := range c.texts {
-		if len(actions) >= c.db.prepared || size+len(t.Text) > maxPreparedBytes {
-			if err := send(); err != nil {
-				return err
-			}
+		if err := c.db.transact(ctx, append(actions, whileBegun(i, action{})), idempotency.Key{}); err != nil {
+			return err
 		}
-		size += len(t.Text)
-		actions = append(actions, action{table: scoresTable, key: textKey(score.TextID{Score: c.ref, Kind: t.Kind, Hash: t.Hash}), update: "SET c = :c, g = :g",
-			condition: "attribute_not_exists(g) OR g <= :g", values: attrs{":c": str(t.Text), ":g": number(int64(c.version))}, failed: moved})
 	}
-	return send()
+	return nil
 }
 
 // leavesRows reports whether something is used no more after the change.

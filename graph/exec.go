@@ -9894,7 +9894,7 @@ input ScorePagesStep @oneOf {
   remove: RemoveInput
 }
 
-"One step of a change of annotations. Indexes count from 0, in the list as the steps before left it."
+"One step of a change of annotations. Indexes count from 0, in the list as the steps before left it. A request has at most 3 MiB in all."
 input AnnotationsStep @oneOf {
   insert: InsertAnnotationsInput
   edit: EditAnnotationInput
@@ -9949,7 +9949,7 @@ input CreateScoreInput {
   access: ScoreAccess! = PRIVATE
   "Up to 250."
   pages: [ScorePageInput!]
-  "Up to 1,000 texts; see ` + "`" + `Annotation.text` + "`" + `."
+  "Up to 1,000 texts; see ` + "`" + `Annotation.text` + "`" + `. A request has at most 3 MiB in all: more of them are inserted by ` + "`" + `updateScore` + "`" + `."
   annotations: [String!]
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
