@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/score"
 )
@@ -85,26 +86,40 @@ func (db Scores) SnapshotsByID(ctx context.Context, ids []score.SnapshotID) ([]s
 	return snapshots, missing(db.DB.projecting(nil).batchGet(ctx, wants), noSuchSnapshot)
 }
 
-// ListScores lists an owner's scores by id. Of the others' only the public ones count, hence it may read scores that it leaves
-// out.
+// ListScores lists an owner's scores by id. The public ones have a row of their own, so that the others are not read; one that was
+// seen before or after its score is left out.
 //
-// Index: primary. Key: o = sc:<owner> AND begins_with(s, main:). Cost: 1 Query; more where scores are not public.
+// Index: primary. Key: o = sc:<owner> AND begins_with(s, main:); of the public ones begins_with(s, pub:), and s = main:<score> of
+// each. Cost: 1 Query; of the public ones ⌈n/100⌉ BatchGetItem besides.
 func (db Scores) ListScores(ctx context.Context, owner score.UserID, public bool, w page.Window) (page.Slice[score.Score], error) {
 	s := span{table: scoresTable, pk: keys.ScoresPK(string(owner))}
+	if public {
+		return db.listPublic(ctx, s, w)
+	}
 	s.low, s.high = prefixed(keys.ScorePrefix)
 	l := listing[score.Score]{span: s, decode: decodeScore, position: func(s score.Score) string { return scoreKey(s.Ref).SK }}
-	if !public {
-		return l.read(ctx, db.DB, w)
-	}
-	return filtered(ctx, db.DB, l, w, func(_ context.Context, scores []score.Score) ([]score.Score, error) {
+	return l.read(ctx, db.DB, w)
+}
+
+// listPublic lists the public scores of a partition.
+func (db Scores) listPublic(ctx context.Context, s span, w page.Window) (page.Slice[score.Score], error) {
+	s.low, s.high = prefixed(keys.PublicScorePrefix)
+	s.keys = true
+	l := listing[score.Ref]{span: s, decode: decodePublic}
+	return filtered(ctx, db.DB, l, w, func(ctx context.Context, refs []score.Ref) ([]score.Score, error) {
+		scores, errs := db.ScoresByID(ctx, refs)
 		var kept []score.Score
-		for _, s := range scores {
-			if s.Access == score.Public {
+		for i, s := range scores {
+			switch {
+			case errs != nil && fault.Is(errs[i], fault.NotFound):
+			case errs != nil && errs[i] != nil:
+				return nil, errs[i]
+			case s.Access == score.Public:
 				kept = append(kept, s)
 			}
 		}
 		return kept, nil
-	}, l.position)
+	}, func(s score.Score) string { return publicScoreKey(s.Ref).SK })
 }
 
 // CountScores reads how many scores owners have.

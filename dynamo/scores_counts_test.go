@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/internal/faultinject"
+	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/score"
 	"github.com/taggie/taggie/internal/storetest"
@@ -95,6 +97,12 @@ func TestListsOfScores(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, map[string]int{"Query": 2}, inj.Recorder().Operations())
 	require.Len(t, light.Items, 30)
+	inj.Recorder().Reset()
+	public, err := w.Rules.ListPublic(w.As(documentOwner), w.Ada, page.Window{Limit: 30})
+	require.NoError(t, err)
+	assert.Len(t, public.Items, 10)
+	assert.Equal(t, map[string]int{"Query": 1, "BatchGetItem": 1}, inj.Recorder().Operations())
+	assert.Len(t, inj.Recorder().Calls(faultinject.Operation("BatchGetItem"))[0].Keys, 10, "private scores are not read")
 	var requests []score.SnapshotsRequest
 	var refs []score.Ref
 	for n, s := range whole.Items {
@@ -116,4 +124,33 @@ func TestListsOfScores(t *testing.T) {
 	_, errs = w.Rules.Showing(Scores{db}.WithoutPages()).ListByID(w.Hers(), append(refs, refs...))
 	assert.Nil(t, errs)
 	assert.Equal(t, map[string]int{"BatchGetItem": 1}, inj.Recorder().Operations(), "each once")
+}
+
+// A row that lists a score may be seen when the score is not public any more, or gone. Pages are full without it.
+func TestPublicListsLeaveOutWhatIsTorn(t *testing.T) {
+	t.Parallel()
+	w, db, inj := openWorldOfScores(t)
+	shown := map[score.ID]bool{}
+	torn := func(ref score.Ref) {
+		row := action{table: scoresTable, item: scoresTable.key(publicScoreKey(ref))}
+		require.NoError(t, db.transact(t.Context(), []action{row}, idempotency.Key{}))
+	}
+	for n := range 9 {
+		s := w.Make(score.Create{Access: score.Access(n % 3)})
+		if s.Access == score.Public {
+			shown[s.ID] = true
+			continue
+		}
+		torn(s.Ref)
+		torn(score.Ref{Owner: w.Ada, ID: score.ID(uuid.NewString())})
+	}
+	inj.Recorder().Reset()
+	list, err := w.Rules.ListPublic(w.As(documentOwner), w.Ada, page.Window{Limit: 3, Probe: true})
+	require.NoError(t, err)
+	require.Len(t, list.Items, 3)
+	assert.False(t, list.More)
+	for _, s := range list.Items {
+		assert.True(t, shown[s.ID])
+	}
+	assert.LessOrEqual(t, inj.Recorder().Count(), 4)
 }

@@ -54,6 +54,11 @@ func (s scoreStage) shows(t testing.TB) string {
 		slices.Sort(parts)
 		shown = append(shown, fmt.Sprintf("%s: %s; %s; %v; %v", one.Title, description, labels, annotations, parts))
 	}
+	everybody, err := s.Rules.ListPublic(s.Hers(), s.Ada, wholeList)
+	require.NoError(t, err)
+	for _, one := range everybody.Items {
+		shown = append(shown, "public: "+one.Title)
+	}
 	slices.Sort(shown)
 	return strings.Join(shown, "\n")
 }
@@ -65,7 +70,7 @@ var scoreDeeds = map[string]func(scoreStage) error{
 		return err
 	},
 	"create a small one": func(s scoreStage) error {
-		_, err := s.Rules.Create(s.Hers(), score.Create{Title: "new", Pages: storetest.Pages(s.items[0])})
+		_, err := s.Rules.Create(s.Hers(), score.Create{Title: "new", Access: score.Public, Pages: storetest.Pages(s.items[0])})
 		return err
 	},
 	"add": func(s scoreStage) error {
@@ -77,6 +82,11 @@ var scoreDeeds = map[string]func(scoreStage) error{
 		none := ""
 		_, err := s.Rules.Update(s.Hers(), score.Update{Score: s.score.Ref, Description: &none, Pages: []score.PagesChange{{Remove: &score.Range{Count: 4}}},
 			Annotations: []score.AnnotationsChange{{Remove: &score.Range{Count: 3}}}})
+		return err
+	},
+	"hide": func(s scoreStage) error {
+		private := score.Private
+		_, err := s.Rules.Update(s.Hers(), score.Update{Score: s.score.Ref, Access: &private, Pages: []score.PagesChange{{Remove: &score.Range{Count: 4}}}})
 		return err
 	},
 	"replace": func(s scoreStage) error {
@@ -111,7 +121,7 @@ func newScoreStage(t testing.TB) (scoreStage, *DB, *faultinject.Injector) {
 	w, db, inj := openWorldOfScores(t)
 	db.prepared = 9
 	s := scoreStage{ScoreWorld: w, items: w.NewItems(w.Ada, 8)}
-	s.score = w.Make(score.Create{Title: "old", Pages: storetest.Pages(s.items[5:]...), Annotations: []string{"s", "t"}})
+	s.score = w.Make(score.Create{Title: "old", Access: score.Public, Pages: storetest.Pages(s.items[5:]...), Annotations: []string{"s", "t"}})
 	s.snapshot = w.Snap(s.score.Ref, "one")
 	d := "described"
 	s.score = w.Update(score.Update{Score: s.score.Ref, Description: &d, Pages: []score.PagesChange{{Remove: &score.Range{Count: 3}}, {Insert: &score.InsertPages{Pages: storetest.Pages(s.items[:4]...)}}},

@@ -22,6 +22,10 @@ func scoreKey(ref score.Ref) rowKey {
 	return rowKey{keys.ScoresPK(string(ref.Owner)), keys.ScoreSK(string(ref.ID))}
 }
 
+func publicScoreKey(ref score.Ref) rowKey {
+	return rowKey{keys.ScoresPK(string(ref.Owner)), keys.PublicScoreSK(string(ref.ID))}
+}
+
 func scoreCountKey(owner score.UserID) rowKey {
 	return rowKey{keys.ScoresPK(string(owner)), keys.CountsSK}
 }
@@ -106,6 +110,15 @@ func refOf(key rowKey, prefix string, n int) (ref score.Ref, rest []string, err 
 		return ref, nil, err
 	}
 	return score.Ref{Owner: score.UserID(owner[0]), ID: score.ID(ids[0])}, ids[1:], nil
+}
+
+// decodePublic reads which score is public.
+func decodePublic(item []byte, ref *score.Ref) error {
+	key, err := keyOf(item, scoresTable)
+	if err == nil {
+		*ref, _, err = refOf(key, keys.PublicScorePrefix, 0)
+	}
+	return err
 }
 
 func decodeScore(item []byte, s *score.Score) error {

@@ -152,12 +152,12 @@ func TestRowsOfScoresDoNotMeet(t *testing.T) {
 	s := score.Score{Ref: score.Ref{Owner: documentOwner, ID: documentScore}}
 	id := score.SnapshotID{Score: s.Ref, ID: documentItem}
 	all := map[rowKey]bool{}
-	for _, key := range []rowKey{scoreKey(s.Ref), scoreCountKey(documentOwner), snapshotKey(id), snapshotNameKey(s.Ref, "x"), intentKey(s.Ref, documentItem),
+	for _, key := range []rowKey{scoreKey(s.Ref), publicScoreKey(s.Ref), scoreCountKey(documentOwner), snapshotKey(id), snapshotNameKey(s.Ref, "x"), intentKey(s.Ref, documentItem),
 		textKey(score.TextID{Score: s.Ref, Kind: score.AnnotationText, Hash: "h"}), textKey(score.TextID{Score: s.Ref, Kind: score.DescriptionText, Hash: "h"}),
 		itemKey(score.ItemRef{Owner: documentOwner, Score: documentScore, ID: documentItem}), itemUseKey(score.ItemRef{Owner: documentOwner, ID: documentScore}, documentItem)} {
 		all[key] = true
 		assert.True(t, key.possible())
 	}
-	assert.Len(t, slices.Collect(maps.Keys(all)), 9)
+	assert.Len(t, slices.Collect(maps.Keys(all)), 10)
 	assert.LessOrEqual(t, len(snapshotNameKey(s.Ref, strings.Repeat("🎼", score.MaxName)).SK), maxSK)
 }

@@ -142,6 +142,9 @@ func nothingLeft(t testing.TB, db *DB, kept []string) {
 			require.NoError(t, decodeScore(rowJSON(row), &s))
 			scores[s.Ref] = s
 			counts[key.PK]++
+			if s.Access == score.Public {
+				needs(publicScoreKey(s.Ref))
+			}
 			uses(s.Items(), string(s.ID))
 			for _, id := range s.Texts() {
 				needs(textKey(id))

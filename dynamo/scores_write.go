@@ -20,13 +20,26 @@ func countScores(owner score.UserID, by int64) action {
 		values: attrs{":none": number(0), ":by": number(by)}}
 }
 
+// publishing changes whether a score that had one access and gets another is listed for everybody. Nothing has to be done where both
+// or none of them is public.
+func publishing(ref score.Ref, before, after score.Access) []action {
+	row := action{table: scoresTable, key: publicScoreKey(ref), remove: true}
+	switch {
+	case (before == score.Public) == (after == score.Public):
+		return nil
+	case after == score.Public:
+		row = action{table: scoresTable, item: scoresTable.key(publicScoreKey(ref))}
+	}
+	return []action{row}
+}
+
 // CreateScore puts a score with its texts and what uses its items.
 //
-// Index: primary. Key: o = sc:<owner> AND s = main:<score> on condition that there is none; summary; o = ld:<owner> AND
+// Index: primary. Key: o = sc:<owner> AND s = main:<score> on condition that there is none, pub:<score> of a public one; summary; o = ld:<owner> AND
 // s = anno:<score><hash> and desc:<score><hash>; o = si:<owner> AND s = <item><score> on condition that there is none; o = it:<owner>
-// AND s = <score><item> on condition that it exists. Cost: 1 TransactWriteItems of 2 rows, one per text and two per item. With more than
+// AND s = <score><item> on condition that it exists. Cost: 1 TransactWriteItems of 2 or 3 rows, one per text and two per item. With more than
 // 90 rows in steps: 1 TransactWriteItems of 2 rows, ⌈n/25⌉ BatchWriteItem of texts, 1 TransactWriteItems per 45 items,
-// and 1 of 4 rows, which makes the score appear.
+// and 1 of 4 or 5 rows, which makes the score appear.
 func (db Scores) CreateScore(ctx context.Context, s score.Score, texts []score.Text, once idempotency.Key) error {
 	attempt := uuid.NewString()
 	row := scoreRow(s)
@@ -36,12 +49,13 @@ func (db Scores) CreateScore(ctx context.Context, s score.Score, texts []score.T
 		{table: scoresTable, item: row, condition: "attribute_not_exists(o)", failed: func(attrs) error { return fault.New(fault.Conflict, "there is such a score already") }},
 		countScores(s.Owner, 1),
 	}
+	c.flip = append(c.flip, publishing(s.Ref, score.Private, s.Access)...)
 	return c.carryOut(ctx)
 }
 
 // UpdateScore changes what differs, and leaves alone how many snapshots there are.
 //
-// Index: primary. Key: as for CreateScore, main:<score> on condition of its version. Cost: as for CreateScore, with 1 TransactWriteItems per
+// Index: primary. Key: as for CreateScore, main:<score> on condition of its version, pub:<score> where that changes. Cost: as for CreateScore, with 1 TransactWriteItems per
 // 90 texts; with what is used no more it is removed in 1 TransactWriteItems per 90 texts and per 45 items, and 1
 // BatchGetItem per 100 items.
 func (db Scores) UpdateScore(ctx context.Context, before, after score.Score, texts []score.Text, once idempotency.Key) error {
@@ -61,20 +75,21 @@ func (db Scores) UpdateScore(ctx context.Context, before, after score.Score, tex
 		":data": scoreData(after), ":after": number(int64(after.Version)), ":attempt": str(attempt)}) {
 		isCurrent.values[name] = v
 	}
-	c.flip = []action{isCurrent}
+	c.flip = append([]action{isCurrent}, publishing(after.Ref, before.Access, after.Access)...)
 	return c.carryOut(ctx)
 }
 
 // DeleteScore removes the row of a score, by which everything else of it becomes nobody's.
 //
-// Index: primary. Key: o = sc:<owner> AND s = main:<score> on condition of its version; summary; todo:<score><intent>; a task.
-// Cost: 1 TransactWriteItems of 4 rows.
+// Index: primary. Key: o = sc:<owner> AND s = main:<score> on condition of its version; pub:<score> of a public one; summary;
+// todo:<score><intent>; a task. Cost: 1 TransactWriteItems of 4 or 5 rows.
 func (db Scores) DeleteScore(ctx context.Context, s score.Score, once idempotency.Key) (score.Intent, error) {
 	i := score.Intent{Score: s.Ref, ID: uuid.NewString(), Kind: score.Deleting, Items: s.Items(), Version: s.Version + 1, Due: db.dueIn(task.Lease)}
 	c := scoreChange{ref: s.Ref, before: s.Version}
 	isCurrent := c.isCurrent()
 	isCurrent.remove = true
-	return i, db.transact(ctx, append(putIntent(i, ending), isCurrent, countScores(s.Owner, -1)), once)
+	actions := append(putIntent(i, ending), isCurrent, countScores(s.Owner, -1))
+	return i, db.transact(ctx, append(actions, publishing(s.Ref, s.Access, score.Private)...), once)
 }
 
 // scoreChange is a change of a score, or its creation.

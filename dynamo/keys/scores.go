@@ -69,6 +69,7 @@ const CountsSK = "summary"
 // The prefixes of sort keys.
 const (
 	ScorePrefix        = "main:"
+	PublicScorePrefix  = "pub:"
 	SnapshotPrefix     = "snap:"
 	SnapshotNamePrefix = "name:"
 	IntentPrefix       = "todo:"
@@ -76,7 +77,8 @@ const (
 	DescriptionPrefix  = "desc:"
 )
 
-// ScoresPK is sc:<owner>: scores and snapshots of an owner, the names of snapshots, and what is to be cleaned up.
+// ScoresPK is sc:<owner>: scores and snapshots of an owner, which scores are public, the names of snapshots, and what is to be
+// cleaned up.
 func ScoresPK(owner string) string { return "sc:" + EncodeUUID(owner) }
 
 // TextsPK is ld:<owner>: descriptions and annotations.
@@ -90,6 +92,9 @@ func ItemUsesPK(owner string) string { return "si:" + EncodeUUID(owner) }
 
 // ScoreSK is main:<score>.
 func ScoreSK(score string) string { return ScorePrefix + EncodeUUID(score) }
+
+// PublicScoreSK is pub:<score>: the row of a score that is listed for everybody.
+func PublicScoreSK(score string) string { return PublicScorePrefix + EncodeUUID(score) }
 
 // SnapshotSK is snap:<score><snapshot>.
 func SnapshotSK(score, snapshot string) string {

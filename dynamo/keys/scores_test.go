@@ -44,6 +44,7 @@ func TestScoreKeysOfTheDocument(t *testing.T) {
 		{"sc:68yjpWHe5EOEnN6vv3UL1w==", ScoresPK(exampleOwner)},
 		{"summary", CountsSK},
 		{"main:a62Xnv7FbkqPJQsmW1kBeg==", ScoreSK(exampleScore)},
+		{"pub:a62Xnv7FbkqPJQsmW1kBeg==", PublicScoreSK(exampleScore)},
 		{"snap:a62Xnv7FbkqPJQsmW1kBeg==G83UGGM9UUS4Ky8gsKmxRg==", SnapshotSK(exampleScore, first)},
 		{"snap:a62Xnv7FbkqPJQsmW1kBeg==HdVwA45SOUacxgvNTADESA==", SnapshotSK(exampleScore, second)},
 		{"44K144Oz44OX44OrMQ==", EncodeSnapshotName("サンプル1")},
