@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/faultinject"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
@@ -153,4 +154,26 @@ func TestPublicListsLeaveOutWhatIsTorn(t *testing.T) {
 		assert.True(t, shown[s.ID])
 	}
 	assert.LessOrEqual(t, inj.Recorder().Count(), 4)
+}
+
+// Nobody has more scores than are allowed, however they are made. Nothing is left of one that is too many.
+func TestAnOwnerHasSoManyScores(t *testing.T) {
+	t.Parallel()
+	w, db, _ := openWorldOfScores(t)
+	db.prepared = 5
+	counted := func(by int64) {
+		require.NoError(t, db.transact(t.Context(), []action{countScores(w.Ada, by)}, idempotency.Key{}))
+	}
+	counted(score.MaxScores - 2)
+	w.Make(score.Create{})
+	s := w.Make(score.Create{Annotations: []string{"1", "2", "3", "4", "5", "6"}})
+	for _, annotations := range [][]string{nil, {"1", "2", "3", "4", "5", "6"}} {
+		_, err := w.Rules.Create(w.Hers(), score.Create{Title: "one too many", Access: score.Public, Annotations: annotations})
+		assert.True(t, fault.Is(err, fault.Exhausted), "%v", err)
+		assert.ErrorContains(t, err, "at most 5000 scores")
+	}
+	require.NoError(t, w.Rules.Delete(w.Hers(), score.Delete{Score: s.Ref}))
+	w.Make(score.Create{})
+	counted(2 - score.MaxScores)
+	w.Settled()
 }

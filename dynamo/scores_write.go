@@ -20,6 +20,16 @@ func countScores(owner score.UserID, by int64) action {
 		values: attrs{":none": number(0), ":by": number(by)}}
 }
 
+// roomForScore counts one score more on condition that the owner may have it.
+func roomForScore(owner score.UserID) action {
+	a := countScores(owner, 1)
+	a.condition, a.values[":most"] = "attribute_not_exists(score_count) OR score_count < :most", number(score.MaxScores)
+	a.failed = func(attrs) error {
+		return fault.New(fault.Exhausted, "a user has at most %d scores: delete others first", score.MaxScores)
+	}
+	return a
+}
+
 // publishing changes whether a score that had one access and gets another is listed for everybody. Nothing has to be done where both
 // or none of them is public.
 func publishing(ref score.Ref, before, after score.Access) []action {
@@ -35,7 +45,7 @@ func publishing(ref score.Ref, before, after score.Access) []action {
 
 // CreateScore puts a score with its texts and what uses its items.
 //
-// Index: primary. Key: o = sc:<owner> AND s = main:<score> on condition that there is none, pub:<score> of a public one; summary; o = ld:<owner> AND
+// Index: primary. Key: o = sc:<owner> AND s = main:<score> on condition that there is none, pub:<score> of a public one; summary on condition of the count; o = ld:<owner> AND
 // s = anno:<score><hash> and desc:<score><hash>; o = si:<owner> AND s = <item><score> on condition that there is none; o = it:<owner>
 // AND s = <score><item> on condition that it exists. Cost: 1 TransactWriteItems of 2 or 3 rows, one per text and two per item. With more than
 // 90 rows in steps: 1 TransactWriteItems of 2 rows, ⌈n/25⌉ BatchWriteItem of texts, 1 TransactWriteItems per 45 items,
@@ -47,7 +57,7 @@ func (db Scores) CreateScore(ctx context.Context, s score.Score, texts []score.T
 	c := scoreChange{db: db, ref: s.Ref, version: s.Version, anew: true, attempt: attempt, texts: texts, added: s.Items(), once: once}
 	c.flip = []action{
 		{table: scoresTable, item: row, condition: "attribute_not_exists(o)", failed: func(attrs) error { return fault.New(fault.Conflict, "there is such a score already") }},
-		countScores(s.Owner, 1),
+		roomForScore(s.Owner),
 	}
 	c.flip = append(c.flip, publishing(s.Ref, score.Private, s.Access)...)
 	return c.carryOut(ctx)

@@ -7185,7 +7185,7 @@ type Mutation {
   "Forgets a dead letter; what it tells is sent again as a new message while the queues have not followed it. For administrators."
   dropDeadLetter(input: DropDeadLetterInput!): DropDeadLetterPayload
 
-  "Creates a score of the caller."
+  "Creates a score of the caller, who may have up to 5,000: EXHAUSTED."
   createScore(input: CreateScoreInput!): CreateScorePayload
   "Changes title, description, access, pages or annotations. For the owner."
   updateScore(input: UpdateScoreInput!): UpdateScorePayload

@@ -49,6 +49,7 @@ type ItemRef struct {
 // 400 KB: 250 pages take up 140 KB at most, 1,000 annotations 45 KB. Each text is an item of its own; a hundred annotations
 // fit into the megabyte that BatchGetItem reads of one partition.
 const (
+	MaxScores      = 5_000   // of an owner
 	MaxTitle       = 200     // characters
 	MaxDescription = 100_000 // bytes
 	MaxPages       = 250

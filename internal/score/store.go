@@ -41,7 +41,8 @@ type Reader interface {
 // with the effect, and returns *idempotency.Replayed when the key was used before. A change that is too large for one
 // transaction is prepared under an [Intent], which is settled when the change fails or its server is lost.
 type Writer interface {
-	// CreateScore creates the score with its texts. *[UnknownItem] when an item of a page does not exist.
+	// CreateScore creates the score with its texts. *[UnknownItem] when an item of a page does not exist,
+	// Exhausted above [MaxScores].
 	CreateScore(ctx context.Context, s Score, texts []Text, once idempotency.Key) error
 	// UpdateScore replaces before by after. Texts are those of after that before does not have. *[VersionConflict] when
 	// before is not the current version, with the current score where it is known; NotFound when the score is gone,
