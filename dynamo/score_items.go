@@ -120,7 +120,7 @@ func (db ScoreItems) PutQuota(ctx context.Context, owner score.UserID, quota int
 }
 
 // DeleteItem removes an item on condition that nothing uses it: each use counts in the item's row, in the transaction in which it
-// is put. The closed upload tells, for a while, what is to be removed from the storage, and that this was done.
+// is put. A row without a count is another program's: nobody knows what uses its item. The closed upload tells, for a while, what is to be removed from the storage, and that this was done.
 //
 // Index: primary. Key: o = it:<owner> AND s = <score><item>, s = summary and s = upload:<score><item>. Cost: 1
 // TransactWriteItems of 3 rows and the tasks.
@@ -128,7 +128,7 @@ func (db ScoreItems) DeleteItem(ctx context.Context, i score.Item, closed score.
 	return db.transact(ctx, append([]action{
 		{
 			table: scoresTable, key: itemKey(i.ItemRef), remove: true,
-			condition: "attribute_exists(s) AND (attribute_not_exists(#refs) OR #refs = :none)", names: reserved("refs"), values: attrs{":none": number(0)},
+			condition: "#refs = :none", names: reserved(refsAttribute), values: attrs{":none": number(0)},
 			failed: func(row attrs) error {
 				if row == nil {
 					return goneItem(row)

@@ -22,6 +22,7 @@ func scoreItemRow(i score.Item) attrs {
 	for name, v := range scoresTable.key(itemKey(i.ItemRef)) {
 		row[name] = v
 	}
+	row[refsAttribute] = number(int64(i.Refs))
 	row["size"], row["t_size"], row["at"] = number(i.Size), number(i.Total), str(keys.Instant(i.CreatedAt))
 	if i.Width > 0 {
 		row["width"], row["height"] = number(int64(i.Width)), number(int64(i.Height))

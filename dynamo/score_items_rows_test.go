@@ -39,7 +39,7 @@ func TestRowsOfItemsAreTheDocuments(t *testing.T) {
 		"thumbnail": &types.AttributeValueMemberM{Value: attrs{
 			"obj_name": str("items/o/i.thumbnail"), "size": number(12345), "media_type": str("image/jpeg"), "width": number(240), "height": number(320),
 		}},
-		"media_type": str("image/png"), "set_name": str("Suite"), "sha256": str("sum"), "width": number(600), "height": number(800),
+		"refs": number(0), "media_type": str("image/png"), "set_name": str("Suite"), "sha256": str("sum"), "width": number(600), "height": number(800),
 	}, row)
 	var back score.Item
 	require.NoError(t, decodeScoreItem(rowJSON(row), &back))
@@ -110,6 +110,56 @@ func TestAnItemInUseStays(t *testing.T) {
 	require.NoError(t, items.remove(t, i))
 	usages, _ := items.Usages(t.Context(), []score.UserID{documentOwner})
 	assert.Zero(t, usages[0])
+}
+
+// The row of another program has no count of what uses its item: it is made a page and removed again, and is never deleted.
+func TestAnItemWithoutACountStays(t *testing.T) {
+	t.Parallel()
+	db, _ := openDB(t, storetest.NewClock().Now)
+	items, scores := ScoreItems{db}, Scores{db}
+	by := usedBy{score: score.Ref{Owner: documentOwner, ID: documentScore}, version: 1}
+	uncount := func(i score.Item) {
+		require.NoError(t, db.transact(t.Context(), []action{{table: scoresTable, key: itemKey(i.ItemRef), update: "REMOVE #refs", names: reserved(refsAttribute)}}, idempotency.Key{}))
+	}
+	for _, counted := range []bool{false, true} { // when it becomes a page
+		i := items.put(t, db.now(), documentScore)
+		stays := func() {
+			t.Helper()
+			var used *score.ItemInUse
+			require.ErrorAs(t, items.remove(t, i), &used)
+		}
+		if !counted {
+			uncount(i)
+			stays()
+		}
+		require.NoError(t, scores.taking(t.Context(), by, []score.ItemRef{i.ItemRef}, nil, idempotency.Key{}))
+		if counted {
+			uncount(i)
+		}
+		stays()
+		require.NoError(t, scores.dropping(t.Context(), by, []score.ItemRef{i.ItemRef}))
+		stays()
+	}
+}
+
+// A page is removed although nothing says that it uses its item, and although there is no such item. Neither is tried again and
+// again.
+func TestPagesAreRemovedWhateverTheirItemsAre(t *testing.T) {
+	t.Parallel()
+	w, db, inj := openWorldOfScores(t)
+	all := w.NewItems(w.Ada, 3)
+	s := w.Make(score.Create{Pages: storetest.Pages(all[:2]...)})
+	by := usedBy{score: s.Ref}
+	require.NoError(t, db.transact(t.Context(), []action{
+		{table: scoresTable, key: itemUseKey(all[0], by.id()), remove: true},
+		{table: scoresTable, key: itemKey(all[0]), update: "SET #refs = :none", names: reserved(refsAttribute), values: attrs{":none": number(0)}},
+		{table: scoresTable, key: itemKey(all[1]), remove: true},
+	}, idempotency.Key{}))
+	inj.Recorder().Reset()
+	s = w.Update(score.Update{Score: s.Ref, Pages: []score.PagesChange{{Remove: &score.Range{Count: 2}}, {Insert: &score.InsertPages{Pages: storetest.Pages(all[2])}}}})
+	assert.Equal(t, map[string]int{"BatchGetItem": 1, "TransactWriteItems": 3}, inj.Recorder().Operations())
+	assert.Len(t, s.Pages, 1)
+	w.Settled()
 }
 
 // An item is deleted while something begins to use it: one of them happens.

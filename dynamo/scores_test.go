@@ -24,11 +24,13 @@ import (
 func scoreStores(db *DB) storetest.ScoreStores {
 	return storetest.ScoreStores{Scores: Scores{db}, Tasks: Tasks{db},
 		PutItem: func(ctx context.Context, item score.ItemRef) error {
-			return db.transact(ctx, []action{{table: scoresTable, item: scoresTable.key(itemKey(item))}}, idempotency.Key{})
+			row := scoresTable.key(itemKey(item))
+			row[refsAttribute] = number(0)
+			return db.transact(ctx, []action{{table: scoresTable, item: row}}, idempotency.Key{})
 		},
 		DeleteItem: func(ctx context.Context, item score.ItemRef) (bool, error) {
 			errStays := errors.New("it is used")
-			err := db.transact(ctx, []action{{table: scoresTable, key: itemKey(item), remove: true, condition: "attribute_not_exists(#refs) OR #refs = :none",
+			err := db.transact(ctx, []action{{table: scoresTable, key: itemKey(item), remove: true, condition: "attribute_not_exists(o) OR #refs = :none",
 				names: reserved(refsAttribute), values: attrs{":none": number(0)}, failed: func(attrs) error { return errStays }}}, idempotency.Key{})
 			if errors.Is(err, errStays) {
 				return false, nil

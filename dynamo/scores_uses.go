@@ -36,13 +36,18 @@ func (by usedBy) id() string {
 	return string(by.score.ID)
 }
 
-// errUse says that the row of a use was not as expected: whether it is there.
+// errUse says that the row of a use was not as expected: whether it is there; or that the item is not, which it is about.
 type errUse struct {
-	item  score.ItemRef
-	there bool
+	item   score.ItemRef
+	there  bool
+	noItem bool
 }
 
 func (errUse) Error() string { return "an item is used otherwise than expected" }
+
+// uncounted is how many uses an item counts for whose row has no count, since another program put it: nobody knows how many
+// there are, so there always is one, and the item stays.
+const uncounted = 1
 
 // take makes an item used: by a new row, or by the row that is there already, because somebody prepared it or has not removed
 // it yet.
@@ -56,7 +61,7 @@ func (by usedBy) take(item score.ItemRef, there bool) []action {
 			{table: scoresTable, key: key, update: "SET g = :g", condition: "attribute_exists(o) AND (attribute_not_exists(g) OR g <= :g)", values: attrs{":g": version},
 				failed: func(row attrs) error {
 					if row == nil {
-						return errUse{item, false}
+						return errUse{item: item}
 					}
 					return errMoved // somebody prepares a version that follows
 				}}}
@@ -70,20 +75,25 @@ func (by usedBy) take(item score.ItemRef, there bool) []action {
 		row["by"], row["sc"] = str(string(score.UsedBySnapshot)), str(keys.EncodeUUID(string(by.score.ID)))
 	}
 	return []action{
-		{table: scoresTable, item: row, condition: "attribute_not_exists(o)", failed: func(attrs) error { return errUse{item, true} }},
-		{table: scoresTable, key: itemKey(item), update: "SET #refs = if_not_exists(#refs, :none) + :one", condition: "attribute_exists(o)",
-			names: reserved(refsAttribute), values: attrs{":none": number(0), ":one": number(1)},
+		{table: scoresTable, item: row, condition: "attribute_not_exists(o)", failed: func(attrs) error { return errUse{item: item, there: true} }},
+		{table: scoresTable, key: itemKey(item), update: "SET #refs = if_not_exists(#refs, :uncounted) + :one", condition: "attribute_exists(o)",
+			names: reserved(refsAttribute), values: attrs{":uncounted": number(uncounted), ":one": number(1)},
 			failed: unknown},
 	}
 }
 
-// drop makes an item used no more, unless somebody prepares to use it further.
-func (by usedBy) drop(item score.ItemRef) []action {
-	return []action{
-		{table: scoresTable, key: itemUseKey(item, by.id()), remove: true, condition: "attribute_exists(o) AND (attribute_not_exists(g) OR g <= :g)",
-			values: attrs{":g": number(int64(by.version))}, failed: func(attrs) error { return errUse{item, false} }},
-		{table: scoresTable, key: itemKey(item), update: "SET #refs = #refs - :one", condition: "attribute_exists(#refs)",
-			names: reserved(refsAttribute), values: attrs{":one": number(1)}},
+// drop makes an item used no more, unless somebody prepares to use it further. Of an item that is not there only the row of the
+// use is removed.
+func (by usedBy) drop(item score.ItemRef, noItem bool) []action {
+	use := action{table: scoresTable, key: itemUseKey(item, by.id()), remove: true, condition: "attribute_exists(o) AND (attribute_not_exists(g) OR g <= :g)",
+		values: attrs{":g": number(int64(by.version))}, failed: func(attrs) error { return errUse{item: item} }}
+	if noItem {
+		return []action{use}
+	}
+	return []action{use,
+		{table: scoresTable, key: itemKey(item), update: "SET #refs = if_not_exists(#refs, :more) - :one", condition: "attribute_exists(o)",
+			names: reserved(refsAttribute), values: attrs{":more": number(uncounted + 1), ":one": number(1)},
+			failed: func(attrs) error { return errUse{item: item, noItem: true} }},
 	}
 }
 
@@ -92,19 +102,36 @@ func (by usedBy) drop(item score.ItemRef) []action {
 //
 // Cost: 1 TransactWriteItems; one more for each row that is otherwise than expected.
 func (db Scores) taking(ctx context.Context, by usedBy, items []score.ItemRef, others []action, once idempotency.Key) error {
-	there := map[score.ItemRef]bool{}
+	return db.exchanging(ctx, by, items, nil, others, once)
+}
+
+// exchanging makes items used as taking does, and those that are released used no more. Of these the ones that are not used stay
+// as they are.
+func (db Scores) exchanging(ctx context.Context, by usedBy, items, released []score.ItemRef, others []action, once idempotency.Key) error {
+	there, unused, noItem := map[score.ItemRef]bool{}, map[score.ItemRef]bool{}, map[score.ItemRef]bool{}
 	for idle := 0; ; idle++ {
 		actions := slices.Clone(others)
+		for _, item := range released {
+			if !unused[item] {
+				actions = append(actions, by.drop(item, noItem[item])...)
+			}
+		}
 		for _, item := range items {
 			actions = append(actions, by.take(item, there[item])...)
 		}
 		err := db.transact(ctx, actions, once)
 		use, ok := errors.AsType[errUse](err)
-		if !ok {
+		switch {
+		case !ok:
 			return err
+		case use.noItem:
+			noItem[use.item] = true
+		case slices.Contains(released, use.item):
+			unused[use.item] = true
+		default:
+			there[use.item] = use.there
 		}
-		there[use.item] = use.there
-		if idle > len(items) && !db.pause(ctx, idle-len(items)) {
+		if expected := len(items) + 2*len(released); idle > expected && !db.pause(ctx, idle-expected) {
 			return errMoved
 		}
 	}
@@ -140,11 +167,12 @@ func (db Scores) dropping(ctx context.Context, by usedBy, items []score.ItemRef)
 			left = append(left, item)
 		}
 	}
+	noItem := map[score.ItemRef]bool{}
 	for chunk := range slices.Chunk(left, max(db.prepared/2, 1)) {
 		for {
 			var actions []action
 			for _, item := range chunk {
-				actions = append(actions, by.drop(item)...)
+				actions = append(actions, by.drop(item, noItem[item])...)
 			}
 			err := db.transact(ctx, actions, idempotency.Key{})
 			use, ok := errors.AsType[errUse](err)
@@ -153,6 +181,10 @@ func (db Scores) dropping(ctx context.Context, by usedBy, items []score.ItemRef)
 			}
 			if !ok {
 				break
+			}
+			if use.noItem {
+				noItem[use.item] = true
+				continue
 			}
 			chunk = slices.DeleteFunc(slices.Clone(chunk), func(item score.ItemRef) bool { return item == use.item })
 		}

@@ -174,10 +174,7 @@ func (c *scoreChange) atOnce(ctx context.Context) error {
 	for _, id := range c.dropped {
 		actions = append(actions, action{table: scoresTable, key: textKey(id), remove: true})
 	}
-	for _, item := range c.released {
-		actions = append(actions, c.by().drop(item)...)
-	}
-	return c.db.taking(ctx, c.by(), c.added, actions, c.once)
+	return c.db.exchanging(ctx, c.by(), c.added, c.released, actions, c.once)
 }
 
 // inSteps prepares rows that nobody looks at yet, makes the change, and removes what it leaves behind.
