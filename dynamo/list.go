@@ -11,10 +11,11 @@ type listing[T any] struct {
 	span       span
 	descending bool // the order of the list is the reverse of the order of its keys
 	decode     func(item []byte, row *T) error
-	skips      func(row T) bool      // reports rows that are of no list like this one; nil when all are of it
-	position   func(row T) string    // what a cursor keeps of a row
-	sortKey    func(p string) string // the sort key at a position; the position itself when nil
-	start      func(p string) attrs  // the exclusive start key at a position; primary key when nil
+	skips      func(row T) bool                      // reports rows that are of no list like this one; nil when all are of it
+	position   func(row T) string                    // what a cursor keeps of a row
+	sortKey    func(p string) string                 // the sort key at a position; the position itself when nil
+	start      func(p string) attrs                  // the exclusive start key at a position; primary key when nil
+	beyond     func(next attrs, backward bool) attrs // where to go on, when rows in between never count; at next when nil
 }
 
 // in returns the span of a window.
@@ -100,6 +101,9 @@ func (l listing[T]) rows(ctx context.Context, db *DB, s span) (rows []T, next at
 		}
 		return true, err
 	})
+	if next != nil && l.beyond != nil {
+		next = l.beyond(next, s.backward)
+	}
 	return rows, next, err
 }
 

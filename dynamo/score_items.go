@@ -31,8 +31,9 @@ func (db ScoreItems) ItemsByID(ctx context.Context, refs []score.ItemRef) ([]sco
 
 // ListItemsOf lists the items of each score or library, or of an owner, by id.
 //
-// Index: primary. Key: o = it:<owner> AND begins_with(s, <score>); o = it:<owner> for all of an owner, among which are the uploads
-// that are under way. Cost: 1 Query per list, concurrently within the bound; more of up to 500 rows where uploads are in the way.
+// Index: primary. Key: o = it:<owner> AND begins_with(s, <score>); o = it:<owner> for all of an owner, around the
+// uploads, which lie between them. Cost: 1 Query per list, concurrently within the bound; of all of an owner one more of up to 500 rows
+// where the page reaches the uploads.
 func (db ScoreItems) ListItemsOf(ctx context.Context, requests []score.ItemsRequest) ([]page.Slice[score.Item], []error) {
 	lists := make([]page.Slice[score.Item], len(requests))
 	errs := db.each(len(requests), func(i int) (err error) {
@@ -62,6 +63,16 @@ func (db ScoreItems) allItems(ctx context.Context, s span, w page.Window) (page.
 				return err
 			}
 			return decodeScoreItem(item, i)
+		},
+		beyond: func(next attrs, backward bool) attrs {
+			switch key := text(next[scoresTable.sk]); {
+			case !strings.HasPrefix(key, keys.UploadPrefix):
+				return next
+			case backward:
+				return scoresTable.key(rowKey{s.pk, keys.UploadPrefix})
+			}
+			_, last := prefixed(keys.UploadPrefix)
+			return scoresTable.key(rowKey{s.pk, last})
 		},
 		sortKey: func(p string) string {
 			of, id, _ := strings.Cut(p, "/")
@@ -141,15 +152,16 @@ func (db ScoreItems) DeleteItem(ctx context.Context, i score.Item, closed score.
 			},
 		},
 		{table: scoresTable, item: uploadRow(closed), condition: "attribute_not_exists(s)", failed: goneItem},
-		countedItems(i.Owner, -i.Total, -i.Total, 0),
+		countedItems(i.Owner, -i.Total, -i.Total, 0, 0),
 	}, tasks(follow)...), once)
 }
 
-// countedItems adds to what an owner's items take up: to their bytes, to those that are claimed, and to the uploads.
-func countedItems(owner score.UserID, size, claimed int64, uploads int) action {
+// countedItems adds to what an owner's items take up: to their bytes, to those that are claimed, to the uploads that may still be
+// completed, and to those that are kept, since they may be or are not forgotten yet.
+func countedItems(owner score.UserID, size, claimed int64, uploads, kept int) action {
 	return action{
-		table: scoresTable, key: usageKey(owner), update: "ADD #size :size, #claimed :claimed, #uploads :uploads",
-		names:  map[string]string{"#size": "size", "#claimed": "claimed", "#uploads": "uploads"},
-		values: attrs{":size": number(size), ":claimed": number(claimed), ":uploads": number(int64(uploads))},
+		table: scoresTable, key: usageKey(owner), update: "ADD #size :size, #claimed :claimed, #uploads :uploads, #kept :kept",
+		names:  map[string]string{"#size": "size", "#claimed": "claimed", "#uploads": "uploads", "#kept": "kept"},
+		values: attrs{":size": number(size), ":claimed": number(claimed), ":uploads": number(int64(uploads)), ":kept": number(int64(kept))},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/score"
@@ -52,7 +53,7 @@ func TestCallsOfItems(t *testing.T) {
 		{"complete", func() error { return items.CompleteUpload(ctx, u, done, 1<<40, once) }, map[string]int{"TransactWriteItems": 1}},
 		{"set name", func() error { _, err := items.PutSetName(ctx, u.ItemRef, "s", once); return err }, map[string]int{"TransactWriteItems": 1, "BatchGetItem": 1}},
 		{"delete", func() error { return items.remove(t, done) }, map[string]int{"TransactWriteItems": 1}},
-		{"forget", func() error { return items.ForgetUpload(ctx, u.ItemRef) }, map[string]int{"TransactWriteItems": 1}},
+		{"forget", func() error { return items.ForgetUpload(ctx, u.ItemRef) }, map[string]int{"TransactWriteItems": 2}},
 	} {
 		inj.Recorder().Reset()
 		require.NoError(t, test.do(), test.what)
@@ -81,4 +82,68 @@ func TestCallsOfAnUpload(t *testing.T) {
 		require.NoError(t, err)
 	}
 	assert.Empty(t, inj.Recorder().Operations())
+}
+
+// Uploads lie between the items of an owner, however many there are: lists of all items do not read through them.
+func TestListsOfAllItemsReadAroundUploads(t *testing.T) {
+	t.Parallel()
+	db, inj := openDB(t, storetest.NewClock().Now)
+	items := ScoreItems{db}
+	const behind = "000000bc-0000-4000-8000-000000000000" // its key is greater than those of uploads
+	for range 3 {
+		items.put(t, db.now(), score.Library)
+		items.put(t, db.now(), behind)
+	}
+	var writes []write
+	for range 700 {
+		u := score.Upload{ItemRef: score.ItemRef{Owner: documentOwner, Score: score.Library, ID: score.ItemID(uuid.NewString())}, State: score.UploadClosed}
+		writes = append(writes, write{table: scoresTable, item: uploadRow(u)})
+	}
+	require.NoError(t, db.batchWrite(t.Context(), writes))
+	for _, backward := range []bool{false, true} {
+		var found []score.Item
+		for w := (page.Window{Limit: 2, Backward: backward}); ; {
+			inj.Recorder().Reset()
+			lists, errs := items.ListItemsOf(t.Context(), []score.ItemsRequest{score.AllItems(documentOwner, w)})
+			require.NoError(t, errs[0])
+			assert.LessOrEqual(t, inj.Recorder().Count(), 2)
+			found = append(found, lists[0].Items...)
+			if !lists[0].More {
+				break
+			}
+			if w.From = lists[0].Positions[len(lists[0].Positions)-1]; backward {
+				w.From = lists[0].Positions[0]
+			}
+		}
+		assert.Len(t, found, 6)
+	}
+}
+
+// Uploads that have ended count until they are forgotten, once each.
+func TestEndedUploadsCountUntilTheyAreForgotten(t *testing.T) {
+	t.Parallel()
+	db, _ := openDB(t, storetest.NewClock().Now)
+	items := ScoreItems{db}
+	ctx, u := t.Context(), score.Upload{Size: 1, State: score.UploadOpen}
+	open := func() error {
+		u.ItemRef = score.ItemRef{Owner: documentOwner, Score: score.Library, ID: score.ItemID(uuid.NewString())}
+		return items.OpenUpload(ctx, u, 1<<40, nil, idempotency.Key{})
+	}
+	require.NoError(t, open())
+	require.NoError(t, items.CloseUpload(ctx, u, nil, idempotency.Key{}))
+	ended := u.ItemRef
+	require.NoError(t, db.transact(ctx, []action{countedItems(documentOwner, 0, 0, 0, score.MaxUploads-1)}, idempotency.Key{}))
+	for range 2 {
+		assert.True(t, fault.Is(open(), fault.Exhausted))
+	}
+	i := score.Item{ItemRef: score.ItemRef{Owner: documentOwner, Score: score.Library, ID: score.ItemID(uuid.NewString())}}
+	require.NoError(t, db.transact(ctx, []action{{table: scoresTable, item: scoreItemRow(i)}}, idempotency.Key{}))
+	require.NoError(t, items.remove(t, i))
+	require.NoError(t, items.ForgetUpload(ctx, i.ItemRef), "what was deleted does not count")
+	assert.True(t, fault.Is(open(), fault.Exhausted))
+	for range 3 {
+		require.NoError(t, items.ForgetUpload(ctx, ended))
+	}
+	require.NoError(t, open())
+	assert.True(t, fault.Is(open(), fault.Exhausted))
 }

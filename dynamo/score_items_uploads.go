@@ -19,23 +19,28 @@ func (db ScoreItems) FindUpload(ctx context.Context, ref score.ItemRef) (score.U
 	return u, found, err
 }
 
+// keptAttribute is on the row of an upload that counts among those that are kept: that of a deleted item does not.
+const keptAttribute = "kept"
+
 // OpenUpload puts an upload, and claims its bytes on condition that there is room for them.
 //
 // Index: primary. Key: o = it:<owner> AND s = summary, and s = upload:<score><item> on condition that there is none. Cost: 1
 // TransactWriteItems of 2 rows and the tasks.
 func (db ScoreItems) OpenUpload(ctx context.Context, u score.Upload, quota int64, follow []task.Task, once idempotency.Key) error {
-	claim := roomFor(countedItems(u.Owner, 0, u.Size, 1), quota, u.Size)
-	claim.condition += " AND (attribute_not_exists(#uploads) OR #uploads < :most)"
+	claim := roomFor(countedItems(u.Owner, 0, u.Size, 1, 1), quota, u.Size)
+	claim.condition += " AND (attribute_not_exists(#kept) OR #kept < :most)"
 	claim.values[":most"] = number(score.MaxUploads)
 	full := claim.failed
 	claim.failed = func(row attrs) error {
-		if count(row["uploads"]) >= score.MaxUploads {
-			return fault.New(fault.Exhausted, "at most %d uploads of a user may be under way; complete or abort some", score.MaxUploads)
+		if count(row["kept"]) >= score.MaxUploads {
+			return fault.New(fault.Exhausted, "at most %d uploads of a user may be under way, or have ended within a day without an item; complete some, or wait", score.MaxUploads)
 		}
 		return full(row)
 	}
+	row := uploadRow(u)
+	row[keptAttribute] = number(1)
 	return db.transact(ctx, append([]action{
-		{table: scoresTable, item: uploadRow(u), condition: "attribute_not_exists(s)", failed: overUpload},
+		{table: scoresTable, item: row, condition: "attribute_not_exists(s)", failed: overUpload},
 		claim,
 	}, tasks(follow)...), once)
 }
@@ -93,7 +98,7 @@ func (db ScoreItems) CompleteUpload(ctx context.Context, u score.Upload, i score
 	return db.transact(ctx, []action{
 		whileOpen(action{key: uploadKey(u.ItemRef), remove: true}),
 		{table: scoresTable, item: scoreItemRow(i), condition: "attribute_not_exists(s)", failed: overUpload},
-		roomFor(countedItems(u.Owner, i.Total, more, -1), quota, more),
+		roomFor(countedItems(u.Owner, i.Total, more, -1, -1), quota, more),
 	}, once)
 }
 
@@ -112,19 +117,41 @@ func (db ScoreItems) CloseUpload(ctx context.Context, u score.Upload, follow []t
 		}
 		return score.ErrUploadOver
 	}
-	err := db.transact(ctx, append([]action{end, countedItems(u.Owner, 0, -u.Size, -1)}, tasks(follow)...), once)
+	err := db.transact(ctx, append([]action{end, countedItems(u.Owner, 0, -u.Size, -1, 0)}, tasks(follow)...), once)
 	if errors.Is(err, errClosed) {
 		return nil
 	}
 	return err
 }
 
+// errOfItem says that a closed upload does not count among those that are kept.
+var errOfItem = errors.New("the upload is that of a deleted item")
+
 // ForgetUpload removes a closed upload.
 //
-// Index: primary. Key: o = it:<owner> AND s = upload:<score><item>. Cost: 1 TransactWriteItems of 1 row.
+// Index: primary. Key: o = it:<owner> AND s = upload:<score><item> on condition that it is closed, and s = summary. Cost: 1
+// TransactWriteItems of 2 rows; that of a deleted item one more of 1 row.
 func (db ScoreItems) ForgetUpload(ctx context.Context, ref score.ItemRef) error {
-	return db.transact(ctx, []action{{
-		table: scoresTable, key: uploadKey(ref), remove: true, condition: "attribute_not_exists(s) OR #state = :closed", names: reserved("state"),
-		values: attrs{":closed": str(string(score.UploadClosed))}, failed: overUpload,
-	}}, idempotency.Key{})
+	forget := action{
+		table: scoresTable, key: uploadKey(ref), remove: true, condition: "#state = :closed AND attribute_exists(#kept)",
+		names: map[string]string{"#state": "state", "#kept": keptAttribute}, values: attrs{":closed": str(string(score.UploadClosed))},
+		failed: func(row attrs) error {
+			switch {
+			case row == nil:
+				return errClosed // and forgotten
+			case text(row["state"]) != string(score.UploadClosed):
+				return score.ErrUploadOver
+			}
+			return errOfItem
+		},
+	}
+	err := db.transact(ctx, []action{forget, countedItems(ref.Owner, 0, 0, 0, -1)}, idempotency.Key{})
+	if errors.Is(err, errOfItem) {
+		forget.condition, forget.names = "#state = :closed", reserved("state")
+		err = db.transact(ctx, []action{forget}, idempotency.Key{})
+	}
+	if errors.Is(err, errClosed) {
+		return nil
+	}
+	return err
 }

@@ -9822,7 +9822,7 @@ type ItemUsage {
   size: Int64!
   "The same, and the bytes of uploads that may still be completed: what counts against the quota."
   claimed: Int64!
-  "How many uploads may still be completed; up to 1,000."
+  "How many uploads may still be completed; up to 1,000 together with those that have ended without an item within a day."
   uploadCount: Int!
   "How many bytes it may be."
   quota: Int64!

@@ -16,7 +16,7 @@ import (
 const (
 	MaxSingle  = 100 << 20 // bytes that are put at once; more come in parts
 	PartSize   = 16 << 20  // bytes of each part but the last, which may be shorter
-	MaxUploads = 1_000     // of an owner, that may still be completed
+	MaxUploads = 1_000     // of an owner, that may still be completed, or ended and are not forgotten yet: a day and some hours after they began
 )
 
 // The times of uploads.
