@@ -126,7 +126,7 @@ type AnnotationChange struct {
 	Text  string `json:"text"`
 }
 
-// One step of a change of annotations. Indexes count from 0, in the list as the steps before left it.
+// One step of a change of annotations. Indexes count from 0, in the list as the steps before left it. A request has at most 3 MiB in all.
 type AnnotationsStep struct {
 	Insert graphql.Omittable[*InsertAnnotationsInput] `json:"insert,omitempty"`
 	Edit   graphql.Omittable[*EditAnnotationInput]    `json:"edit,omitempty"`
@@ -308,7 +308,7 @@ type CreateScoreInput struct {
 	Access      score.Access               `json:"access"`
 	// Up to 250.
 	Pages graphql.Omittable[[]ScorePageInput] `json:"pages,omitempty"`
-	// Up to 1,000 texts; see `Annotation.text`.
+	// Up to 1,000 texts; see `Annotation.text`. A request has at most 3 MiB in all: more of them are inserted by `updateScore`.
 	Annotations graphql.Omittable[[]string] `json:"annotations,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
