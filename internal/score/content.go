@@ -67,12 +67,12 @@ func (s *Service) contentAt(ctx context.Context, id SnapshotID) (Content, error)
 	if err != nil {
 		return Content{}, err
 	}
-	c, err := parseContent(io.LimitReader(r, maxContent))
+	c, err := parseContent(ctx, io.LimitReader(r, maxContent))
 	return c, errors.Join(err, r.Close())
 }
 
-func parseContent(r io.Reader) (Content, error) {
-	source := &source{r: r}
+func parseContent(ctx context.Context, r io.Reader) (Content, error) {
+	source := &source{r: r, ended: ctx.Err}
 	var kept contentJSON
 	err := json.NewDecoder(source).Decode(&kept)
 	switch {
