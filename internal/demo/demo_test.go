@@ -54,7 +54,7 @@ func TestSmallLoadsSomethingOfEverything(t *testing.T) {
 	library := at(ada, "viewer", "scopes", "nodes", 0)
 	assert.Len(t, at(library, "indexes"), 2)
 	assert.Len(t, at(library, "entities", "nodes"), small.scope.works)
-	scores := at(w.ask(Email, `{ viewer { scores(first: 2) { nodes { title pages { item { thumbnailUrl width } } snapshots { changes { annotations { text } } } } } } }`),
+	scores, _ := at(w.ask(Email, `{ viewer { scores(first: 2) { nodes { title pages { item { thumbnailUrl width } } snapshots { changes { annotations { text } } } } } } }`),
 		"viewer", "scores", "nodes").([]any)
 	require.Len(t, scores, 2)
 	for _, s := range scores {

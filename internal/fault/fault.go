@@ -88,7 +88,7 @@ func Is(err error, kind Kind) bool {
 	return ok && e.Kind == kind
 }
 
-// Recovered, deferred, turns a panic into an error of kind Internal: in a goroutine of one's own it would end the process.
+// Recovered turns a panic into an error of kind Internal when it is deferred: in a goroutine of one's own it would end the process.
 func Recovered(err *error) {
 	if p := recover(); p != nil {
 		*err = Wrap(Internal, fmt.Errorf("panic: %v\n%s", p, debug.Stack()), "the server made a mistake")
