@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"image"
 	"image/color"
+	"image/draw"
 	"image/png"
 	"math"
 	"math/rand/v2"
@@ -55,12 +56,7 @@ type sheet struct {
 }
 
 func (s *sheet) fill(r image.Rectangle, c color.RGBA) {
-	r = r.Intersect(s.Bounds())
-	for y := r.Min.Y; y < r.Max.Y; y++ {
-		for x := r.Min.X; x < r.Max.X; x++ {
-			s.SetRGBA(x, y, c)
-		}
-	}
+	draw.Draw(s.RGBA, r, image.NewUniform(c), image.Point{}, draw.Src)
 }
 
 func (s *sheet) bar(x0, y0, x1, y1 int) { s.fill(image.Rect(x0, y0, x1, y1), ink) }
