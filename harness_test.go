@@ -152,6 +152,7 @@ type answer struct {
 			ConsumedCapacity     float64
 			Operations           map[string]int
 		}
+		OmittedErrors int
 	}
 }
 

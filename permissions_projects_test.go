@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/task"
@@ -93,7 +95,10 @@ func (w *world) run(kind task.Kind, name string) {
 	w.t.Helper()
 	id, err := gid.Parse(w.ids[name])
 	require.NoError(w.t, err)
-	_, err = w.app.tasks.Handlers[kind](w.t.Context(), task.Task{Kind: kind, ID: id.Key[1], Scope: id.Key[0]})
+	require.Eventually(w.t, func() bool { // as the task is tried again, say while a queue is being rebuilt
+		_, err = w.app.tasks.Handlers[kind](w.t.Context(), task.Task{Kind: kind, ID: id.Key[1], Scope: id.Key[0]})
+		return !fault.Is(err, fault.Unavailable)
+	}, time.Minute, 10*time.Millisecond)
 	require.NoError(w.t, err)
 }
 

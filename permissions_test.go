@@ -123,7 +123,11 @@ func (w *walk) along(g together) {
 		}
 		if arrival == reached {
 			for _, f := range objectFields(w.schema, y.to) {
-				w.merge(y, f.Name, outcomeOf(a, append(slices.Clone(at), f.Name), object[f.Name]))
+				outcome := outcomeOf(a, append(slices.Clone(at), f.Name), object[f.Name])
+				if outcome == null && a.Extensions.OmittedErrors > 0 {
+					continue // why it is null may be among those that were left out
+				}
+				w.merge(y, f.Name, outcome)
 			}
 		}
 	}
