@@ -123,11 +123,7 @@ func (w *walk) along(g together) {
 		}
 		if arrival == reached {
 			for _, f := range objectFields(w.schema, y.to) {
-				outcome := outcomeOf(a, append(slices.Clone(at), f.Name), object[f.Name])
-				if outcome == null && a.Extensions.OmittedErrors > 0 {
-					continue // why it is null may be among those that were left out
-				}
-				w.merge(y, f.Name, outcome)
+				w.merge(y, f.Name, outcomeOf(a, append(slices.Clone(at), f.Name), object[f.Name]))
 			}
 		}
 	}
@@ -204,10 +200,25 @@ func outcomeOf(a *answer, path []any, got any) string {
 			return err.Extensions.Code
 		}
 	}
-	if got == nil {
-		return null
+	if got != nil {
+		return value
 	}
-	return value
+	if a.Extensions.OmittedErrors > 0 { // its own may be among those that were left out: then others of its list have the same
+		for _, err := range a.Errors {
+			if samePath(besideInLists(err.Path), besideInLists(path)) {
+				return err.Extensions.Code
+			}
+		}
+	}
+	return null
+}
+
+// besideInLists is a path without the positions in lists.
+func besideInLists(path []any) []any {
+	return slices.DeleteFunc(slices.Clone(path), func(step any) bool {
+		_, isName := step.(string)
+		return !isName
+	})
 }
 
 // outcomeOfMutation names the result of a mutation: its problem, if it has one.
