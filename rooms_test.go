@@ -22,17 +22,18 @@ var rooms = map[string][]string{
 	"": {"*"}, // server.go wires all rooms
 
 	"console":   {},
-	"graph":     {"graph/model", "internal/entity", "internal/gid", "internal/labelling", "internal/lean", "internal/note", "internal/page", "internal/project", "internal/scalar", "internal/score", "internal/tag", "internal/user", "internal/viewer"},
-	"loaders":   {"internal/entity", "internal/fault", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/user"},
-	"resolvers": {"graph", "graph/model", "internal/entity", "internal/fault", "internal/gid", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/scalar", "internal/score", "internal/tag", "internal/user", "internal/viewer", "loaders"},
+	"graph":     {"graph/model", "internal/entity", "internal/filetag", "internal/gid", "internal/labelling", "internal/lean", "internal/note", "internal/page", "internal/project", "internal/scalar", "internal/score", "internal/tag", "internal/user", "internal/viewer"},
+	"loaders":   {"internal/entity", "internal/fault", "internal/filetag", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/user"},
+	"resolvers": {"graph", "graph/model", "internal/entity", "internal/fault", "internal/filetag", "internal/gid", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/scalar", "internal/score", "internal/tag", "internal/user", "internal/viewer", "loaders"},
 
-	"graph/model": {"internal/entity", "internal/gid", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/user"},
+	"graph/model": {"internal/entity", "internal/filetag", "internal/gid", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/user"},
 
-	"dynamo":      {"dynamo/keys", "internal/entity", "internal/fault", "internal/idempotency", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/task", "internal/user"},
+	"dynamo":      {"dynamo/keys", "internal/entity", "internal/fault", "internal/filetag", "internal/idempotency", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/task", "internal/user"},
 	"dynamo/keys": {},
 
 	// The domain. Notes carry tags and projects names that are compared like tags, so both know what a word is; otherwise
 	// domains share ids only.
+	"internal/filetag":     {"internal/fault", "internal/idempotency", "internal/page", "internal/score", "internal/tag", "internal/task", "internal/viewer"}, // tags are on the items of scores
 	"internal/entity":      {"internal/fault", "internal/idempotency", "internal/page", "internal/task", "internal/viewer"},
 	"internal/labelling":   {"internal/fault", "internal/idempotency", "internal/project", "internal/tag", "internal/viewer"}, // what happens to the items of projects
 	"internal/note":        {"internal/fault", "internal/idempotency", "internal/page", "internal/tag", "internal/viewer"},

@@ -17,5 +17,5 @@ func ExampleNew() {
 	var _ user.Store = dynamo.Users{DB: db}
 	var _ note.Store = dynamo.Notes{DB: db}.Store()
 	fmt.Println(db.TableNames())
-	// Output: [staging-notes staging-entities_master staging-relationship_entries staging-index_entries staging-scores]
+	// Output: [staging-notes staging-entities_master staging-relationship_entries staging-index_entries staging-scores staging-tags]
 }

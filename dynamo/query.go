@@ -27,6 +27,9 @@ var (
 	entitiesByType       = index{name: "entities_by_type", prefixed: true, pk: "_scope_type_key", sk: "_updated"}
 	reverseRelationships = index{name: "reverse_relationships", prefixed: true, pk: "_object_key", sk: "_index", number: true}
 	indexLookup          = index{name: "index_lookup", prefixed: true, pk: "_scope_index_name", sk: "_index_key"}
+
+	tagsByValue  = index{name: "tags_by_value", prefixed: true, pk: "queryId", sk: "valueOrder"}
+	tagsByLetter = index{name: "tags_by_letter", prefixed: true, pk: "letterId", sk: "valueOrder"}
 )
 
 // indexName returns the full name of an index.

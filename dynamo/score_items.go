@@ -103,13 +103,14 @@ func (db ScoreItems) Usages(ctx context.Context, owners []score.UserID) ([]score
 
 // PutSetName changes the set of an item.
 //
-// Index: primary. Key: o = it:<owner> AND s = <score><item>. Cost: 1 TransactWriteItems of 1 row, 1 BatchGetItem.
-func (db ScoreItems) PutSetName(ctx context.Context, ref score.ItemRef, name string, once idempotency.Key) (score.Item, error) {
+// Index: primary. Key: o = it:<owner> AND s = <score><item>; the tasks. Cost: 1 TransactWriteItems of 1 row and the tasks, 1
+// BatchGetItem.
+func (db ScoreItems) PutSetName(ctx context.Context, ref score.ItemRef, name string, follow []task.Task, once idempotency.Key) (score.Item, error) {
 	a := action{table: scoresTable, key: itemKey(ref), update: "REMOVE set_name", condition: "attribute_exists(s)", failed: goneItem}
 	if name != "" {
 		a.update, a.values = "SET set_name = :name", attrs{":name": str(name)}
 	}
-	if err := db.transact(ctx, []action{a}, once); err != nil {
+	if err := db.transact(ctx, append([]action{a}, tasks(follow)...), once); err != nil {
 		return score.Item{}, err
 	}
 	items, errs := db.ItemsByID(ctx, []score.ItemRef{ref})

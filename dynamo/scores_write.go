@@ -49,7 +49,8 @@ func publishing(ref score.Ref, before, after score.Access) []action {
 // s = anno:<score><hash> and desc:<score><hash>; o = si:<owner> AND s = <item><score> on condition that there is none; o = it:<owner>
 // AND s = <score><item> on condition that it exists. Cost: 1 TransactWriteItems of 2 or 3 rows, one per text and two per item. With more than
 // 90 rows in steps: 1 TransactWriteItems of 2 rows, ⌈n/25⌉ BatchWriteItem of texts, 1 TransactWriteItems per 45 items,
-// and 1 of 4 or 5 rows, which makes the score appear.
+// and 1 of 4 or 5 rows, which makes the score appear. Where items are shown to everybody from now on, or no more,
+// there are two rows more: todo:<score><intent> and a task.
 func (db Scores) CreateScore(ctx context.Context, s score.Score, texts []score.Text, once idempotency.Key) error {
 	attempt := uuid.NewString()
 	row := scoreRow(s)
@@ -59,7 +60,7 @@ func (db Scores) CreateScore(ctx context.Context, s score.Score, texts []score.T
 		{table: scoresTable, item: row, condition: "attribute_not_exists(o)", failed: func(attrs) error { return fault.New(fault.Conflict, "there is such a score already") }},
 		roomForScore(s.Owner),
 	}
-	c.flip = append(c.flip, publishing(s.Ref, score.Private, s.Access)...)
+	c.flip = append(append(c.flip, publishing(s.Ref, score.Private, s.Access)...), db.reshown(score.Score{}, s)...)
 	return c.carryOut(ctx)
 }
 
@@ -85,21 +86,35 @@ func (db Scores) UpdateScore(ctx context.Context, before, after score.Score, tex
 		":data": scoreData(after), ":after": number(int64(after.Version)), ":attempt": str(attempt)}) {
 		isCurrent.values[name] = v
 	}
-	c.flip = append([]action{isCurrent}, publishing(after.Ref, before.Access, after.Access)...)
+	c.flip = append(append([]action{isCurrent}, publishing(after.Ref, before.Access, after.Access)...), db.reshown(before, after)...)
 	return c.carryOut(ctx)
 }
 
 // DeleteScore removes the row of a score, by which everything else of it becomes nobody's.
 //
 // Index: primary. Key: o = sc:<owner> AND s = main:<score> on condition of its version; pub:<score> of a public one; summary;
-// todo:<score><intent>; a task. Cost: 1 TransactWriteItems of 4 or 5 rows.
+// todo:<score><intent>; a task. Cost: 1 TransactWriteItems of 4 or 5 rows; of a public score with pages 7.
 func (db Scores) DeleteScore(ctx context.Context, s score.Score, once idempotency.Key) (score.Intent, error) {
 	i := score.Intent{Score: s.Ref, ID: uuid.NewString(), Kind: score.Deleting, Items: s.Items(), Version: s.Version + 1, Due: db.dueIn(task.Lease)}
 	c := scoreChange{ref: s.Ref, before: s.Version}
 	isCurrent := c.isCurrent()
 	isCurrent.remove = true
 	actions := append(putIntent(i, ending), isCurrent, countScores(s.Owner, -1))
-	return i, db.transact(ctx, append(actions, publishing(s.Ref, s.Access, score.Private)...), once)
+	actions = append(actions, publishing(s.Ref, s.Access, score.Private)...)
+	return i, db.transact(ctx, append(actions, db.reshown(s, score.Score{})...), once)
+}
+
+// reshown records the intent to tell of items that everybody may read after the change, or no more.
+func (db Scores) reshown(before, after score.Score) []action {
+	items := score.Reshown(before, after)
+	if len(items) == 0 {
+		return nil
+	}
+	ref := after.Ref
+	if ref.ID == "" {
+		ref = before.Ref
+	}
+	return putIntent(score.Intent{Score: ref, ID: uuid.NewString(), Kind: score.Showing, Items: items, Version: after.Version, Due: db.dueIn(task.Lease)}, ending)
 }
 
 // scoreChange is a change of a score, or its creation.

@@ -17,6 +17,8 @@ var (
 	indexEntries        = table{"index_entries", "_subject_key", "_unique_key"}
 	// scoresTable holds scores, snapshots, texts, items and what uses them.
 	scoresTable = table{"scores", "o", "s"}
+	// tagsTable holds the tags on items, and how many there are.
+	tagsTable = table{"tags", "tagId", "valueHash"}
 )
 
 // key returns the key attributes of a row.

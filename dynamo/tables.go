@@ -46,7 +46,11 @@ func (db *DB) tables() []dynamodb.CreateTableInput {
 		in.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{db.newIndex(t.index, all)}
 		made = append(made, in)
 	}
-	return append(made, db.newTable(scoresTable))
+	tags := db.newTable(tagsTable, tagsByValue, tagsByLetter)
+	// The rest of a tag is in the row that the index leads to.
+	found := &types.Projection{ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: []string{"authorUserId", "fileUniqueId", "owner", "score", "via", "value"}}
+	tags.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{db.newIndex(tagsByValue, found), db.newIndex(tagsByLetter, found)}
+	return append(made, db.newTable(scoresTable), tags)
 }
 
 // newTable returns a table, still without the indexes, with the attributes by which it and they sort.

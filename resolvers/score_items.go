@@ -97,7 +97,8 @@ func (files) Owner(ctx context.Context, i *score.Item) (*user.User, error) {
 
 // scoreOf returns the score to which an item was uploaded, false for one of the library.
 func scoreOf(i score.Item) (score.Ref, bool) {
-	return score.Ref{Owner: i.Owner, ID: i.Score}, i.Score != score.Library
+	of := i.Told()
+	return score.Ref{Owner: of.Owner, ID: of.Score}, of.Score != score.Library
 }
 
 func (r files) Score(ctx context.Context, i *score.Item) (*model.Score, error) {

@@ -46,6 +46,13 @@ func Connect[T, E any](o Opened, s Slice[T], edge func(Position, T) E) Connectio
 	if n := len(s.Items); n > 0 {
 		c.PageInfo.start, c.PageInfo.end = o.At(s.Positions[0]), o.At(s.Positions[n-1])
 	}
+	switch {
+	case s.Until == "":
+	case o.Window.Backward:
+		c.PageInfo.start = o.At(s.Until)
+	default:
+		c.PageInfo.end = o.At(s.Until)
+	}
 	return c
 }
 

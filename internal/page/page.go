@@ -38,6 +38,8 @@ type Slice[T any] struct {
 	Positions []string // aligned with Items; each can be the From of a later Window
 	More      bool     // something lies beyond the far end of the window
 	Other     bool     // something lies at or beyond the near end; only when asked for by Window.Probe
+	// Until is where a page ends that is short although More is true; "" for a full page, which ends at an item.
+	Until string
 }
 
 // window checks the arguments and returns the window without its From.

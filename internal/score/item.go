@@ -1,12 +1,14 @@
 package score
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/viewer"
 )
 
 // The bounds of items.
@@ -33,6 +35,17 @@ type Item struct {
 	Refs      int       // scores, snapshots and projects that use it
 	CreatedAt time.Time
 	shown     shown
+	foreign   bool // shown to others than the owner
+}
+
+// Told returns what the viewer is told of where the item is: only the owner learns to which score it was uploaded, because who knows
+// the id of a score may be able to read it. What others are told is unique, and leads nowhere.
+func (i Item) Told() ItemRef {
+	ref := i.ItemRef
+	if i.foreign {
+		ref.Score = Library
+	}
+	return ref
 }
 
 // Thumbnail is a small JPEG or PNG of an image.
@@ -108,6 +121,14 @@ func (s Score) Item(p Page) ItemRequest { return ItemRequest{p.ItemOf(s.Owner), 
 
 // AnItem asks for an item by its id.
 func AnItem(ref ItemRef) ItemRequest { return ItemRequest{ItemRef: ref} }
+
+// Request asks for the item again, for who was shown it.
+func (i Item) Request() ItemRequest { return ItemRequest{i.ItemRef, i.shown} }
+
+// Allowed reports whether the viewer may read the item: as its owner, or because a score was shown that has it as a page.
+func (r ItemRequest) Allowed(ctx context.Context) bool {
+	return bool(r.shown) || viewer.From(ctx).Is(r.Owner)
+}
 
 // harmless are the types of images in which no browser executes anything, unlike SVG.
 var harmless = []string{"image/avif", "image/bmp", "image/gif", "image/jpeg", "image/png", "image/webp"}

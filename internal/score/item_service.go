@@ -15,16 +15,17 @@ import (
 
 // Items carries out what may be asked about items and their bytes.
 type Items struct {
-	store  ItemStore
-	shows  ItemReader // what is shown; changes begin with what the store has
-	files  Files
-	scores Finder
-	thumbs *Thumbnails
-	quota  int64 // bytes of an owner who has none of his own
-	single int64 // see [MaxSingle]
-	part   int64 // see [PartSize]
-	now    func() time.Time
-	newID  func() string
+	store    ItemStore
+	shows    ItemReader // what is shown; changes begin with what the store has
+	files    Files
+	scores   Finder
+	follower Follower // or nil
+	thumbs   *Thumbnails
+	quota    int64 // bytes of an owner who has none of his own
+	single   int64 // see [MaxSingle]
+	part     int64 // see [PartSize]
+	now      func() time.Time
+	newID    func() string
 }
 
 // Finder tells which scores there are.
@@ -60,7 +61,7 @@ func (s *Items) Showing(view ItemReader) *Items {
 // ItemsByID returns the item or the error of each request, in their order: the guard of items. NotFound for who neither owns the
 // item nor was shown a score that has it as a page. Only the owner is told to which score an item was uploaded.
 func (s *Items) ItemsByID(ctx context.Context, requests []ItemRequest) ([]Item, []error) {
-	may := func(r ItemRequest) shown { return r.shown || shown(viewer.From(ctx).Is(r.Owner)) }
+	may := func(r ItemRequest) shown { return shown(r.Allowed(ctx)) }
 	items, errs := allowed(requests, may, noItem, func(requests []ItemRequest) ([]Item, []error) {
 		refs := make([]ItemRef, len(requests))
 		for i, r := range requests {
@@ -70,9 +71,7 @@ func (s *Items) ItemsByID(ctx context.Context, requests []ItemRequest) ([]Item, 
 	})
 	for i := range items {
 		items[i].shown = errs[i] == nil
-		if !viewer.From(ctx).Is(items[i].Owner) {
-			items[i].Score = Library // who knows the id of a score may be able to read it
-		}
+		items[i].foreign = !viewer.From(ctx).Is(items[i].Owner)
 	}
 	return items, errs
 }
@@ -192,7 +191,10 @@ func (s *Items) PutSetName(ctx context.Context, in PutSetName) (Item, error) {
 		if err := own(ctx, in.Item.Owner); err != nil {
 			return Item{}, err
 		}
-		i, err := s.store.PutSetName(ctx, in.Item, name, key.With(string(in.Item.ID)))
+		i, err := s.store.PutSetName(ctx, in.Item, name, []task.Task{s.following(in.Item)}, key.With(string(in.Item.ID)))
+		if err == nil {
+			tell(ctx, s.follower, []ItemRef{in.Item})
+		}
 		i.shown = shown(err == nil)
 		return i, err
 	}, func(ctx context.Context, _ []string) (Item, error) { return gone(s.get(ctx, in.Item)) })
@@ -216,7 +218,10 @@ func (s *Items) Delete(ctx context.Context, in DeleteItem) error {
 		}
 		now := s.instant()
 		closed := Upload{ItemRef: i.ItemRef, Name: i.Name, Type: i.Type, Size: i.Size, State: UploadClosed, CreatedAt: i.CreatedAt, ExpiresAt: now}
-		err = s.store.DeleteItem(ctx, i, closed, []task.Task{sweepTask(i.ItemRef, now)}, key.With(string(i.ID)))
+		err = s.store.DeleteItem(ctx, i, closed, []task.Task{sweepTask(i.ItemRef, now), s.following(i.ItemRef)}, key.With(string(i.ID)))
+		if err == nil {
+			tell(ctx, s.follower, []ItemRef{i.ItemRef})
+		}
 		if used, ok := errors.AsType[*ItemInUse](err); ok {
 			used.Item.shown = true
 		}
@@ -260,6 +265,11 @@ func onceItem[T any](ctx context.Context, s *Items, mutation string, key *string
 	v := viewer.From(ctx)
 	request := idempotency.Request{Viewer: string(v.UserID), Mutation: mutation, Key: key, Input: input}
 	return idempotency.Do(ctx, idempotency.Guard{Store: s.store, Now: s.now}, request, effect, reread)
+}
+
+// following returns the task for when the follower could not be told now.
+func (s *Items) following(ref ItemRef) task.Task {
+	return Following(ref, s.instant().Add(task.Lease))
 }
 
 // instant returns the time as it is kept.

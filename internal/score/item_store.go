@@ -35,8 +35,9 @@ type ItemReader interface {
 // ItemWriter changes items. Each change is atomic, and records the idempotency key with its effect; it returns
 // *idempotency.Replayed when the key was used before.
 type ItemWriter interface {
-	// PutSetName gives the item another set name, "" for none, and returns the item. NotFound when it does not exist.
-	PutSetName(ctx context.Context, ref ItemRef, name string, once idempotency.Key) (Item, error)
+	// PutSetName gives the item another set name, "" for none, records the tasks and returns the item. NotFound when it does not
+	// exist.
+	PutSetName(ctx context.Context, ref ItemRef, name string, follow []task.Task, once idempotency.Key) (Item, error)
 	// DeleteItem removes an item that nothing uses, with its bytes from the owner's count, leaves the closed upload until
 	// what the item's keys held is removed, and records the tasks. *[ItemInUse], with the item; NotFound when it is gone.
 	DeleteItem(ctx context.Context, i Item, closed Upload, follow []task.Task, once idempotency.Key) error

@@ -21,6 +21,7 @@ type Service struct {
 	shows    Reader // what is shown; changes begin with what the store has
 	contents Contents
 	reading  *semaphore.Weighted // see [readingBytes]
+	follower Follower            // or nil
 	now      func() time.Time
 	newID    func() string
 }

@@ -105,7 +105,11 @@ func (s *Service) Create(ctx context.Context, in Create) (Score, error) {
 		made.CreatedAt = s.later(time.Time{})
 		made.UpdatedAt = made.CreatedAt
 		made = made.seal()
-		return made, s.store.CreateScore(ctx, made, d.missing(Score{}), key.With(string(made.Owner), string(made.ID)))
+		err := s.store.CreateScore(ctx, made, d.missing(Score{}), key.With(string(made.Owner), string(made.ID)))
+		if err == nil {
+			tell(ctx, s.follower, Reshown(Score{}, made))
+		}
+		return made, err
 	}, s.reread)
 }
 
@@ -140,7 +144,11 @@ func (s *Service) rewrite(ctx context.Context, ref Ref, expected *int, key idemp
 			after = d.seal()
 			after.Version, after.UpdatedAt = before.Version+1, s.later(before.UpdatedAt)
 		}
-		return after, s.store.UpdateScore(ctx, before, after, d.missing(before), key.With(string(after.Owner), string(after.ID)))
+		err := s.store.UpdateScore(ctx, before, after, d.missing(before), key.With(string(after.Owner), string(after.ID)))
+		if err == nil {
+			tell(ctx, s.follower, Reshown(before, after))
+		}
+		return after, err
 	})
 }
 
@@ -159,6 +167,9 @@ func (s *Service) Delete(ctx context.Context, in Delete) error {
 		_, err := s.edit(ctx, in.Score, in.ExpectedVersion, func(before Score) (Score, error) {
 			var err error
 			left, err = s.store.DeleteScore(ctx, before, key.With(string(before.Owner), string(before.ID)))
+			if err == nil {
+				tell(ctx, s.follower, Reshown(before, Score{}))
+			}
 			return before, err
 		})
 		if err == nil {

@@ -240,6 +240,14 @@ func (s *Service) settle(ctx context.Context, of Ref, id string) error {
 // settleIntent removes uses of items first, so that nothing used is without its content, the content next, and the intent
 // last, so that it can be run again.
 func (s *Service) settleIntent(ctx context.Context, i Intent) error {
+	if i.Kind == Showing {
+		if s.follower != nil {
+			if err := s.follower.FollowItems(ctx, i.Items); err != nil {
+				return err
+			}
+		}
+		return s.store.ForgetIntent(ctx, i)
+	}
 	if i.Kind == Deleting {
 		snapshots, err := s.store.ListIntents(ctx, i.Score)
 		if err != nil {

@@ -83,6 +83,7 @@ const (
 	Changing     IntentKind = "change"   // a change of a score, or its creation
 	Deleting     IntentKind = "delete"   // the deletion of a score
 	Snapshotting IntentKind = "snapshot" // a snapshot, for as long as it exists: it knows the snapshot's items
+	Showing      IntentKind = "show"     // telling the [Follower] of items that everybody may read from now on, or no more
 )
 
 // Intent is what was begun, and has to be ended by whoever comes by: nothing that it prepared may stay, nor what it replaced.

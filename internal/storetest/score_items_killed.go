@@ -124,7 +124,7 @@ func (w *ItemWorld) dying(s *score.Items) error {
 		claimed, ok, err := w.Tasks.ClaimTask(w.t.Context(), one, fmt.Sprint("token", one.ID, one.Tries), w.Clock.Now().Add(task.Lease))
 		require.NoError(w.t, err)
 		require.True(w.t, ok)
-		again, err := s.Sweep(w.t.Context(), claimed)
+		again, err := handled(w.t.Context(), s, claimed)
 		if err != nil {
 			return err
 		}

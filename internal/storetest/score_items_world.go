@@ -244,11 +244,19 @@ func (w *ItemWorld) work() {
 			claimed, ok, err := w.Tasks.ClaimTask(ctx, one, uuid.NewString(), w.Clock.Now().Add(task.Lease))
 			require.NoError(w.t, err)
 			require.True(w.t, ok)
-			again, err := w.Rules.Sweep(ctx, claimed)
+			again, err := handled(ctx, w.Rules, claimed)
 			require.NoError(w.t, err)
 			require.NoError(w.t, w.Tasks.FinishTask(ctx, claimed, again))
 		}
 	}
+}
+
+// handled carries out a task of items.
+func handled(ctx context.Context, s *score.Items, t task.Task) (time.Time, error) {
+	if t.Kind == score.FollowItem {
+		return s.Follow(ctx, t)
+	}
+	return s.Sweep(ctx, t)
 }
 
 // settle lets the time of all uploads pass, and checks that nothing is left but what belongs to items, and that all of it is

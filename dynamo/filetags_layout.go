@@ -1,0 +1,88 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/internal/filetag"
+	"github.com/taggie/taggie/internal/idempotency"
+)
+
+// FindLayout reads over how many shards the tags of everybody are spread.
+//
+// Index: primary. Key: tagId = ~layout AND valueHash = ~. Cost: 1 GetItem.
+func (db FileTags) FindLayout(ctx context.Context) (filetag.Layout, error) {
+	l := filetag.Layout{Shards: 1}
+	_, err := db.get(ctx, tagsTable, layoutKey, func(item []byte) error { return decodeLayout(item, &l) })
+	return l, err
+}
+
+// PutLayout replaces the layout, with its task while tags are being spread.
+//
+// Index: primary. Key: tagId = ~layout AND valueHash = ~ on condition of its version; a task. Cost: 1 TransactWriteItems of 1 or 2 rows.
+func (db FileTags) PutLayout(ctx context.Context, before, after filetag.Layout) error {
+	a := action{table: tagsTable, item: layoutRow(after), condition: "#version = :before", names: reserved("version"),
+		values: attrs{":before": str(before.Version)}, failed: tagsMoved}
+	if before.Version == "" {
+		a.condition, a.names, a.values = "attribute_not_exists(#id)", map[string]string{"#id": tagsTable.pk}, nil
+	}
+	actions := []action{a}
+	if before.Settled() && !after.Settled() { // later on it is the task that goes on
+		actions = append(actions, taskAction(after.Task(after.Since.Add(filetag.Settle))))
+	}
+	return db.transact(ctx, actions, idempotency.Key{})
+}
+
+// ScanSets shows all sets, in no order that means anything. One that is put meanwhile may be missing.
+//
+// Index: primary. Key: a Scan, for what begins_with(tagId, #). Cost: 1 Scan per megabyte of the table.
+func (db FileTags) ScanSets(ctx context.Context, from string, page func(ctx context.Context, sets []filetag.Set, next string) error) error {
+	in := dynamodb.ScanInput{TableName: db.table(tagsTable), FilterExpression: aws.String("begins_with(#id, :file)"),
+		ExpressionAttributeNames: map[string]string{"#id": tagsTable.pk}, ExpressionAttributeValues: attrs{":file": str(keys.FileIDPrefix)},
+		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
+	for {
+		if from != "" {
+			in.ExclusiveStartKey = tagsTable.key(scanStart(from))
+		}
+		sets, next, err := db.scanSets(ctx, &in)
+		if err != nil {
+			return err
+		}
+		if err := page(ctx, sets, next); err != nil || next == "" {
+			return err
+		}
+		from = next
+	}
+}
+
+// scanSets reads one page.
+func (db FileTags) scanSets(ctx context.Context, in *dynamodb.ScanInput) (sets []filetag.Set, next string, err error) {
+	ctx, cancel := within(ctx)
+	defer cancel()
+	var a answer
+	defer a.release()
+	for idle := 1; ; idle++ {
+		if _, err = db.client.Scan(ctx, in, a.into); err == nil {
+			break
+		}
+		if !repeatable(err) || !db.pause(ctx, idle) {
+			return nil, "", failed(errors.Join(err, ctx.Err()), "the tags could not be read%s", inTime(ctx))
+		}
+	}
+	for _, item := range a.items {
+		var one filetag.Set
+		if err := decodeTagSet(item.json, &one); err != nil {
+			return nil, "", err
+		}
+		sets = append(sets, one)
+	}
+	if a.last != nil {
+		next = text(a.last[tagsTable.pk]) + "\t" + text(a.last[tagsTable.sk])
+	}
+	return sets, next, nil
+}

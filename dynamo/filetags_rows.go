@@ -1,0 +1,271 @@
+package dynamo
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/internal/filetag"
+	"github.com/taggie/taggie/internal/tag"
+)
+
+func tagSetKey(k filetag.Key) rowKey {
+	return rowKey{keys.FileID(string(k.Item.ID)), string(k.Author)}
+}
+
+// tagSetRow is the row of a set: the one that holds. Of each tag it has three texts in a row: the key, the value as typed, and who may
+// see it.
+func tagSetRow(s filetag.Set) attrs {
+	row := tagIndexAttributes(s.Index)
+	for name, v := range tagsTable.key(tagSetKey(s.Key)) {
+		row[name] = v
+	}
+	row["authorUserId"], row["fileUniqueId"] = str(string(s.Author)), str(string(s.Item.ID))
+	row["owner"], row["score"], row["version"] = str(string(s.Item.Owner)), str(string(s.Item.Score)), str(s.Version)
+	if s.Counted != nil {
+		row["counted"] = &types.AttributeValueMemberM{Value: tagIndexAttributes(*s.Counted)}
+	}
+	return row
+}
+
+// The values of who may see a tag.
+const (
+	publicTag  = "public"
+	privateTag = "private"
+)
+
+func tagIndexAttributes(x filetag.Index) attrs {
+	all := make([]string, 0, 3*len(x.Tags))
+	for _, t := range x.Tags {
+		seen := privateTag
+		if t.Public {
+			seen = publicTag
+		}
+		all = append(all, t.Key, t.Value, seen)
+	}
+	m := nonEmpty(map[string]string{"setName": x.SetName, "via": string(x.Via)})
+	m["tags"], m["shards"] = texts(all), number(int64(x.Shards))
+	return m
+}
+
+func readTagIndex(name string, v value, x *filetag.Index) (err error) {
+	switch name {
+	case "setName":
+		x.SetName, err = v.str()
+	case "via":
+		err = readText(v, &x.Via)
+	case "shards":
+		x.Shards, err = v.int()
+	case "tags":
+		var all []string
+		if all, err = readTexts(v); err == nil && len(all)%3 != 0 {
+			err = fmt.Errorf("a set has %d texts, not three for each tag", len(all))
+		}
+		for i := 0; err == nil && i < len(all); i += 3 {
+			x.Tags = append(x.Tags, filetag.Tag{Word: tag.Word{Key: all[i], Value: all[i+1]}, Public: all[i+2] == publicTag})
+		}
+	default:
+		err = v.skip()
+	}
+	return err
+}
+
+func decodeTagSet(item []byte, s *filetag.Set) error {
+	return attributes(item, func(name []byte, v value) (err error) {
+		switch string(name) {
+		case "authorUserId":
+			err = readText(v, &s.Author)
+		case "fileUniqueId":
+			err = readText(v, &s.Item.ID)
+		case "owner":
+			err = readText(v, &s.Item.Owner)
+		case "score":
+			err = readText(v, &s.Item.Score)
+		case "version":
+			s.Version, err = v.str()
+		case "counted":
+			s.Counted = &filetag.Index{}
+			err = v.object(func(name []byte, v value) error { return readTagIndex(string(name), v, s.Counted) })
+		default:
+			err = readTagIndex(string(name), v, &s.Index)
+		}
+		return err
+	})
+}
+
+// fileTagRows are the document's rows of the tags: one for the author, and one for everybody where everybody may see the tag. Nobody
+// takes a tag from them: they lead to the set.
+func fileTagRows(k filetag.Key, x filetag.Index) map[rowKey]attrs {
+	rows := map[rowKey]attrs{}
+	if !(filetag.Set{Key: k}).Searched(x) {
+		return rows
+	}
+	of := keys.TagShard(string(k.Author), string(k.Item.ID), x.Shards)
+	put := func(t filetag.Tag, author filetag.UserID, queryID, letterID string) {
+		key := rowKey{keys.TagID(string(k.Author), string(k.Item.ID)), keys.ValueHash(t.Key, string(author))}
+		row := nonEmpty(map[string]string{
+			tagsTable.pk: key.PK, tagsTable.sk: key.SK, "queryId": queryID, "letterId": letterID,
+			"valueOrder":   keys.ValueOrder(t.Key, string(k.Item.ID), string(k.Author)),
+			"authorUserId": string(k.Author), "fileUniqueId": string(k.Item.ID), "value": t.Key, "setName": x.SetName,
+			"owner": string(k.Item.Owner), "score": string(k.Item.Score), "via": string(x.Via),
+		})
+		rows[key] = row
+	}
+	for _, t := range x.Tags {
+		put(t, k.Author, keys.QueryID(t.Key, string(k.Author)), keys.LetterID(t.Key, string(k.Author)))
+		if x.Everybody(t) {
+			put(t, "", keys.PublicQueryID(t.Key, of, x.Shards), keys.PublicLetterID(t.Key, of, x.Shards))
+		}
+	}
+	return rows
+}
+
+// decodeTagRow reads what a row of a search leads to, and its place in the order.
+func decodeTagRow(item []byte, e *foundTag) error {
+	return attributes(item, func(name []byte, v value) (err error) {
+		switch string(name) {
+		case "authorUserId":
+			err = readText(v, &e.Author)
+		case "fileUniqueId":
+			err = readText(v, &e.Item.ID)
+		case "owner":
+			err = readText(v, &e.Item.Owner)
+		case "score":
+			err = readText(v, &e.Item.Score)
+		case "via":
+			err = readText(v, &e.Via)
+		case "value":
+			e.Value, err = v.str()
+		case "valueOrder":
+			e.order, err = v.str()
+		default:
+			err = v.skip()
+		}
+		return err
+	})
+}
+
+// foundTag is what a search finds.
+type foundTag struct {
+	filetag.Entry
+	order string
+}
+
+// tagTally is a row that counts.
+type tagTally struct {
+	filetag.Tally
+	value string // as it was typed last, of a row that counts a value
+}
+
+// tagTallies is what a set adds to the rows that count: for the set of the item and for each value, for the author and for everybody.
+func tagTallies(k filetag.Key, x filetag.Index) map[rowKey]tagTally {
+	all := map[rowKey]tagTally{}
+	if !(filetag.Set{Key: k}).Searched(x) {
+		return all
+	}
+	add := func(key rowKey, by filetag.Tally, value string) {
+		t := all[key]
+		t.Tags, t.Public, t.value = t.Tags+by.Tags, t.Public+by.Public, value
+		all[key] = t
+	}
+	of := keys.TagShard(string(k.Author), string(k.Item.ID), x.Shards)
+	set := filetag.SetRef{Owner: k.Item.Owner, Name: x.SetName}
+	for _, t := range x.Tags {
+		one := filetag.Tally{Tags: 1}
+		if x.Everybody(t) {
+			one.Public = 1
+			add(rowKey{keys.PublicTagValuesID(t.Key, of, x.Shards), t.Key}, filetag.Tally{Tags: 1}, t.Value)
+		}
+		add(rowKey{keys.TagValuesID(t.Key, string(k.Author)), t.Key}, one, t.Value)
+		if x.SetName == "" {
+			continue
+		}
+		add(tallyKey(filetag.TallyKey{Set: set, Author: k.Author}), one, "")
+		if one.Public > 0 {
+			add(tallyKey(filetag.TallyKey{Set: set}), filetag.Tally{Tags: 1}, "")
+		}
+	}
+	return all
+}
+
+func tallyKey(k filetag.TallyKey) rowKey {
+	key := rowKey{keys.TagSetID(string(k.Set.Owner), k.Set.Name), keys.Everybody}
+	if k.Author != "" {
+		key.SK = string(k.Author)
+	}
+	return key
+}
+
+// countsTags is the action that changes a row that counts.
+func countsTags(key rowKey, by tagTally) action {
+	a := action{
+		table: tagsTable, key: key, update: "ADD #tags :tags, #public :public", names: map[string]string{"#tags": "tags", "#public": "public"},
+		values: attrs{":tags": number(int64(by.Tags)), ":public": number(int64(by.Public))},
+	}
+	if by.value != "" && by.Tags > 0 {
+		a.update += " SET #typed = :typed"
+		a.names["#typed"], a.values[":typed"] = "typed", str(by.value)
+	}
+	return a
+}
+
+func decodeTally(item []byte, t *tagTally) error {
+	return attributes(item, func(name []byte, v value) (err error) {
+		switch string(name) {
+		case "tags":
+			t.Tags, err = v.int()
+		case "public":
+			t.Public, err = v.int()
+		case "typed":
+			t.value, err = v.str()
+		default:
+			err = v.skip()
+		}
+		return err
+	})
+}
+
+func decodeLayout(item []byte, l *filetag.Layout) error {
+	return attributes(item, func(name []byte, v value) (err error) {
+		switch string(name) {
+		case "shards":
+			l.Shards, err = v.int()
+		case "before":
+			l.Before, err = v.int()
+		case "writing":
+			l.Writing = true
+			err = v.skip()
+		case "since":
+			l.Since, err = v.instant()
+		case "position":
+			l.Position, err = v.str()
+		case "version":
+			l.Version, err = v.str()
+		default:
+			err = v.skip()
+		}
+		return err
+	})
+}
+
+func layoutRow(l filetag.Layout) attrs {
+	row := nonEmpty(map[string]string{"since": keys.Instant(l.Since), "position": l.Position, "version": l.Version})
+	for name, v := range tagsTable.key(layoutKey) {
+		row[name] = v
+	}
+	row["shards"], row["before"] = number(int64(l.Shards)), number(int64(l.Before))
+	if l.Writing {
+		row["writing"] = number(1)
+	}
+	return row
+}
+
+var layoutKey = rowKey{keys.TagLayoutID, keys.Everybody}
+
+// scanStart reads a position of [FileTags.ScanSets]. Keys of the table have no tab in their first part.
+func scanStart(position string) rowKey {
+	pk, sk, _ := strings.Cut(position, "\t")
+	return rowKey{pk, sk}
+}

@@ -1,0 +1,252 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/internal/filetag"
+	"github.com/taggie/taggie/internal/page"
+)
+
+// maxSearchRounds bounds how often each partition of a search is asked for more. A page that is not full then is returned as it is.
+const maxSearchRounds = 5
+
+// tagSpans returns the partitions that a query has to look at, those of a layout together.
+func tagSpans(q filetag.Query) (layouts [][]span) {
+	index, id := tagsByValue, keys.QueryID
+	public := keys.PublicQueryID
+	if utf8.RuneCountInString(q.Begin) < 2 && !q.Exact {
+		index, id, public = tagsByLetter, keys.LetterID, keys.PublicLetterID
+	}
+	s := span{table: tagsTable, index: index}
+	s.low, s.high = prefixed(q.Begin)
+	if q.Exact {
+		s.low, s.high = prefixed(keys.ExactOrder(q.Begin))
+	}
+	if q.Author != "" {
+		s.pk = id(q.Begin, string(q.Author))
+		return [][]span{{s}}
+	}
+	for _, shards := range q.Layouts {
+		var all []span
+		for of := range shards {
+			s.pk = public(q.Begin, of, shards)
+			all = append(all, s)
+		}
+		layouts = append(layouts, all)
+	}
+	return layouts
+}
+
+// Search merges the shards in order, and reads on while what is found does not count, up to five times: then the page may be short. It
+// reads again what lies behind the last row that counts for sure, which is why a page goes on from any row.
+//
+// Index: tags_by_value, for one character tags_by_letter. Key: queryId = <prefix>[#~<nn>], or <prefix>#<author>, AND
+// begins_with(valueOrder, <value>); letterId in the place of queryId for one character. Cost: 1 Query per shard, all at once, 1 for the
+// tags of an author; up to four times more where much does not count, and the same for the other side of a page if it is probed.
+func (db FileTags) Search(ctx context.Context, q filetag.Query, w page.Window, keep func(context.Context, []filetag.Entry) ([]filetag.ItemTag, error)) (page.Slice[filetag.ItemTag], error) {
+	s := tagSearch{db: db, query: q, keep: keep}
+	found, until, err := s.walk(ctx, w.From, w.Backward, false, w.Limit+1)
+	if err != nil {
+		return page.Slice[filetag.ItemTag]{}, err
+	}
+	slice := page.Fill(w, found, tagPosition)
+	if until != "" && !slice.More {
+		slice.More, slice.Until = true, until
+	}
+	if slice.Other = w.From != ""; slice.Other && w.Probe {
+		found, until, err = s.walk(ctx, w.From, !w.Backward, true, 1)
+		slice.Other = len(found) > 0 || until != ""
+	}
+	return slice, err
+}
+
+func tagPosition(t filetag.ItemTag) string {
+	return keys.ValueOrder(t.Key, string(t.Item.ID), string(t.Author))
+}
+
+// tagSearch looks for tags.
+type tagSearch struct {
+	db    FileTags
+	query filetag.Query
+	keep  func(context.Context, []filetag.Entry) ([]filetag.ItemTag, error)
+}
+
+// walk returns up to so many tags that count, from a position on. until is where it gave up, "" when it did not.
+func (s tagSearch) walk(ctx context.Context, from string, backward, inclusive bool, want int) (kept []filetag.ItemTag, until string, err error) {
+	for round := range maxSearchRounds {
+		limit := want
+		if round > 0 {
+			limit = further(round-1, want-len(kept))
+		}
+		rows, end, err := s.read(ctx, from, backward, inclusive, limit)
+		if err != nil {
+			return nil, "", err
+		}
+		if len(rows) > 0 {
+			entries := make([]filetag.Entry, len(rows))
+			for i, r := range rows {
+				entries[i] = r.Entry
+			}
+			counted, err := s.keep(ctx, entries)
+			if err != nil {
+				return nil, "", err
+			}
+			kept = append(kept, counted...)
+			from, inclusive = rows[len(rows)-1].order, false
+		}
+		if end || len(kept) >= want {
+			return kept[:min(len(kept), want)], "", nil
+		}
+	}
+	return kept, from, nil
+}
+
+// read returns the next rows of all shards in order, as far as it is sure that none is missing among them; end says that there are no
+// more.
+func (s tagSearch) read(ctx context.Context, from string, backward, inclusive bool, limit int) (rows []foundTag, end bool, err error) {
+	compare := func(a, b string) int { return strings.Compare(a, b) }
+	if backward {
+		compare = func(a, b string) int { return strings.Compare(b, a) }
+	}
+	end = true
+	sure := "" // up to where all shards were read, if some have more
+	for _, spans := range tagSpans(s.query) {
+		found, more := make([][]foundTag, len(spans)), make([]bool, len(spans))
+		errs := s.db.each(len(spans), func(i int) (err error) {
+			found[i], more[i], err = s.readShard(ctx, spans[i], from, backward, inclusive, limit)
+			return err
+		})
+		if err := errors.Join(errs...); err != nil {
+			return nil, false, err
+		}
+		for i := range spans {
+			rows = append(rows, found[i]...)
+			if last := len(found[i]) - 1; more[i] && last >= 0 && (sure == "" || compare(found[i][last].order, sure) < 0) {
+				sure = found[i][last].order
+			}
+			end = end && !more[i]
+		}
+	}
+	slices.SortFunc(rows, func(a, b foundTag) int { return compare(a.order, b.order) })
+	rows = slices.CompactFunc(rows, func(a, b foundTag) bool { return a.order == b.order }) // it may move between layouts
+	if sure != "" {
+		n, _ := slices.BinarySearchFunc(rows, sure, func(r foundTag, sure string) int { return compare(r.order, sure) })
+		rows = rows[:n+1]
+	}
+	if len(rows) > limit {
+		rows, end = rows[:limit], false
+	}
+	return rows, end, nil
+}
+
+// readShard reads rows of one partition. The row at from itself is read and left out: a row that is gone meanwhile can be no start.
+func (s tagSearch) readShard(ctx context.Context, of span, from string, backward, inclusive bool, limit int) (rows []foundTag, more bool, err error) {
+	of.backward, of.limit = backward, limit+1
+	switch {
+	case from == "":
+	case backward:
+		of.high = from
+	default:
+		of.low = from
+	}
+	next, err := s.db.query(ctx, of, func(item []byte) (bool, error) {
+		var r foundTag
+		err := decodeTagRow(item, &r)
+		if err == nil && (inclusive || r.order != from) {
+			rows = append(rows, r)
+		}
+		return true, err
+	})
+	return rows[:min(len(rows), limit)], next != nil || len(rows) > limit, err
+}
+
+// Values merges the counts of all shards.
+//
+// Index: primary. Key: tagId = ~value#<letter>[#~<nn>], or ~value#<letter>#<author>, AND begins_with(valueHash, <value>).
+// Cost: 1 Query per shard, all at once, 1 for the values of an author.
+func (db FileTags) Values(ctx context.Context, q filetag.Query, limit int) ([]filetag.ValueCount, error) {
+	counts := map[string]filetag.ValueCount{}
+	sure := ""
+	for _, partitions := range valuePartitions(q) {
+		found, until := make([][]filetag.ValueCount, len(partitions)), make([]string, len(partitions))
+		errs := db.each(len(partitions), func(i int) (err error) {
+			found[i], until[i], err = db.values(ctx, partitions[i], q, limit)
+			return err
+		})
+		if err := errors.Join(errs...); err != nil {
+			return nil, err
+		}
+		for i := range partitions {
+			for _, c := range found[i] {
+				c.Count += counts[c.Key].Count
+				counts[c.Key] = c
+			}
+			if until[i] != "" && (sure == "" || until[i] < sure) {
+				sure = until[i]
+			}
+		}
+	}
+	var all []filetag.ValueCount
+	for _, c := range counts {
+		if sure == "" || c.Key <= sure {
+			all = append(all, c)
+		}
+	}
+	slices.SortFunc(all, func(a, b filetag.ValueCount) int { return strings.Compare(a.Key, b.Key) })
+	return all[:min(limit, len(all))], nil
+}
+
+func valuePartitions(q filetag.Query) (layouts [][]string) {
+	if q.Author != "" {
+		return [][]string{{keys.TagValuesID(q.Begin, string(q.Author))}}
+	}
+	for _, shards := range q.Layouts {
+		var all []string
+		for of := range shards {
+			all = append(all, keys.PublicTagValuesID(q.Begin, of, shards))
+		}
+		layouts = append(layouts, all)
+	}
+	return layouts
+}
+
+// values reads the first values of a partition that are used, and up to where, "" for its end. Those that are used no more
+// are few: they are removed.
+func (db FileTags) values(ctx context.Context, partition string, q filetag.Query, limit int) (counts []filetag.ValueCount, until string, err error) {
+	s := span{table: tagsTable, pk: partition, limit: limit}
+	s.low, s.high = prefixed(q.Begin)
+	for round := range maxSearchRounds {
+		next, err := db.query(ctx, s, func(item []byte) (bool, error) {
+			var t tagTally
+			key, err := keyOf(item, tagsTable)
+			if err == nil {
+				err = decodeTally(item, &t)
+			}
+			until = key.SK
+			n := t.Tags
+			if q.Public {
+				n = t.Public
+			}
+			if n > 0 {
+				counts = append(counts, filetag.ValueCount{Value: t.value, Key: key.SK, Count: n})
+			}
+			return true, err
+		})
+		if err != nil {
+			return nil, "", err
+		}
+		if next == nil {
+			return counts, "", nil
+		}
+		if len(counts) >= limit {
+			break
+		}
+		s.start, s.limit = next, further(round, limit)
+	}
+	return counts, until, nil
+}

@@ -1,0 +1,114 @@
+package keys
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"hash/fnv"
+	"unicode/utf8"
+)
+
+// The keys of the table tags. Ids of authors and files are UUIDs, and values are folded ones without control characters. No id
+// begins with "~": what is not the document's own does.
+
+// TagID is <author>#<file>: the rows by which an author's tags on a file are searched.
+func TagID(author, file string) string { return escape(author) + "#" + escape(file) }
+
+// FileID is #<file>: what each author has put on the file, as one row per author with the author as its sort key.
+func FileID(file string) string { return "#" + escape(file) }
+
+// shard spells a shard behind the key of a partition that everybody's tags share. A single shard is the document's partition.
+func shard(of, shards int) string {
+	if shards <= 1 {
+		return ""
+	}
+	return fmt.Sprintf("#~%02d", of)
+}
+
+// TagShard returns in which of the shards the tags of an author on a file are.
+func TagShard(author, file string, shards int) int {
+	if shards <= 1 {
+		return 0
+	}
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(TagID(author, file))) // never fails
+	return int(hash.Sum32() % uint32(shards))
+}
+
+// runes returns the first n runes, or all when there are fewer.
+func runes(s string, n int) string {
+	at := 0
+	for range n {
+		_, size := utf8.DecodeRuneInString(s[at:])
+		at += size
+	}
+	return s[:at]
+}
+
+// QueryID is <prefix>#<author>, or <prefix> for everybody, in the order of the document's code: where tags are searched that begin
+// with two characters or more. The prefix is the first two runes of the folded value.
+func QueryID(value, author string) string { return searched(value, 2, author) }
+
+// LetterID is like QueryID with the first rune only: where tags are searched that begin with one character.
+func LetterID(value, author string) string { return searched(value, 1, author) }
+
+func searched(value string, n int, author string) string {
+	prefix := escape(runes(value, n))
+	if author == "" {
+		return prefix
+	}
+	return prefix + "#" + escape(author)
+}
+
+// PublicQueryID is <prefix>, or <prefix>#~<nn> when there are several shards.
+func PublicQueryID(value string, of, shards int) string {
+	return QueryID(value, "") + shard(of, shards)
+}
+
+// PublicLetterID is like PublicQueryID with the first rune only.
+func PublicLetterID(value string, of, shards int) string {
+	return LetterID(value, "") + shard(of, shards)
+}
+
+// ValueHash is the Base64 of the SHA-256 of the value, with #<author> behind it in the row of the author: the sort key of a row
+// for everybody, and of the author's.
+func ValueHash(value, author string) string {
+	text := escape(value)
+	if author != "" {
+		text += "#" + escape(author)
+	}
+	sum := sha256.Sum256([]byte(text))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// orderSeparator sorts before everything that a value can contain: control characters are refused in tags.
+const orderSeparator = "\t"
+
+// ValueOrder is <value>, <file> and <author> with tabs between them: the order of a search. No two rows of a partition have the
+// same, so that shards are merged and pages are cut without a doubt.
+func ValueOrder(value, file, author string) string {
+	return value + orderSeparator + file + orderSeparator + author
+}
+
+// ExactOrder begins the order of the tags with this value and no other.
+func ExactOrder(value string) string { return value + orderSeparator }
+
+// TagSetID is ~set#<owner>#<set>: how many tags are on the items of a set. The sort key is an author, or [Everybody].
+func TagSetID(owner, set string) string { return "~set#" + escape(owner) + "#" + escape(set) }
+
+// TagValuesID is ~value#<letter>#<author>: how often an author uses a value that begins with the letter; the sort key is the value.
+func TagValuesID(value, author string) string { return "~value#" + LetterID(value, author) }
+
+// PublicTagValuesID is ~value#<letter>, or ~value#<letter>#~<nn> when there are several shards: how often a value is used.
+func PublicTagValuesID(value string, of, shards int) string {
+	return "~value#" + PublicLetterID(value, of, shards)
+}
+
+// TagLayoutID is ~layout: in how many shards public tags are; the sort key is [Everybody].
+const TagLayoutID = "~layout"
+
+// Everybody takes the place of an author in a sort key.
+const Everybody = "~"
+
+// FileIDPrefix begins the partition keys that FileID makes, and no others.
+const FileIDPrefix = "#"

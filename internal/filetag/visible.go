@@ -1,0 +1,187 @@
+package filetag
+
+import (
+	"context"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/score"
+	"github.com/taggie/taggie/internal/viewer"
+)
+
+// Everybody may read an item that is a page of a public score, as the score is now: a page of one of its snapshots does not count.
+// Who has the id of a limited score may read its items through it, and sees their public tags; but a search does not know who has
+// which ids, so that it does not find them, and only their owner puts tags on them.
+
+// pageOf returns the item as a page of a public score that the viewer was shown; false when it is none.
+func pageOf(in score.Score, ref score.ItemRef) (score.ItemRequest, bool) {
+	if in.Access != score.Public {
+		return score.ItemRequest{}, false
+	}
+	i := slices.IndexFunc(in.Pages, func(p score.Page) bool { return p.ItemOf(in.Owner) == ref })
+	if i < 0 {
+		return score.ItemRequest{}, false
+	}
+	return in.Item(in.Pages[i]), true
+}
+
+// maxUses is how many uses of an item are read at once.
+const maxUses = 100
+
+// via returns a public score that has the item as a page: the known one if it still does, otherwise the first one by id; the zero
+// Score for none.
+func (s *Service) via(ctx context.Context, ref score.ItemRef, known score.ID) (score.Score, error) {
+	if known != "" {
+		found, err := s.public(ctx, ref, []score.Use{{Kind: score.UsedByScore, By: string(known), Item: ref}})
+		if err != nil || found.ID != "" {
+			return found, err
+		}
+	}
+	w := page.Window{Limit: maxUses}
+	for {
+		uses, err := first(s.Kept.ListUsesOf(ctx, []score.UsesRequest{{Item: ref, Window: w}}))
+		if err != nil {
+			return score.Score{}, err
+		}
+		found, err := s.public(ctx, ref, uses.Items)
+		if err != nil || found.ID != "" || !uses.More {
+			return found, err
+		}
+		w.From = uses.Positions[len(uses.Positions)-1]
+	}
+}
+
+// public returns the first of the scores among the uses that is public and has the item as a page.
+func (s *Service) public(ctx context.Context, ref score.ItemRef, uses []score.Use) (score.Score, error) {
+	var refs []score.Ref
+	for _, u := range uses {
+		if u.Kind == score.UsedByScore {
+			refs = append(refs, score.Ref{Owner: ref.Owner, ID: score.ID(u.By)})
+		}
+	}
+	if len(refs) == 0 {
+		return score.Score{}, nil
+	}
+	found, errs := s.Kept.ScoresByID(ctx, refs)
+	for i, in := range found {
+		if errs != nil && errs[i] != nil {
+			if fault.Is(errs[i], fault.NotFound) {
+				continue
+			}
+			return score.Score{}, errs[i]
+		}
+		if _, is := pageOf(in, ref); is {
+			return in, nil
+		}
+	}
+	return score.Score{}, nil
+}
+
+// shown returns the tags of a set that a user sees who may read the item.
+func shown(set Set, request score.ItemRequest, to UserID) []ItemTag {
+	var tags []ItemTag
+	for _, t := range set.Tags {
+		if t.Public || set.Author == to {
+			tags = append(tags, ItemTag{Item: request, Author: set.Author, SetName: set.SetName, Tag: t})
+		}
+	}
+	return tags
+}
+
+// evidence is what decides whether the viewer may see what a search found.
+type evidence struct {
+	sets   map[Key]Set
+	scores map[score.Ref]score.Score
+	items  map[score.ItemRef]bool // of the viewer, that exist
+}
+
+// check leaves out what the viewer may not see, or what has changed since it was indexed: the set decides about the tag; the score, or
+// that the viewer owns it, about the item. It reads the sets, the scores and the viewer's items in one batch each.
+func (s *Service) check(ctx context.Context, entries []Entry) ([]ItemTag, error) {
+	proof, err := s.evidence(ctx, entries)
+	if err != nil {
+		return nil, err
+	}
+	var tags []ItemTag
+	for _, e := range entries {
+		if t, is := proof.shows(ctx, e); is {
+			tags = append(tags, t)
+		}
+	}
+	return tags, nil
+}
+
+// shows returns the tag of the entry if the viewer may see it.
+func (p evidence) shows(ctx context.Context, e Entry) (ItemTag, bool) {
+	set := p.sets[e.Key]
+	t, there := set.find(e.Value)
+	if !there || !t.Public && !viewer.From(ctx).Is(e.Author) {
+		return ItemTag{}, false
+	}
+	request, is := score.AnItem(e.Item), p.items[e.Item]
+	if !is {
+		request, is = pageOf(p.scores[score.Ref{Owner: e.Item.Owner, ID: e.Via}], e.Item)
+	}
+	return ItemTag{Item: request, Author: e.Author, SetName: set.SetName, Tag: t}, is
+}
+
+func (s *Service) evidence(ctx context.Context, entries []Entry) (evidence, error) {
+	p := evidence{map[Key]Set{}, map[score.Ref]score.Score{}, map[score.ItemRef]bool{}}
+	var keys []Key
+	var scores []score.Ref
+	var items []score.ItemRequest
+	for _, e := range entries {
+		own := viewer.From(ctx).Is(e.Item.Owner)
+		if !own && e.Via == "" {
+			continue
+		}
+		keys = asked(p.sets, keys, e.Key)
+		if own {
+			if _, is := p.items[e.Item]; !is {
+				p.items[e.Item], items = false, append(items, score.AnItem(e.Item))
+			}
+		} else {
+			scores = asked(p.scores, scores, score.Ref{Owner: e.Item.Owner, ID: e.Via})
+		}
+	}
+	var group errgroup.Group
+	group.Go(func() error {
+		sets, errs := s.Store.FindSets(ctx, keys)
+		return there(sets, errs, func(i int) { p.sets[keys[i]] = sets[i] })
+	})
+	group.Go(func() error {
+		found, errs := s.Scores.ListByID(ctx, scores)
+		return there(found, errs, func(i int) { p.scores[scores[i]] = found[i] })
+	})
+	group.Go(func() error {
+		found, errs := s.Items.ItemsByID(ctx, items)
+		return there(found, errs, func(i int) { p.items[found[i].ItemRef] = true })
+	})
+	return p, group.Wait()
+}
+
+// asked appends a key that was not asked for yet.
+func asked[K comparable, V any](of map[K]V, keys []K, key K) []K {
+	if _, is := of[key]; is {
+		return keys
+	}
+	var none V
+	of[key] = none
+	return append(keys, key)
+}
+
+// there calls each for every value that exists, and returns the first error besides NotFound.
+func there[T any](values []T, errs []error, each func(i int)) error {
+	for i := range values {
+		switch {
+		case errs == nil || errs[i] == nil:
+			each(i)
+		case !fault.Is(errs[i], fault.NotFound):
+			return errs[i]
+		}
+	}
+	return nil
+}
