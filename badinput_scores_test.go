@@ -77,6 +77,28 @@ func TestBadInputChangesNoScore(t *testing.T) {
 		bad{"a completed upload", "abortUpload", vars{"itemId": item}, "NOT_FOUND", ""},
 		bad{"no upload", "completeUpload", vars{"itemId": gidOf("Item", globalKey(t, id)[1], "none", "none")}, "NOT_FOUND", ""},
 	)
+	ada.tags(item, vars{"value": "kept"})
+	tags := func(reason string, value any, code, field string) {
+		cases = append(cases, bad{reason, "setItemTags", vars{"itemId": item, "tags": value}, code, field})
+	}
+	tags("an empty tag", []vars{{"value": "new"}, {"value": " "}}, invalid, "input.tags.1.value")
+	tags("a tag of 300 characters", []vars{{"value": strings.Repeat("x", 300)}}, invalid, "input.tags.0.value")
+	tags("a tag with a control character", []vars{{"value": "a\x07b"}}, invalid, "input.tags.0.value")
+	tags("an unknown visibility", []vars{{"value": "x", "visibility": "SOME"}}, unfit, "input.tags.0.visibility")
+	tags("null for a tag", []any{nil}, unfit, "input.tags.0")
+	many := make([]vars, 21)
+	for i := range many {
+		many[i] = vars{"value": strings.Repeat("x", i+1)}
+	}
+	tags("21 tags", many, invalid, "input.tags")
+	for _, m := range []string{"setItemTags", "removeItemTags"} {
+		var some any = []string{"kept"}
+		if m == "setItemTags" {
+			some = []vars{}
+		}
+		cases = append(cases, bad{"another's item", m, vars{"itemId": hisItem, "tags": some}, "NOT_FOUND", ""}, bad{"a note for an item", m, vars{"itemId": note, "tags": some}, invalid, "input.itemId"},
+			bad{"an item that is not there", m, vars{"itemId": gidOf("Item", globalKey(t, id)[1], "none", "none"), "tags": some}, "NOT_FOUND", ""})
+	}
 	ada.refuses(func() string { return ada.scoresState() + bob.scoresState() }, cases)
 
 	for _, unknown := range []string{hisItem, gidOf("Item", globalKey(t, id)[1], "none", "none")} {

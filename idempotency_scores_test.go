@@ -3,7 +3,7 @@ package main
 // scoresState is everything that the user can see of scores and items.
 func (c *client) scoresState() string {
 	c.t.Helper()
-	return c.must(`{ viewer { scoreCount scores { nodes { id title access hash version updatedAt snapshots { id name updatedAt } } } items(all: true) { nodes { id name setName useCount } } itemUsage { size claimed uploadCount quota } } }`, nil).data()
+	return c.must(`{ viewer { scoreCount scores { nodes { id title access hash version updatedAt snapshots { id name updatedAt } } } items(all: true) { nodes { id name setName useCount tags { nodes { value visibility } } } } itemUsage { size claimed uploadCount quota } } }`, nil).data()
 }
 
 // withScore prepares a mutation of ada about a new score of one page, and a snapshot of it.
@@ -91,6 +91,18 @@ var scoreMutations = map[string]repeated{
 	},
 	"deleteItem": {
 		prepare: withItem(nil), selection: "deletedItemId problem { __typename }", other: vars{"itemId": gidOf("Item", "a", "b", "c")},
+	},
+	"setItemTags": {
+		prepare: withItem(vars{"tags": []vars{{"value": "Second"}, {"value": "closed", "visibility": "PRIVATE"}}}), selection: "item { id tags { nodes { value } } } tags { value visibility }",
+		other: vars{"tags": []vars{{"value": "other"}}},
+	},
+	"removeItemTags": {
+		prepare: func(ada, _ *client, _ int) (*client, vars) {
+			item := ada.uploads([]byte("music"), vars{"type": "text/plain"})
+			ada.tags(item, vars{"value": "first"}, vars{"value": "second"})
+			return ada, vars{"itemId": item, "tags": []string{"FIRST"}}
+		},
+		selection: "item { id } tags { value }", other: vars{"tags": []string{"second"}}, more: true,
 	},
 	"setItemQuota": {
 		prepare: func(ada, _ *client, _ int) (*client, vars) {

@@ -40,6 +40,11 @@ var arguments = map[string]string{
 	"Query.score":         `(id: $score)`,
 	"Query.uploadedParts": `(itemId: $parts)`,
 	"User.items":          `(all: true, first: 500)`,
+	"Query.itemTags":      `(beginsWith: "secret", authorId: $owner)`,
+	"Query.taggedItems":   `(beginsWith: "s", authorId: $owner)`,
+	"Query.itemTagValues": `(beginsWith: "secret", authorId: $owner)`,
+	"Query.itemSets":      `(sets: [{ownerId: $owner, name: "walk"}])`,
+	"ItemSet.taggedBy":    `(userId: $owner)`,
 
 	"Subscription.projectEvents":  `(projectId: $project)`,
 	"Subscription.myQueue":        `(projectId: $project)`,
@@ -116,6 +121,8 @@ var arguments = map[string]string{
 	"Mutation.setItemSetName":  `(input: {itemId: $spareFile, setName: $fresh})`,
 	"Mutation.deleteItem":      `(input: {itemId: $spareFile})`,
 	"Mutation.setItemQuota":    `(input: {userId: $owner, quota: 209715199})`,
+	"Mutation.setItemTags":     `(input: {itemId: $spareFile, tags: [{value: $fresh}]})`,
+	"Mutation.removeItemTags":  `(input: {itemId: $file, tags: ["SECRET OPEN"]})`,
 }
 
 // starts are the places from which ways go on, for types that are reached in more than one way or only in special ones.
@@ -210,6 +217,8 @@ var starts = map[string][]string{
 	"Score":    {`query score(id: $score)`, `query node(id: $past)`},
 	"Snapshot": {`query score(id: $score) . snapshots`},
 	"Item":     {`query nodes(ids: [$file])`, `query node(id: $spareFile)`},
+	"ItemTag":  {`query itemTags(beginsWith: "secret", authorId: $owner, first: 4) . nodes`},
+	"ItemSet":  {`query itemSets(sets: [{ownerId: $owner, name: "walk"}])`},
 	"ScoreConflict": {
 		`mutation updateScore(input: {scoreId: $score, title: $fresh, expectedVersion: 99}) . problem`,
 		`mutation deleteScore(input: {scoreId: $score, expectedVersion: 99}) . problem`,

@@ -34,6 +34,9 @@ func (w *world) renewScores() {
 	w.ids["file"], w.ids["page"] = first, second
 	w.ids["spareFile"] = w.owner.uploads(w.pixel(), changed(secret, vars{"scoreId": w.ids["score"]}))
 	w.ids["ghostFile"] = gid.Of("Item", id.Key[0], string(score.Library), uuid.NewString()).String()
+	for _, name := range []string{"file", "spareFile"} {
+		w.owner.tags(w.ids[name], vars{"value": "Secret open"}, vars{"value": "secret closed", "visibility": "PRIVATE"})
+	}
 	for _, name := range []string{"upload", "unwanted", "lie"} {
 		content := w.pixel()
 		if name == "lie" {
@@ -95,4 +98,4 @@ func (w *world) largeScores() {
 // What the owner is shown of scores for a snapshot.
 const scoresShown = `
 	score(id: $score) { title description access version updatedAt pages { name item { id setName } } annotations { text } snapshots { name updatedAt } }
-	files: viewer { items(all: true, first: 500) { nodes { id setName useCount } } }`
+	files: viewer { items(all: true, first: 500) { nodes { id setName useCount tags { nodes { value visibility } } } } }`

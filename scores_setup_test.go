@@ -99,3 +99,11 @@ func fetch(t *testing.T, url string) (*http.Response, []byte) {
 	require.NoError(t, err)
 	return resp, body
 }
+
+const setItemTags = `mutation($i: ID!, $tags: [ItemTagInput!]!) { setItemTags(input: {itemId: $i, tags: $tags}) { item { id } tags { value visibility setName author { id } tag { id value } } } }`
+
+// tags puts tags on an item.
+func (c *client) tags(item string, tags ...vars) *answer {
+	c.t.Helper()
+	return c.must(setItemTags, vars{"i": item, "tags": tags})
+}

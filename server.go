@@ -29,6 +29,7 @@ import (
 	"github.com/taggie/taggie/internal/demo"
 	"github.com/taggie/taggie/internal/edge"
 	"github.com/taggie/taggie/internal/entity"
+	"github.com/taggie/taggie/internal/filetag"
 	"github.com/taggie/taggie/internal/httpapi"
 	"github.com/taggie/taggie/internal/jobs"
 	"github.com/taggie/taggie/internal/note"
@@ -175,6 +176,7 @@ type application struct {
 	stores   *stores
 	cleaning *note.Cleaning
 	tasks    *jobs.Tasks
+	tags     *filetag.Service
 	queues   *queues
 	sockets  *httpapi.Sockets
 	noJobs   bool // others run them
@@ -202,12 +204,18 @@ func assemble(cfg config.Config, s *stores, metrics *telemetry.Metrics, log *slo
 	items := score.NewItems(score.ItemsOptions{
 		Store: dynamo.ScoreItems{DB: s.db}, Scores: scoresStore, Files: s.bucket, Quota: cfg.ItemQuota, Now: time.Now, NewID: newID,
 	})
+	tags := filetag.NewService(filetag.Options{
+		Store: dynamo.FileTags{DB: s.db}, Items: items, Scores: scores, Kept: keptItems{dynamo.ScoreItems{DB: s.db}, scoresStore}, Now: time.Now, NewID: newID,
+	})
+	scores, items = scores.Telling(tags), items.Telling(tags)
 	projects := project.NewService(projectsStore, users, time.Now, newID).Receiving(s.bucket).Taking(items).Telling(a.queues.service)
 	handlers := entities.Handlers()
 	handlers[project.RunImport] = project.Importer{Store: projectsStore, Files: s.bucket, Now: time.Now, Count: a.queues.importing, Originals: items}.Run
 	handlers[dynamo.SweepLabels] = projectsStore.SweepLabels
 	handlers[project.RunExport] = exporter(projectsStore, s.bucket).Run
-	handlers[score.SettleIntent], handlers[score.SweepItem] = scores.Settle, items.Sweep
+	handlers[score.SettleIntent], handlers[score.SweepItem], handlers[score.FollowItem] = scores.Settle, items.Sweep, items.Follow
+	handlers[filetag.Reshard] = tags.Spread
+	a.tags = tags
 	a.tasks = jobs.NewTasks(jobs.TasksOptions{
 		Store: dynamo.Tasks{DB: s.db}, Handlers: handlers, Log: log, Token: newID,
 		Pools: []jobs.Pool{{Kinds: []task.Kind{project.RunImport, project.RunExport}, Limit: 2}}, // they may take hours
@@ -223,10 +231,10 @@ func assemble(cfg config.Config, s *stores, metrics *telemetry.Metrics, log *slo
 	options := httpapi.Options{
 		Schema: graph.NewExecutableSchema(graph.Config{Resolvers: &resolvers.Resolver{
 			Users: users, Notes: notes, Entities: entities, Projects: projects, Queues: a.queues.service, Hub: a.queues.hub,
-			Scores: scores, Items: items, Files: s.bucket, Cursors: page.NewCodec(secrets...),
+			Scores: scores, Items: items, FileTags: tags, Files: s.bucket, Cursors: page.NewCodec(secrets...),
 		}}),
 		Loaders: loaders.Sources{
-			Users: users, Notes: notes, Entities: entities, Projects: projects, Queues: a.queues.service, Scores: scores, Items: items, Light: light, Observe: metrics.Batch,
+			Users: users, Notes: notes, Entities: entities, Projects: projects, Queues: a.queues.service, Scores: scores, Items: items, FileTags: tags, Light: light, Observe: metrics.Batch,
 		},
 		SignIn:           users.SignIn,
 		Sockets:          a.sockets,
@@ -328,9 +336,27 @@ func (a *application) work(ctx context.Context) {
 	running.Go(func() {
 		jobs.Run(ctx, a.log, jobs.Job{Name: "clean up deleted notes", Every: time.Hour, Do: a.cleaning.Run})
 	})
+	running.Go(func() {
+		jobs.Run(ctx, a.log, jobs.Job{Name: "raise the shards of tags", Every: time.Hour, Do: a.raiseShards})
+	})
 	running.Go(func() { a.tasks.Run(ctx) })
 	running.Go(func() { a.queues.run(ctx, a.log) })
 	running.Wait()
+}
+
+// raiseShards has tags spread over as many shards as the settings say, should there be fewer. There are never fewer again.
+func (a *application) raiseShards(ctx context.Context) error {
+	l, err := a.tags.Raise(ctx, a.cfg.TagShards)
+	if err == nil && l.Settled() && l.Shards > a.cfg.TagShards {
+		a.log.DebugContext(ctx, "tags stay spread over more shards than TAGGIE_TAG_SHARDS says", "shards", l.Shards)
+	}
+	return err
+}
+
+// keptItems tells which items and scores there are.
+type keptItems struct {
+	score.ItemReader
+	score.Reader
 }
 
 // profiles serves pprof on an address of its own until the context ends; none when addr is empty.

@@ -16,6 +16,7 @@ import (
 	"github.com/99designs/gqlgen/graphql/introspection"
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/entity"
+	"github.com/taggie/taggie/internal/filetag"
 	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/lean"
@@ -48,6 +49,8 @@ type ResolverRoot interface {
 	EntityRelationConnection() EntityRelationConnectionResolver
 	EntityRelationEdge() EntityRelationEdgeResolver
 	Item() ItemResolver
+	ItemSet() ItemSetResolver
+	ItemTag() ItemTagResolver
 	ItemUseConnection() ItemUseConnectionResolver
 	ItemUseEdge() ItemUseEdgeResolver
 	Mutation() MutationResolver
@@ -77,6 +80,8 @@ type ResolverRoot interface {
 	Subcategory() SubcategoryResolver
 	Subscription() SubscriptionResolver
 	Tag() TagResolver
+	TaggedItemConnection() TaggedItemConnectionResolver
+	TaggedItemEdge() TaggedItemEdgeResolver
 	TaggedNoteConnection() TaggedNoteConnectionResolver
 	Team() TeamResolver
 	User() UserResolver
@@ -371,17 +376,19 @@ type ComplexityRoot struct {
 	Item struct {
 		CreatedAt       func(childComplexity int) int
 		Height          func(childComplexity int) int
-		ItemRef         func(childComplexity int) int
 		Name            func(childComplexity int) int
 		Owner           func(childComplexity int) int
 		Projects        func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		SHA256          func(childComplexity int) int
 		Score           func(childComplexity int) int
+		Set             func(childComplexity int) int
 		SetName         func(childComplexity int) int
 		Size            func(childComplexity int) int
+		Tags            func(childComplexity int, authorID *gid.ID, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		ThumbnailHeight func(childComplexity int) int
 		ThumbnailURL    func(childComplexity int) int
 		ThumbnailWidth  func(childComplexity int) int
+		Told            func(childComplexity int) int
 		Type            func(childComplexity int) int
 		URL             func(childComplexity int) int
 		UseCount        func(childComplexity int) int
@@ -403,6 +410,38 @@ type ComplexityRoot struct {
 	ItemInUse struct {
 		Current func(childComplexity int) int
 		Message func(childComplexity int) int
+	}
+
+	ItemSet struct {
+		Name           func(childComplexity int) int
+		Owner          func(childComplexity int) int
+		TaggedBy       func(childComplexity int, userID gid.ID) int
+		TaggedByAnyone func(childComplexity int) int
+	}
+
+	ItemTag struct {
+		Author  func(childComplexity int) int
+		Item    func(childComplexity int) int
+		Public  func(childComplexity int) int
+		SetName func(childComplexity int) int
+		Value   func(childComplexity int) int
+		Word    func(childComplexity int) int
+	}
+
+	ItemTagConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	ItemTagEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	ItemTagValue struct {
+		Count func(childComplexity int) int
+		Value func(childComplexity int) int
 	}
 
 	ItemUpload struct {
@@ -493,6 +532,7 @@ type ComplexityRoot struct {
 		ReleaseProjectItem     func(childComplexity int, input model.ReleaseProjectItemInput) int
 		RemoveEntityIndex      func(childComplexity int, input model.RemoveEntityIndexInput) int
 		RemoveEntityRelations  func(childComplexity int, input model.RemoveEntityRelationsInput) int
+		RemoveItemTags         func(childComplexity int, input model.RemoveItemTagsInput) int
 		RemoveNoteTags         func(childComplexity int, input model.RemoveNoteTagsInput) int
 		RemoveProjectMember    func(childComplexity int, input model.RemoveProjectMemberInput) int
 		RemoveScopeMember      func(childComplexity int, input model.RemoveScopeMemberInput) int
@@ -509,6 +549,7 @@ type ComplexityRoot struct {
 		SetEntity              func(childComplexity int, input model.SetEntityInput) int
 		SetItemQuota           func(childComplexity int, input model.SetItemQuotaInput) int
 		SetItemSetName         func(childComplexity int, input model.SetItemSetNameInput) int
+		SetItemTags            func(childComplexity int, input model.SetItemTagsInput) int
 		SetProjectQueueSize    func(childComplexity int, input model.SetProjectQueueSizeInput) int
 		ShareNote              func(childComplexity int, input model.ShareNoteInput) int
 		SignUploadPart         func(childComplexity int, input model.SignUploadPartInput) int
@@ -876,6 +917,9 @@ type ComplexityRoot struct {
 	Query struct {
 		DeadLetters   func(childComplexity int, first int) int
 		Entity        func(childComplexity int, id gid.ID) int
+		ItemSets      func(childComplexity int, sets []model.ItemSetInput) int
+		ItemTagValues func(childComplexity int, beginsWith string, authorID *gid.ID, first int) int
+		ItemTags      func(childComplexity int, beginsWith string, authorID *gid.ID, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		Node          func(childComplexity int, id gid.ID) int
 		Nodes         func(childComplexity int, ids []gid.ID) int
 		Note          func(childComplexity int, id gid.ID) int
@@ -883,6 +927,7 @@ type ComplexityRoot struct {
 		Project       func(childComplexity int, id gid.ID) int
 		Scope         func(childComplexity int, id gid.ID) int
 		Score         func(childComplexity int, id gid.ID, snapshot *gid.ID) int
+		TaggedItems   func(childComplexity int, beginsWith string, authorID *gid.ID, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		UploadedParts func(childComplexity int, itemID gid.ID) int
 		User          func(childComplexity int, id gid.ID) int
 		UserByEmail   func(childComplexity int, email string) int
@@ -914,6 +959,11 @@ type ComplexityRoot struct {
 
 	RemoveEntityRelationsPayload struct {
 		Entity func(childComplexity int) int
+	}
+
+	RemoveItemTagsPayload struct {
+		Item func(childComplexity int) int
+		Tags func(childComplexity int) int
 	}
 
 	RemoveNoteTagsPayload struct {
@@ -1087,6 +1137,11 @@ type ComplexityRoot struct {
 		Item func(childComplexity int) int
 	}
 
+	SetItemTagsPayload struct {
+		Item func(childComplexity int) int
+		Tags func(childComplexity int) int
+	}
+
 	SetProjectQueueSizePayload struct {
 		Project func(childComplexity int) int
 	}
@@ -1156,6 +1211,7 @@ type ComplexityRoot struct {
 	Tag struct {
 		Author func(childComplexity int) int
 		ID     func(childComplexity int) int
+		Items  func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		Notes  func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		Value  func(childComplexity int) int
 	}
@@ -1169,6 +1225,18 @@ type ComplexityRoot struct {
 	TagEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	TaggedItemConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	TaggedItemEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+		Tag    func(childComplexity int) int
 	}
 
 	TaggedNoteConnection struct {
@@ -1415,6 +1483,17 @@ type ItemResolver interface {
 	UseCount(ctx context.Context, obj *score.Item) (*int, error)
 	UsedBy(ctx context.Context, obj *score.Item, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.ItemUseConnection, error)
 	Projects(ctx context.Context, obj *score.Item, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Project], error)
+	Tags(ctx context.Context, obj *score.Item, authorID *gid.ID, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[filetag.ItemTag], error)
+	Set(ctx context.Context, obj *score.Item) (*filetag.SetRef, error)
+}
+type ItemSetResolver interface {
+	Owner(ctx context.Context, obj *filetag.SetRef) (*user.User, error)
+	TaggedByAnyone(ctx context.Context, obj *filetag.SetRef) (*bool, error)
+	TaggedBy(ctx context.Context, obj *filetag.SetRef, userID gid.ID) (*bool, error)
+}
+type ItemTagResolver interface {
+	Author(ctx context.Context, obj *filetag.ItemTag) (*user.User, error)
+	Item(ctx context.Context, obj *filetag.ItemTag) (*score.Item, error)
 }
 type ItemUseConnectionResolver interface {
 	Nodes(ctx context.Context, obj *model.ItemUseConnection) ([]model.ItemUser, error)
@@ -1488,6 +1567,8 @@ type MutationResolver interface {
 	SetItemSetName(ctx context.Context, input model.SetItemSetNameInput) (*model.SetItemSetNamePayload, error)
 	DeleteItem(ctx context.Context, input model.DeleteItemInput) (*model.DeleteItemPayload, error)
 	SetItemQuota(ctx context.Context, input model.SetItemQuotaInput) (*model.SetItemQuotaPayload, error)
+	SetItemTags(ctx context.Context, input model.SetItemTagsInput) (*model.SetItemTagsPayload, error)
+	RemoveItemTags(ctx context.Context, input model.RemoveItemTagsInput) (*model.RemoveItemTagsPayload, error)
 }
 type MyQueueResolver interface {
 	Project(ctx context.Context, obj *model.MyQueue) (*project.Project, error)
@@ -1607,6 +1688,10 @@ type QueryResolver interface {
 	DeadLetters(ctx context.Context, first int) ([]model.DeadLetter, error)
 	Score(ctx context.Context, id gid.ID, snapshot *gid.ID) (*model.Score, error)
 	UploadedParts(ctx context.Context, itemID gid.ID) ([]score.Part, error)
+	ItemTags(ctx context.Context, beginsWith string, authorID *gid.ID, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[filetag.ItemTag], error)
+	TaggedItems(ctx context.Context, beginsWith string, authorID *gid.ID, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.TaggedItemConnection, error)
+	ItemTagValues(ctx context.Context, beginsWith string, authorID *gid.ID, first int) ([]filetag.ValueCount, error)
+	ItemSets(ctx context.Context, sets []model.ItemSetInput) ([]filetag.SetRef, error)
 }
 type ScopeResolver interface {
 	Members(ctx context.Context, obj *entity.Scope, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.ScopeMemberConnection, error)
@@ -1654,6 +1739,13 @@ type SubscriptionResolver interface {
 type TagResolver interface {
 	Author(ctx context.Context, obj *tag.Tag) (*user.User, error)
 	Notes(ctx context.Context, obj *tag.Tag, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.TaggedNoteConnection, error)
+	Items(ctx context.Context, obj *tag.Tag, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[filetag.ItemTag], error)
+}
+type TaggedItemConnectionResolver interface {
+	Nodes(ctx context.Context, obj *model.TaggedItemConnection) ([]*score.Item, error)
+}
+type TaggedItemEdgeResolver interface {
+	Node(ctx context.Context, obj *model.TaggedItemEdge) (*score.Item, error)
 }
 type TaggedNoteConnectionResolver interface {
 	Nodes(ctx context.Context, obj *model.TaggedNoteConnection) ([]*note.Note, error)
@@ -2544,12 +2636,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Item.Height(childComplexity), true
-	case "Item.id":
-		if e.ComplexityRoot.Item.ItemRef == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Item.ItemRef(childComplexity), true
 	case "Item.name":
 		if e.ComplexityRoot.Item.Name == nil {
 			break
@@ -2585,6 +2671,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Item.Score(childComplexity), true
+	case "Item.set":
+		if e.ComplexityRoot.Item.Set == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Item.Set(childComplexity), true
 	case "Item.setName":
 		if e.ComplexityRoot.Item.SetName == nil {
 			break
@@ -2597,6 +2689,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Item.Size(childComplexity), true
+	case "Item.tags":
+		if e.ComplexityRoot.Item.Tags == nil {
+			break
+		}
+
+		args, err := ec.field_Item_tags_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Item.Tags(childComplexity, args["authorId"].(*gid.ID), args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
 	case "Item.thumbnailHeight":
 		if e.ComplexityRoot.Item.ThumbnailHeight == nil {
 			break
@@ -2615,6 +2718,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Item.ThumbnailWidth(childComplexity), true
+	case "Item.id":
+		if e.ComplexityRoot.Item.Told == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Item.Told(childComplexity), true
 	case "Item.type":
 		if e.ComplexityRoot.Item.Type == nil {
 			break
@@ -2695,6 +2804,118 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ItemInUse.Message(childComplexity), true
+
+	case "ItemSet.name":
+		if e.ComplexityRoot.ItemSet.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemSet.Name(childComplexity), true
+	case "ItemSet.owner":
+		if e.ComplexityRoot.ItemSet.Owner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemSet.Owner(childComplexity), true
+	case "ItemSet.taggedBy":
+		if e.ComplexityRoot.ItemSet.TaggedBy == nil {
+			break
+		}
+
+		args, err := ec.field_ItemSet_taggedBy_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.ItemSet.TaggedBy(childComplexity, args["userId"].(gid.ID)), true
+	case "ItemSet.taggedByAnyone":
+		if e.ComplexityRoot.ItemSet.TaggedByAnyone == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemSet.TaggedByAnyone(childComplexity), true
+
+	case "ItemTag.author":
+		if e.ComplexityRoot.ItemTag.Author == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemTag.Author(childComplexity), true
+	case "ItemTag.item":
+		if e.ComplexityRoot.ItemTag.Item == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemTag.Item(childComplexity), true
+	case "ItemTag.visibility":
+		if e.ComplexityRoot.ItemTag.Public == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemTag.Public(childComplexity), true
+	case "ItemTag.setName":
+		if e.ComplexityRoot.ItemTag.SetName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemTag.SetName(childComplexity), true
+	case "ItemTag.value":
+		if e.ComplexityRoot.ItemTag.Value == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemTag.Value(childComplexity), true
+	case "ItemTag.tag":
+		if e.ComplexityRoot.ItemTag.Word == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemTag.Word(childComplexity), true
+
+	case "ItemTagConnection.edges":
+		if e.ComplexityRoot.ItemTagConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemTagConnection.Edges(childComplexity), true
+	case "ItemTagConnection.nodes":
+		if e.ComplexityRoot.ItemTagConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemTagConnection.Nodes(childComplexity), true
+	case "ItemTagConnection.pageInfo":
+		if e.ComplexityRoot.ItemTagConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemTagConnection.PageInfo(childComplexity), true
+
+	case "ItemTagEdge.cursor":
+		if e.ComplexityRoot.ItemTagEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemTagEdge.Cursor(childComplexity), true
+	case "ItemTagEdge.node":
+		if e.ComplexityRoot.ItemTagEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemTagEdge.Node(childComplexity), true
+
+	case "ItemTagValue.count":
+		if e.ComplexityRoot.ItemTagValue.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemTagValue.Count(childComplexity), true
+	case "ItemTagValue.value":
+		if e.ComplexityRoot.ItemTagValue.Value == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemTagValue.Value(childComplexity), true
 
 	case "ItemUpload.expiresAt":
 		if e.ComplexityRoot.ItemUpload.ExpiresAt == nil {
@@ -3262,6 +3483,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RemoveEntityRelations(childComplexity, args["input"].(model.RemoveEntityRelationsInput)), true
+	case "Mutation.removeItemTags":
+		if e.ComplexityRoot.Mutation.RemoveItemTags == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_removeItemTags_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RemoveItemTags(childComplexity, args["input"].(model.RemoveItemTagsInput)), true
 	case "Mutation.removeNoteTags":
 		if e.ComplexityRoot.Mutation.RemoveNoteTags == nil {
 			break
@@ -3438,6 +3670,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.SetItemSetName(childComplexity, args["input"].(model.SetItemSetNameInput)), true
+	case "Mutation.setItemTags":
+		if e.ComplexityRoot.Mutation.SetItemTags == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_setItemTags_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SetItemTags(childComplexity, args["input"].(model.SetItemTagsInput)), true
 	case "Mutation.setProjectQueueSize":
 		if e.ComplexityRoot.Mutation.SetProjectQueueSize == nil {
 			break
@@ -4972,6 +5215,39 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Query.Entity(childComplexity, args["id"].(gid.ID)), true
 
+	case "Query.itemSets":
+		if e.ComplexityRoot.Query.ItemSets == nil {
+			break
+		}
+
+		args, err := ec.field_Query_itemSets_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.ItemSets(childComplexity, args["sets"].([]model.ItemSetInput)), true
+	case "Query.itemTagValues":
+		if e.ComplexityRoot.Query.ItemTagValues == nil {
+			break
+		}
+
+		args, err := ec.field_Query_itemTagValues_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.ItemTagValues(childComplexity, args["beginsWith"].(string), args["authorId"].(*gid.ID), args["first"].(int)), true
+	case "Query.itemTags":
+		if e.ComplexityRoot.Query.ItemTags == nil {
+			break
+		}
+
+		args, err := ec.field_Query_itemTags_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.ItemTags(childComplexity, args["beginsWith"].(string), args["authorId"].(*gid.ID), args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
 	case "Query.node":
 		if e.ComplexityRoot.Query.Node == nil {
 			break
@@ -5044,6 +5320,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Score(childComplexity, args["id"].(gid.ID), args["snapshot"].(*gid.ID)), true
+	case "Query.taggedItems":
+		if e.ComplexityRoot.Query.TaggedItems == nil {
+			break
+		}
+
+		args, err := ec.field_Query_taggedItems_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.TaggedItems(childComplexity, args["beginsWith"].(string), args["authorId"].(*gid.ID), args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
 	case "Query.uploadedParts":
 		if e.ComplexityRoot.Query.UploadedParts == nil {
 			break
@@ -5143,6 +5430,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RemoveEntityRelationsPayload.Entity(childComplexity), true
+
+	case "RemoveItemTagsPayload.item":
+		if e.ComplexityRoot.RemoveItemTagsPayload.Item == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RemoveItemTagsPayload.Item(childComplexity), true
+	case "RemoveItemTagsPayload.tags":
+		if e.ComplexityRoot.RemoveItemTagsPayload.Tags == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RemoveItemTagsPayload.Tags(childComplexity), true
 
 	case "RemoveNoteTagsPayload.note":
 		if e.ComplexityRoot.RemoveNoteTagsPayload.Note == nil {
@@ -5719,6 +6019,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SetItemSetNamePayload.Item(childComplexity), true
 
+	case "SetItemTagsPayload.item":
+		if e.ComplexityRoot.SetItemTagsPayload.Item == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SetItemTagsPayload.Item(childComplexity), true
+	case "SetItemTagsPayload.tags":
+		if e.ComplexityRoot.SetItemTagsPayload.Tags == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SetItemTagsPayload.Tags(childComplexity), true
+
 	case "SetProjectQueueSizePayload.project":
 		if e.ComplexityRoot.SetProjectQueueSizePayload.Project == nil {
 			break
@@ -5970,6 +6283,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Tag.ID(childComplexity), true
+	case "Tag.items":
+		if e.ComplexityRoot.Tag.Items == nil {
+			break
+		}
+
+		args, err := ec.field_Tag_items_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Tag.Items(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
 	case "Tag.notes":
 		if e.ComplexityRoot.Tag.Notes == nil {
 			break
@@ -6019,6 +6343,44 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.TagEdge.Node(childComplexity), true
+
+	case "TaggedItemConnection.edges":
+		if e.ComplexityRoot.TaggedItemConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TaggedItemConnection.Edges(childComplexity), true
+	case "TaggedItemConnection.nodes":
+		if e.ComplexityRoot.TaggedItemConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TaggedItemConnection.Nodes(childComplexity), true
+	case "TaggedItemConnection.pageInfo":
+		if e.ComplexityRoot.TaggedItemConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TaggedItemConnection.PageInfo(childComplexity), true
+
+	case "TaggedItemEdge.cursor":
+		if e.ComplexityRoot.TaggedItemEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TaggedItemEdge.Cursor(childComplexity), true
+	case "TaggedItemEdge.node":
+		if e.ComplexityRoot.TaggedItemEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TaggedItemEdge.Node(childComplexity), true
+	case "TaggedItemEdge.tag":
+		if e.ComplexityRoot.TaggedItemEdge.Tag == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TaggedItemEdge.Tag(childComplexity), true
 
 	case "TaggedNoteConnection.edges":
 		if e.ComplexityRoot.TaggedNoteConnection.Edges == nil {
@@ -6764,6 +7126,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputImportItemsInput,
 		ec.unmarshalInputInsertAnnotationsInput,
 		ec.unmarshalInputInsertPagesInput,
+		ec.unmarshalInputItemSetInput,
+		ec.unmarshalInputItemTagInput,
 		ec.unmarshalInputKeyCondition,
 		ec.unmarshalInputMoveInput,
 		ec.unmarshalInputPauseProjectInput,
@@ -6777,6 +7141,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputRemoveEntityIndexInput,
 		ec.unmarshalInputRemoveEntityRelationsInput,
 		ec.unmarshalInputRemoveInput,
+		ec.unmarshalInputRemoveItemTagsInput,
 		ec.unmarshalInputRemoveNoteTagsInput,
 		ec.unmarshalInputRemoveProjectMemberInput,
 		ec.unmarshalInputRemoveScopeMemberInput,
@@ -6795,6 +7160,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputSetEntityInput,
 		ec.unmarshalInputSetItemQuotaInput,
 		ec.unmarshalInputSetItemSetNameInput,
+		ec.unmarshalInputSetItemTagsInput,
 		ec.unmarshalInputSetProjectQueueSizeInput,
 		ec.unmarshalInputShareNoteInput,
 		ec.unmarshalInputSignUploadPartInput,
@@ -7048,6 +7414,48 @@ type Query {
   ): Score
   "The parts of an upload of the caller that have come, by number, so that who was interrupted goes on where it stopped."
   uploadedParts("See ` + "`" + `ItemUpload.itemId` + "`" + `." itemId: ID!): [UploadedPart!]
+  """
+  Tags on items that begin with a text, ordered by value, for typing ahead: those that everybody may see, or those of one author that the
+  caller may see. Eventually consistent: a new tag may be missing for a moment, but none is shown that was taken away, nor one on an
+  item that the caller may no longer read. A page may be short although ` + "`" + `hasNextPage` + "`" + ` is true, where very much had to be
+  left out: it goes on after ` + "`" + `endCursor` + "`" + `.
+  """
+  itemTags(
+    "1 character or more, compared as tags are: width, case and form do not matter. At most 200 bytes; see ` + "`" + `Tag.value` + "`" + `."
+    beginsWith: String!
+    "The id of a ` + "`" + `User` + "`" + `: only this author's tags."
+    authorId: ID
+    first: Int
+    after: Cursor
+    last: Int
+    before: Cursor
+  ): ItemTagConnection
+  "The items that carry such tags, each once, ordered by the first of these. Otherwise like ` + "`" + `itemTags` + "`" + `."
+  taggedItems(
+    "See ` + "`" + `itemTags` + "`" + `."
+    beginsWith: String!
+    "The id of a ` + "`" + `User` + "`" + `: only this author's tags."
+    authorId: ID
+    first: Int
+    after: Cursor
+    last: Int
+    before: Cursor
+  ): TaggedItemConnection
+  """
+  The first values that begin with a text, in order, with how often they are used: of the tags that everybody may see, or of one author's
+  that the caller may see. Counts follow a change of who may read an item before that is acknowledged, or within a minute
+  if a server is lost meanwhile.
+  """
+  itemTagValues(
+    "See ` + "`" + `itemTags` + "`" + `."
+    beginsWith: String!
+    "The id of a ` + "`" + `User` + "`" + `: only this author's tags."
+    authorId: ID
+    "1 to 100."
+    first: Int! = 10
+  ): [ItemTagValue!]
+  "Sets of items, to ask whether they are tagged. In the order of the input; a set without items is not tagged."
+  itemSets("1 to 100." sets: [ItemSetInput!]!): [ItemSet!]
 }
 
 type Mutation {
@@ -7218,6 +7626,14 @@ type Mutation {
   deleteItem(input: DeleteItemInput!): DeleteItemPayload
   "Sets how much the items of a user may take up. For administrators."
   setItemQuota(input: SetItemQuotaInput!): SetItemQuotaPayload
+
+  """
+  Makes these the caller's tags on an item, and no others; those of other authors stay. For the owner, and for everybody while the item is a
+  page of a public score. Readers see the old tags or the new ones.
+  """
+  setItemTags(input: SetItemTagsInput!): SetItemTagsPayload
+  "Takes tags of the caller off an item; those that are not on it are ignored. For whom ` + "`" + `setItemTags` + "`" + ` is."
+  removeItemTags(input: RemoveItemTagsInput!): RemoveItemTagsPayload
 }
 
 "What is told while it happens, over a WebSocket (graphql-transport-ws)."
@@ -7711,7 +8127,7 @@ union RestoreVersionProblem = NoteConflict
 
 # ---------------------------------------------------------------------------------------------------------- note tags
 
-"A word of a user, on that user's notes."
+"A word of a user: on the user's notes, and on items."
 type Tag implements Node {
   id: ID!
   """
@@ -7720,10 +8136,12 @@ type Tag implements Node {
   normalisation and case folding.
   """
   value: String!
-  "Whose word it is: the owner of the notes that carry it."
+  "Whose word it is: the owner of the notes that carry it, and who put it on items."
   author: User
   "The author's notes that carry the tag, ordered by note id. For the author alone."
   notes(first: Int, after: Cursor, last: Int, before: Cursor): TaggedNoteConnection
+  "On which items the author has put the tag, as far as the caller may see it; see ` + "`" + `Query.itemTags` + "`" + `."
+  items(first: Int, after: Cursor, last: Int, before: Cursor): ItemTagConnection
 }
 
 "A list of notes that carry a tag."
@@ -9771,6 +10189,20 @@ type Item implements Node {
   usedBy(first: Int, after: Cursor, last: Int, before: Cursor): ItemUseConnection
   "The projects that have it and of which the caller is a member, ordered by id."
   projects(first: Int, after: Cursor, last: Int, before: Cursor): ProjectConnection
+  """
+  The tags on it, by author and value: the public ones of all authors, and the caller's own. The tags of an author are those of one
+  moment.
+  """
+  tags(
+    "The id of a ` + "`" + `User` + "`" + `: only this author's tags."
+    authorId: ID
+    first: Int
+    after: Cursor
+    last: Int
+    before: Cursor
+  ): ItemTagConnection
+  "The set that it is in; null for none."
+  set: ItemSet
   createdAt: DateTime!
 }
 
@@ -10287,6 +10719,135 @@ input SetItemQuotaInput {
 type SetItemQuotaPayload {
   "How much the user's items take up, with the quota."
   usage: ItemUsage
+}
+
+# ----------------------------------------------------------------------------------------------------------- item tags
+
+"A tag that its author has put on an item."
+type ItemTag {
+  "As the author typed it; see ` + "`" + `Tag.value` + "`" + `."
+  value: String!
+  visibility: ItemTagVisibility!
+  "The set of the item; empty for none."
+  setName: String!
+  "Who put it there."
+  author: User
+  "What it is on."
+  item: Item
+  "The author's word."
+  tag: Tag!
+}
+
+"Who may see a tag on an item."
+enum ItemTagVisibility {
+  "Who may read the item; everybody finds it while the item is a page of a public score."
+  PUBLIC
+  "Its author."
+  PRIVATE
+}
+
+"A list of tags on items."
+type ItemTagConnection {
+  edges: [ItemTagEdge!]!
+  nodes: [ItemTag!]!
+  pageInfo: PageInfo!
+}
+
+"A tag on an item, in a list."
+type ItemTagEdge {
+  cursor: Cursor!
+  node: ItemTag!
+}
+
+"A list of items that carry tags."
+type TaggedItemConnection {
+  edges: [TaggedItemEdge!]!
+  "The items; null where one could not be read, or is gone."
+  nodes: [Item]!
+  pageInfo: PageInfo!
+}
+
+"An item that carries a tag, in a list."
+type TaggedItemEdge {
+  cursor: Cursor!
+  "The first of the tags that were asked for."
+  tag: ItemTag!
+  "Null when it could not be read, or is gone."
+  node: Item
+}
+
+"A value of tags, and how often it is used."
+type ItemTagValue {
+  "As one of its authors typed it."
+  value: String!
+  "On how many items; once for each author."
+  count: Int!
+}
+
+"Which set of items is meant."
+input ItemSetInput {
+  "The id of the ` + "`" + `User` + "`" + ` whose items are in it."
+  ownerId: ID!
+  "1 to 64 characters."
+  name: String!
+}
+
+"A set of items of a user."
+type ItemSet {
+  "See ` + "`" + `Item.setName` + "`" + `."
+  name: String!
+  "Whose set it is."
+  owner: User
+  """
+  Whether there is a tag that everybody may see on one of the items, or a tag of the caller's. One key is read, for lists all together; for
+  how soon it follows see ` + "`" + `Query.itemTagValues` + "`" + `.
+  """
+  taggedByAnyone: Boolean
+  "Whether this user has put a tag on one of the items that the caller may see. Read as ` + "`" + `taggedByAnyone` + "`" + ` is."
+  taggedBy("The id of a ` + "`" + `User` + "`" + `." userId: ID!): Boolean
+}
+
+"Input of ` + "`" + `setItemTags` + "`" + `."
+input SetItemTagsInput {
+  "The id of an ` + "`" + `Item` + "`" + `."
+  itemId: ID!
+  "Up to 20; none removes them all. Of two spellings of the same tag the first counts."
+  tags: [ItemTagInput!]!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"A tag that is to be put on an item."
+input ItemTagInput {
+  "See ` + "`" + `Tag.value` + "`" + `."
+  value: String!
+  visibility: ItemTagVisibility! = PUBLIC
+}
+
+"What ` + "`" + `setItemTags` + "`" + ` did."
+type SetItemTagsPayload {
+  "The item; null when the caller may read it no more."
+  item: Item
+  "The caller's tags on the item after the change, by value."
+  tags: [ItemTag!]
+}
+
+"Input of ` + "`" + `removeItemTags` + "`" + `."
+input RemoveItemTagsInput {
+  "The id of an ` + "`" + `Item` + "`" + `."
+  itemId: ID!
+  "1 to 20 tags; see ` + "`" + `Tag.value` + "`" + `."
+  tags: [String!]!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `removeItemTags` + "`" + ` did."
+type RemoveItemTagsPayload {
+  "The item; null when the caller may read it no more."
+  item: Item
+  "The caller's tags that are left on the item, by value."
+  tags: [ItemTag!]
 }
 `, BuiltIn: false},
 }
@@ -10832,6 +11393,10 @@ func (ec *executionContext) childFields_Item(ctx context.Context, field graphql.
 		return ec.fieldContext_Item_usedBy(ctx, field)
 	case "projects":
 		return ec.fieldContext_Item_projects(ctx, field)
+	case "tags":
+		return ec.fieldContext_Item_tags(ctx, field)
+	case "set":
+		return ec.fieldContext_Item_set(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Item_createdAt(ctx, field)
 	}
@@ -10858,6 +11423,70 @@ func (ec *executionContext) childFields_ItemEdge(ctx context.Context, field grap
 		return ec.fieldContext_ItemEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ItemEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_ItemSet(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_ItemSet_name(ctx, field)
+	case "owner":
+		return ec.fieldContext_ItemSet_owner(ctx, field)
+	case "taggedByAnyone":
+		return ec.fieldContext_ItemSet_taggedByAnyone(ctx, field)
+	case "taggedBy":
+		return ec.fieldContext_ItemSet_taggedBy(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ItemSet", field.Name)
+}
+
+func (ec *executionContext) childFields_ItemTag(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "value":
+		return ec.fieldContext_ItemTag_value(ctx, field)
+	case "visibility":
+		return ec.fieldContext_ItemTag_visibility(ctx, field)
+	case "setName":
+		return ec.fieldContext_ItemTag_setName(ctx, field)
+	case "author":
+		return ec.fieldContext_ItemTag_author(ctx, field)
+	case "item":
+		return ec.fieldContext_ItemTag_item(ctx, field)
+	case "tag":
+		return ec.fieldContext_ItemTag_tag(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ItemTag", field.Name)
+}
+
+func (ec *executionContext) childFields_ItemTagConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ItemTagConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ItemTagConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ItemTagConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ItemTagConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ItemTagEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ItemTagEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_ItemTagEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ItemTagEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_ItemTagValue(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "value":
+		return ec.fieldContext_ItemTagValue_value(ctx, field)
+	case "count":
+		return ec.fieldContext_ItemTagValue_count(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ItemTagValue", field.Name)
 }
 
 func (ec *executionContext) childFields_ItemUpload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -11554,6 +12183,16 @@ func (ec *executionContext) childFields_RemoveEntityRelationsPayload(ctx context
 	return nil, fmt.Errorf("no field named %q was found under type RemoveEntityRelationsPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_RemoveItemTagsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "item":
+		return ec.fieldContext_RemoveItemTagsPayload_item(ctx, field)
+	case "tags":
+		return ec.fieldContext_RemoveItemTagsPayload_tags(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RemoveItemTagsPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_RemoveNoteTagsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "note":
@@ -11878,6 +12517,16 @@ func (ec *executionContext) childFields_SetItemSetNamePayload(ctx context.Contex
 	return nil, fmt.Errorf("no field named %q was found under type SetItemSetNamePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_SetItemTagsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "item":
+		return ec.fieldContext_SetItemTagsPayload_item(ctx, field)
+	case "tags":
+		return ec.fieldContext_SetItemTagsPayload_tags(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SetItemTagsPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_SetProjectQueueSizePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "project":
@@ -11992,6 +12641,8 @@ func (ec *executionContext) childFields_Tag(ctx context.Context, field graphql.C
 		return ec.fieldContext_Tag_author(ctx, field)
 	case "notes":
 		return ec.fieldContext_Tag_notes(ctx, field)
+	case "items":
+		return ec.fieldContext_Tag_items(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Tag", field.Name)
 }
@@ -12016,6 +12667,30 @@ func (ec *executionContext) childFields_TagEdge(ctx context.Context, field graph
 		return ec.fieldContext_TagEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type TagEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_TaggedItemConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_TaggedItemConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_TaggedItemConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_TaggedItemConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TaggedItemConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_TaggedItemEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_TaggedItemEdge_cursor(ctx, field)
+	case "tag":
+		return ec.fieldContext_TaggedItemEdge_tag(ctx, field)
+	case "node":
+		return ec.fieldContext_TaggedItemEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TaggedItemEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_TaggedNoteConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -12586,6 +13261,20 @@ func (ec *executionContext) field_Entity_reverseRelations_args(ctx context.Conte
 	return args, nil
 }
 
+func (ec *executionContext) field_ItemSet_taggedBy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "userId",
+		func(ctx context.Context, v any) (gid.ID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["userId"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Item_projects_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -12621,6 +13310,52 @@ func (ec *executionContext) field_Item_projects_args(ctx context.Context, rawArg
 		return nil, err
 	}
 	args["before"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Item_tags_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "authorId",
+		func(ctx context.Context, v any) (*gid.ID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["authorId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
 	return args, nil
 }
 
@@ -13166,6 +13901,20 @@ func (ec *executionContext) field_Mutation_removeEntityRelations_args(ctx contex
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_removeItemTags_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.RemoveItemTagsInput, error) {
+			return ec.unmarshalNRemoveItemTagsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveItemTagsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_removeNoteTags_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -13382,6 +14131,20 @@ func (ec *executionContext) field_Mutation_setItemSetName_args(ctx context.Conte
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.SetItemSetNameInput, error) {
 			return ec.unmarshalNSetItemSetNameInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetItemSetNameInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_setItemTags_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.SetItemTagsInput, error) {
+			return ec.unmarshalNSetItemTagsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetItemTagsInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -13976,6 +14739,104 @@ func (ec *executionContext) field_Query_entity_args(ctx context.Context, rawArgs
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_itemSets_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "sets",
+		func(ctx context.Context, v any) ([]model.ItemSetInput, error) {
+			return ec.unmarshalNItemSetInput2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemSetInputᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["sets"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_itemTagValues_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "beginsWith",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["beginsWith"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "authorId",
+		func(ctx context.Context, v any) (*gid.ID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["authorId"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int, error) {
+			return ec.unmarshalNInt2int(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg2
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_itemTags_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "beginsWith",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["beginsWith"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "authorId",
+		func(ctx context.Context, v any) (*gid.ID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["authorId"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg5
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_node_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -14065,6 +14926,60 @@ func (ec *executionContext) field_Query_score_args(ctx context.Context, rawArgs 
 		return nil, err
 	}
 	args["snapshot"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_taggedItems_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "beginsWith",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["beginsWith"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "authorId",
+		func(ctx context.Context, v any) (*gid.ID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["authorId"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg5
 	return args, nil
 }
 
@@ -14445,6 +15360,44 @@ func (ec *executionContext) field_Subscription_projectEvents_args(ctx context.Co
 		return nil, err
 	}
 	args["mine"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Tag_items_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
 	return args, nil
 }
 
@@ -17168,10 +18121,10 @@ func (ec *executionContext) fieldContext_IndexedEntityEdge_key(_ context.Context
 }
 
 func (ec *executionContext) _Item_id(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
-	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItemRef(ctx, field.Selections, obj.ItemRef)
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItemRef(ctx, field.Selections, obj.Told())
 }
 func (ec *executionContext) fieldContext_Item_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Item", field, false, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("Item", field, true, false, errors.New("field of type ID does not have child fields"))
 }
 
 func (ec *executionContext) _Item_name(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
@@ -17522,6 +18475,82 @@ func (ec *executionContext) fieldContext_Item_projects(ctx context.Context, fiel
 	return fc, nil
 }
 
+func (ec *executionContext) _Item_tags(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Item_tags(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Item().Tags(ctx, obj, fc.Args["authorId"].(*gid.ID), fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[filetag.ItemTag]) graphql.Marshaler {
+			return ec.marshalOItemTagConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Item_tags(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Item",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ItemTagConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Item_tags_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Item_set(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Item_set(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Item().Set(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *filetag.SetRef) graphql.Marshaler {
+			return ec.marshalOItemSet2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐSetRef(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Item_set(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Item",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ItemSet(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Item_createdAt(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
 	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.CreatedAt)
 }
@@ -17701,6 +18730,378 @@ func (ec *executionContext) fieldContext_ItemInUse_current(_ context.Context, fi
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _ItemSet_name(ctx context.Context, field graphql.CollectedField, obj *filetag.SetRef) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Name)
+}
+func (ec *executionContext) fieldContext_ItemSet_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ItemSet", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ItemSet_owner(ctx context.Context, field graphql.CollectedField, obj *filetag.SetRef) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ItemSet_owner(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ItemSet().Owner(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ItemSet_owner(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ItemSet",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ItemSet_taggedByAnyone(ctx context.Context, field graphql.CollectedField, obj *filetag.SetRef) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ItemSet_taggedByAnyone(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ItemSet().TaggedByAnyone(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *bool) graphql.Marshaler {
+			return ec.marshalOBoolean2ᚖbool(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ItemSet_taggedByAnyone(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ItemSet", field, true, true, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ItemSet_taggedBy(ctx context.Context, field graphql.CollectedField, obj *filetag.SetRef) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ItemSet_taggedBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.ItemSet().TaggedBy(ctx, obj, fc.Args["userId"].(gid.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *bool) graphql.Marshaler {
+			return ec.marshalOBoolean2ᚖbool(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ItemSet_taggedBy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ItemSet",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type Boolean does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_ItemSet_taggedBy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ItemTag_value(ctx context.Context, field graphql.CollectedField, obj *filetag.ItemTag) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Value)
+}
+func (ec *executionContext) fieldContext_ItemTag_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ItemTag", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ItemTag_visibility(ctx context.Context, field graphql.CollectedField, obj *filetag.ItemTag) (ret graphql.Marshaler) {
+	return ec.marshalNItemTagVisibility2bool(ctx, field.Selections, obj.Public)
+}
+func (ec *executionContext) fieldContext_ItemTag_visibility(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ItemTag", field, false, false, errors.New("field of type ItemTagVisibility does not have child fields"))
+}
+
+func (ec *executionContext) _ItemTag_setName(ctx context.Context, field graphql.CollectedField, obj *filetag.ItemTag) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.SetName)
+}
+func (ec *executionContext) fieldContext_ItemTag_setName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ItemTag", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ItemTag_author(ctx context.Context, field graphql.CollectedField, obj *filetag.ItemTag) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ItemTag_author(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ItemTag().Author(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ItemTag_author(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ItemTag",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ItemTag_item(ctx context.Context, field graphql.CollectedField, obj *filetag.ItemTag) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ItemTag_item(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ItemTag().Item(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *score.Item) graphql.Marshaler {
+			return ec.marshalOItem2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItem(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ItemTag_item(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ItemTag",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Item(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ItemTag_tag(ctx context.Context, field graphql.CollectedField, obj *filetag.ItemTag) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ItemTag_tag(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Word(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v tag.Tag) graphql.Marshaler {
+			return ec.marshalNTag2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋtagᚐTag(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ItemTag_tag(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ItemTag",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Tag(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ItemTagConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.List[filetag.ItemTag]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ItemTagConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []page.Edge[filetag.ItemTag]) graphql.Marshaler {
+			return ec.marshalNItemTagEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ItemTagConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ItemTagConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ItemTagEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ItemTagConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *page.List[filetag.ItemTag]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ItemTagConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []filetag.ItemTag) graphql.Marshaler {
+			return ec.marshalNItemTag2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐItemTagᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ItemTagConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ItemTagConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ItemTag(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ItemTagConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *page.List[filetag.ItemTag]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ItemTagConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v page.Info) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ItemTagConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ItemTagConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ItemTagEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *page.Edge[filetag.ItemTag]) (ret graphql.Marshaler) {
+	return ec.marshalNCursor2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, field.Selections, obj.Cursor())
+}
+func (ec *executionContext) fieldContext_ItemTagEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ItemTagEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _ItemTagEdge_node(ctx context.Context, field graphql.CollectedField, obj *page.Edge[filetag.ItemTag]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ItemTagEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v filetag.ItemTag) graphql.Marshaler {
+			return ec.marshalNItemTag2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐItemTag(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ItemTagEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ItemTagEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ItemTag(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ItemTagValue_value(ctx context.Context, field graphql.CollectedField, obj *filetag.ValueCount) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Value)
+}
+func (ec *executionContext) fieldContext_ItemTagValue_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ItemTagValue", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ItemTagValue_count(ctx context.Context, field graphql.CollectedField, obj *filetag.ValueCount) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Count)
+}
+func (ec *executionContext) fieldContext_ItemTagValue_count(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ItemTagValue", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _ItemUpload_itemId(ctx context.Context, field graphql.CollectedField, obj *model.ItemUpload) (ret graphql.Marshaler) {
@@ -20928,6 +22329,94 @@ func (ec *executionContext) fieldContext_Mutation_setItemQuota(ctx context.Conte
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_setItemQuota_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_setItemTags(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_setItemTags(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SetItemTags(ctx, fc.Args["input"].(model.SetItemTagsInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SetItemTagsPayload) graphql.Marshaler {
+			return ec.marshalOSetItemTagsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetItemTagsPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_setItemTags(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SetItemTagsPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_setItemTags_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_removeItemTags(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_removeItemTags(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RemoveItemTags(ctx, fc.Args["input"].(model.RemoveItemTagsInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.RemoveItemTagsPayload) graphql.Marshaler {
+			return ec.marshalORemoveItemTagsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveItemTagsPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_removeItemTags(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RemoveItemTagsPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_removeItemTags_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -25785,6 +27274,182 @@ func (ec *executionContext) fieldContext_Query_uploadedParts(ctx context.Context
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_itemTags(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_itemTags(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().ItemTags(ctx, fc.Args["beginsWith"].(string), fc.Args["authorId"].(*gid.ID), fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[filetag.ItemTag]) graphql.Marshaler {
+			return ec.marshalOItemTagConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_itemTags(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ItemTagConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_itemTags_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_taggedItems(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_taggedItems(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().TaggedItems(ctx, fc.Args["beginsWith"].(string), fc.Args["authorId"].(*gid.ID), fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.TaggedItemConnection) graphql.Marshaler {
+			return ec.marshalOTaggedItemConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐTaggedItemConnection(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_taggedItems(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TaggedItemConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_taggedItems_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_itemTagValues(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_itemTagValues(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().ItemTagValues(ctx, fc.Args["beginsWith"].(string), fc.Args["authorId"].(*gid.ID), fc.Args["first"].(int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []filetag.ValueCount) graphql.Marshaler {
+			return ec.marshalOItemTagValue2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐValueCountᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_itemTagValues(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ItemTagValue(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_itemTagValues_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_itemSets(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_itemSets(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().ItemSets(ctx, fc.Args["sets"].([]model.ItemSetInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []filetag.SetRef) graphql.Marshaler {
+			return ec.marshalOItemSet2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐSetRefᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_itemSets(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ItemSet(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_itemSets_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query___type(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -26044,6 +27709,70 @@ func (ec *executionContext) fieldContext_RemoveEntityRelationsPayload_entity(_ c
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Entity(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RemoveItemTagsPayload_item(ctx context.Context, field graphql.CollectedField, obj *model.RemoveItemTagsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RemoveItemTagsPayload_item(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Item, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *score.Item) graphql.Marshaler {
+			return ec.marshalOItem2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItem(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RemoveItemTagsPayload_item(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RemoveItemTagsPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Item(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RemoveItemTagsPayload_tags(ctx context.Context, field graphql.CollectedField, obj *model.RemoveItemTagsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RemoveItemTagsPayload_tags(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tags, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []filetag.ItemTag) graphql.Marshaler {
+			return ec.marshalOItemTag2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐItemTagᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RemoveItemTagsPayload_tags(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RemoveItemTagsPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ItemTag(ctx, field)
 		},
 	}
 	return fc, nil
@@ -27941,6 +29670,70 @@ func (ec *executionContext) fieldContext_SetItemSetNamePayload_item(_ context.Co
 	return fc, nil
 }
 
+func (ec *executionContext) _SetItemTagsPayload_item(ctx context.Context, field graphql.CollectedField, obj *model.SetItemTagsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SetItemTagsPayload_item(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Item, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *score.Item) graphql.Marshaler {
+			return ec.marshalOItem2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItem(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SetItemTagsPayload_item(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SetItemTagsPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Item(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SetItemTagsPayload_tags(ctx context.Context, field graphql.CollectedField, obj *model.SetItemTagsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SetItemTagsPayload_tags(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tags, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []filetag.ItemTag) graphql.Marshaler {
+			return ec.marshalOItemTag2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐItemTagᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SetItemTagsPayload_tags(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SetItemTagsPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ItemTag(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _SetProjectQueueSizePayload_project(ctx context.Context, field graphql.CollectedField, obj *model.SetProjectQueueSizePayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -28825,6 +30618,50 @@ func (ec *executionContext) fieldContext_Tag_notes(ctx context.Context, field gr
 	return fc, nil
 }
 
+func (ec *executionContext) _Tag_items(ctx context.Context, field graphql.CollectedField, obj *tag.Tag) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Tag_items(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Tag().Items(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[filetag.ItemTag]) graphql.Marshaler {
+			return ec.marshalOItemTagConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Tag_items(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Tag",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ItemTagConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Tag_items_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _TagConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.List[tag.Tag]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -28955,6 +30792,173 @@ func (ec *executionContext) fieldContext_TagEdge_node(_ context.Context, field g
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Tag(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _TaggedItemConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.TaggedItemConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TaggedItemConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.TaggedItemEdge) graphql.Marshaler {
+			return ec.marshalNTaggedItemEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐTaggedItemEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TaggedItemConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "TaggedItemConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TaggedItemEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _TaggedItemConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.TaggedItemConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TaggedItemConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.TaggedItemConnection().Nodes(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*score.Item) graphql.Marshaler {
+			return ec.marshalNItem2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItem(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TaggedItemConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "TaggedItemConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Item(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _TaggedItemConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.TaggedItemConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TaggedItemConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v page.Info) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TaggedItemConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "TaggedItemConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _TaggedItemEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.TaggedItemEdge) (ret graphql.Marshaler) {
+	return ec.marshalNCursor2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, field.Selections, obj.Cursor())
+}
+func (ec *executionContext) fieldContext_TaggedItemEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TaggedItemEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _TaggedItemEdge_tag(ctx context.Context, field graphql.CollectedField, obj *model.TaggedItemEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TaggedItemEdge_tag(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tag, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v filetag.ItemTag) graphql.Marshaler {
+			return ec.marshalNItemTag2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐItemTag(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TaggedItemEdge_tag(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "TaggedItemEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ItemTag(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _TaggedItemEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.TaggedItemEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TaggedItemEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.TaggedItemEdge().Node(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *score.Item) graphql.Marshaler {
+			return ec.marshalOItem2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItem(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_TaggedItemEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "TaggedItemEdge",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Item(ctx, field)
 		},
 	}
 	return fc, nil
@@ -33088,6 +35092,84 @@ func (ec *executionContext) unmarshalInputInsertPagesInput(ctx context.Context, 
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputItemSetInput(ctx context.Context, obj any) (model.ItemSetInput, error) {
+	var it model.ItemSetInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"ownerId", "name"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "ownerId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ownerId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OwnerID = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputItemTagInput(ctx context.Context, obj any) (model.ItemTagInput, error) {
+	var it model.ItemTagInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["visibility"]; !present {
+		asMap["visibility"] = "PUBLIC"
+	}
+
+	fieldsInOrder := [...]string{"value", "visibility"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "value":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("value"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Value = data
+		case "visibility":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("visibility"))
+			data, err := ec.unmarshalNItemTagVisibility2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Visibility = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputKeyCondition(ctx context.Context, obj any) (model.KeyCondition, error) {
 	var it model.KeyCondition
 	if obj == nil {
@@ -33673,6 +35755,50 @@ func (ec *executionContext) unmarshalInputRemoveInput(ctx context.Context, obj a
 				return it, err
 			}
 			it.Count = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputRemoveItemTagsInput(ctx context.Context, obj any) (model.RemoveItemTagsInput, error) {
+	var it model.RemoveItemTagsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"itemId", "tags", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "itemId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("itemId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ItemID = data
+		case "tags":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("tags"))
+			data, err := ec.unmarshalNString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Tags = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
 		}
 	}
 	return it, nil
@@ -34536,6 +36662,50 @@ func (ec *executionContext) unmarshalInputSetItemSetNameInput(ctx context.Contex
 				return it, err
 			}
 			it.SetName = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputSetItemTagsInput(ctx context.Context, obj any) (model.SetItemTagsInput, error) {
+	var it model.SetItemTagsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"itemId", "tags", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "itemId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("itemId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ItemID = data
+		case "tags":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("tags"))
+			data, err := ec.unmarshalNItemTagInput2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemTagInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Tags = data
 		case "idempotencyKey":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -39782,6 +41952,88 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "tags":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Item_tags(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "set":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Item_set(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
 		case "createdAt":
 			out.Values[i] = ec._Item_createdAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -39924,6 +42176,446 @@ func (ec *executionContext) _ItemInUse(ctx context.Context, sel ast.SelectionSet
 			}
 		case "current":
 			out.Values[i] = ec._ItemInUse_current(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var itemSetImplementors = []string{"ItemSet"}
+
+func (ec *executionContext) _ItemSet(ctx context.Context, sel ast.SelectionSet, obj *filetag.SetRef) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, itemSetImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ItemSet")
+		case "name":
+			out.Values[i] = ec._ItemSet_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "owner":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ItemSet_owner(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "taggedByAnyone":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ItemSet_taggedByAnyone(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "taggedBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ItemSet_taggedBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var itemTagImplementors = []string{"ItemTag"}
+
+func (ec *executionContext) _ItemTag(ctx context.Context, sel ast.SelectionSet, obj *filetag.ItemTag) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, itemTagImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ItemTag")
+		case "value":
+			out.Values[i] = ec._ItemTag_value(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "visibility":
+			out.Values[i] = ec._ItemTag_visibility(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "setName":
+			out.Values[i] = ec._ItemTag_setName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "author":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ItemTag_author(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "item":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ItemTag_item(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "tag":
+			out.Values[i] = ec._ItemTag_tag(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var itemTagConnectionImplementors = []string{"ItemTagConnection"}
+
+func (ec *executionContext) _ItemTagConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[filetag.ItemTag]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, itemTagConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ItemTagConnection")
+		case "edges":
+			out.Values[i] = ec._ItemTagConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._ItemTagConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._ItemTagConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var itemTagEdgeImplementors = []string{"ItemTagEdge"}
+
+func (ec *executionContext) _ItemTagEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[filetag.ItemTag]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, itemTagEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ItemTagEdge")
+		case "cursor":
+			out.Values[i] = ec._ItemTagEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._ItemTagEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var itemTagValueImplementors = []string{"ItemTagValue"}
+
+func (ec *executionContext) _ItemTagValue(ctx context.Context, sel ast.SelectionSet, obj *filetag.ValueCount) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, itemTagValueImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ItemTagValue")
+		case "value":
+			out.Values[i] = ec._ItemTagValue_value(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "count":
+			out.Values[i] = ec._ItemTagValue_count(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -40908,6 +43600,20 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "setItemQuota":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_setItemQuota(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "setItemTags":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_setItemTags(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "removeItemTags":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_removeItemTags(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
@@ -46138,6 +48844,94 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "itemTags":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_itemTags(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "taggedItems":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_taggedItems(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "itemTagValues":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_itemTagValues(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "itemSets":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_itemSets(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "__type":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Query___type(ctx, field)
@@ -46404,6 +49198,51 @@ func (ec *executionContext) _RemoveEntityRelationsPayload(ctx context.Context, s
 			out.Values[i] = graphql.MarshalString("RemoveEntityRelationsPayload")
 		case "entity":
 			out.Values[i] = ec._RemoveEntityRelationsPayload_entity(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var removeItemTagsPayloadImplementors = []string{"RemoveItemTagsPayload"}
+
+func (ec *executionContext) _RemoveItemTagsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RemoveItemTagsPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, removeItemTagsPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RemoveItemTagsPayload")
+		case "item":
+			out.Values[i] = ec._RemoveItemTagsPayload_item(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "tags":
+			out.Values[i] = ec._RemoveItemTagsPayload_tags(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -48246,6 +51085,51 @@ func (ec *executionContext) _SetItemSetNamePayload(ctx context.Context, sel ast.
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var setItemTagsPayloadImplementors = []string{"SetItemTagsPayload"}
+
+func (ec *executionContext) _SetItemTagsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.SetItemTagsPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, setItemTagsPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SetItemTagsPayload")
+		case "item":
+			out.Values[i] = ec._SetItemTagsPayload_item(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "tags":
+			out.Values[i] = ec._SetItemTagsPayload_tags(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var setProjectQueueSizePayloadImplementors = []string{"SetProjectQueueSizePayload"}
 
 func (ec *executionContext) _SetProjectQueueSizePayload(ctx context.Context, sel ast.SelectionSet, obj *model.SetProjectQueueSizePayload) graphql.Marshaler {
@@ -49045,6 +51929,47 @@ func (ec *executionContext) _Tag(ctx context.Context, sel ast.SelectionSet, obj 
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "items":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Tag_items(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -49140,6 +52065,178 @@ func (ec *executionContext) _TagEdge(ctx context.Context, sel ast.SelectionSet, 
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var taggedItemConnectionImplementors = []string{"TaggedItemConnection"}
+
+func (ec *executionContext) _TaggedItemConnection(ctx context.Context, sel ast.SelectionSet, obj *model.TaggedItemConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, taggedItemConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("TaggedItemConnection")
+		case "edges":
+			out.Values[i] = ec._TaggedItemConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._TaggedItemConnection_nodes(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "pageInfo":
+			out.Values[i] = ec._TaggedItemConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var taggedItemEdgeImplementors = []string{"TaggedItemEdge"}
+
+func (ec *executionContext) _TaggedItemEdge(ctx context.Context, sel ast.SelectionSet, obj *model.TaggedItemEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, taggedItemEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("TaggedItemEdge")
+		case "cursor":
+			out.Values[i] = ec._TaggedItemEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "tag":
+			out.Values[i] = ec._TaggedItemEdge_tag(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "node":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._TaggedItemEdge_node(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -52698,6 +55795,16 @@ func (ec *executionContext) marshalNItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋint
 	return ret
 }
 
+func (ec *executionContext) marshalNItem2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItem(ctx context.Context, sel ast.SelectionSet, v []*score.Item) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalOItem2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItem(ctx, sel, v[i])
+	})
+
+	return ret
+}
+
 func (ec *executionContext) marshalNItemEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v page.Edge[score.Item]) graphql.Marshaler {
 	return ec._ItemEdge(ctx, sel, &v)
 }
@@ -52716,6 +55823,108 @@ func (ec *executionContext) marshalNItemEdge2ᚕgithubᚗcomᚋtaggieᚋtaggie�
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalNItemSet2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐSetRef(ctx context.Context, sel ast.SelectionSet, v filetag.SetRef) graphql.Marshaler {
+	return ec._ItemSet(ctx, sel, &v)
+}
+
+func (ec *executionContext) unmarshalNItemSetInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemSetInput(ctx context.Context, v any) (model.ItemSetInput, error) {
+	res, err := ec.unmarshalInputItemSetInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNItemSetInput2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemSetInputᚄ(ctx context.Context, v any) ([]model.ItemSetInput, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]model.ItemSetInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNItemSetInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemSetInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNItemTag2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐItemTag(ctx context.Context, sel ast.SelectionSet, v filetag.ItemTag) graphql.Marshaler {
+	return ec._ItemTag(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNItemTag2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐItemTagᚄ(ctx context.Context, sel ast.SelectionSet, v []filetag.ItemTag) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNItemTag2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐItemTag(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNItemTagEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v page.Edge[filetag.ItemTag]) graphql.Marshaler {
+	return ec._ItemTagEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNItemTagEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[filetag.ItemTag]) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNItemTagEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNItemTagInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemTagInput(ctx context.Context, v any) (model.ItemTagInput, error) {
+	res, err := ec.unmarshalInputItemTagInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNItemTagInput2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemTagInputᚄ(ctx context.Context, v any) ([]model.ItemTagInput, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]model.ItemTagInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNItemTagInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemTagInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNItemTagValue2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐValueCount(ctx context.Context, sel ast.SelectionSet, v filetag.ValueCount) graphql.Marshaler {
+	return ec._ItemTagValue(ctx, sel, &v)
+}
+
+func (ec *executionContext) unmarshalNItemTagVisibility2bool(ctx context.Context, v any) (bool, error) {
+	res, err := model.UnmarshalItemTagVisibility(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNItemTagVisibility2bool(ctx context.Context, sel ast.SelectionSet, v bool) graphql.Marshaler {
+	_ = sel
+	res := model.MarshalItemTagVisibility(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
 }
 
 func (ec *executionContext) marshalNItemUsage2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐUsage(ctx context.Context, sel ast.SelectionSet, v score.Usage) graphql.Marshaler {
@@ -53344,6 +56553,11 @@ func (ec *executionContext) unmarshalNRemoveEntityRelationsInput2githubᚗcomᚋ
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNRemoveItemTagsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveItemTagsInput(ctx context.Context, v any) (model.RemoveItemTagsInput, error) {
+	res, err := ec.unmarshalInputRemoveItemTagsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNRemoveNoteTagsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveNoteTagsInput(ctx context.Context, v any) (model.RemoveNoteTagsInput, error) {
 	res, err := ec.unmarshalInputRemoveNoteTagsInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -53584,6 +56798,11 @@ func (ec *executionContext) unmarshalNSetItemSetNameInput2githubᚗcomᚋtaggie�
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNSetItemTagsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetItemTagsInput(ctx context.Context, v any) (model.SetItemTagsInput, error) {
+	res, err := ec.unmarshalInputSetItemTagsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNSetProjectQueueSizeInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetProjectQueueSizeInput(ctx context.Context, v any) (model.SetProjectQueueSizeInput, error) {
 	res, err := ec.unmarshalInputSetProjectQueueSizeInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -53744,6 +56963,26 @@ func (ec *executionContext) marshalNTagEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋ
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNTagEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNTaggedItemEdge2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐTaggedItemEdge(ctx context.Context, sel ast.SelectionSet, v model.TaggedItemEdge) graphql.Marshaler {
+	return ec._TaggedItemEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNTaggedItemEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐTaggedItemEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.TaggedItemEdge) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNTaggedItemEdge2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐTaggedItemEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -54850,6 +58089,77 @@ func (ec *executionContext) marshalOItemConnection2ᚖgithubᚗcomᚋtaggieᚋta
 	return ec._ItemConnection(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOItemSet2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐSetRefᚄ(ctx context.Context, sel ast.SelectionSet, v []filetag.SetRef) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNItemSet2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐSetRef(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalOItemSet2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐSetRef(ctx context.Context, sel ast.SelectionSet, v *filetag.SetRef) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ItemSet(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOItemTag2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐItemTagᚄ(ctx context.Context, sel ast.SelectionSet, v []filetag.ItemTag) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNItemTag2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐItemTag(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalOItemTagConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx context.Context, sel ast.SelectionSet, v *page.List[filetag.ItemTag]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ItemTagConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOItemTagValue2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐValueCountᚄ(ctx context.Context, sel ast.SelectionSet, v []filetag.ValueCount) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNItemTagValue2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐValueCount(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalOItemUpload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemUpload(ctx context.Context, sel ast.SelectionSet, v *model.ItemUpload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -55273,6 +58583,13 @@ func (ec *executionContext) unmarshalORemoveInput2ᚖgithubᚗcomᚋtaggieᚋtag
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) marshalORemoveItemTagsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveItemTagsPayload(ctx context.Context, sel ast.SelectionSet, v *model.RemoveItemTagsPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RemoveItemTagsPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalORemoveNoteTagsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveNoteTagsPayload(ctx context.Context, sel ast.SelectionSet, v *model.RemoveNoteTagsPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -55568,6 +58885,13 @@ func (ec *executionContext) marshalOSetItemSetNamePayload2ᚖgithubᚗcomᚋtagg
 	return ec._SetItemSetNamePayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOSetItemTagsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetItemTagsPayload(ctx context.Context, sel ast.SelectionSet, v *model.SetItemTagsPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SetItemTagsPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOSetProjectQueueSizePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetProjectQueueSizePayload(ctx context.Context, sel ast.SelectionSet, v *model.SetProjectQueueSizePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -55734,6 +59058,13 @@ func (ec *executionContext) marshalOTagConnection2ᚖgithubᚗcomᚋtaggieᚋtag
 		return graphql.Null
 	}
 	return ec._TagConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOTaggedItemConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐTaggedItemConnection(ctx context.Context, sel ast.SelectionSet, v *model.TaggedItemConnection) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._TaggedItemConnection(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOTaggedNoteConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐTaggedNoteConnection(ctx context.Context, sel ast.SelectionSet, v *model.TaggedNoteConnection) graphql.Marshaler {
@@ -56090,6 +59421,11 @@ var waits = map[lean.Field]bool{
 	{Type: "Item", Name: "score"}:                 true,
 	{Type: "Item", Name: "usedBy"}:                true,
 	{Type: "Item", Name: "projects"}:              true,
+	{Type: "Item", Name: "tags"}:                  true,
+	{Type: "ItemSet", Name: "owner"}:              true,
+	{Type: "ItemSet", Name: "taggedByAnyone"}:     true,
+	{Type: "ItemSet", Name: "taggedBy"}:           true,
+	{Type: "ItemTag", Name: "item"}:               true,
 	{Type: "ItemUseConnection", Name: "nodes"}:    true,
 	{Type: "ItemUseEdge", Name: "node"}:           true,
 	{Type: "MyQueue", Name: "project"}:            true,
@@ -56126,6 +59462,7 @@ var waits = map[lean.Field]bool{
 	{Type: "Snapshot", Name: "score"}:             true,
 	{Type: "Snapshot", Name: "changes"}:           true,
 	{Type: "Tag", Name: "notes"}:                  true,
+	{Type: "Tag", Name: "items"}:                  true,
 	{Type: "User", Name: "notes"}:                 true,
 	{Type: "User", Name: "tags"}:                  true,
 	{Type: "User", Name: "tag"}:                   true,

@@ -10,6 +10,7 @@ import (
 	"context"
 
 	"github.com/taggie/taggie/internal/entity"
+	"github.com/taggie/taggie/internal/filetag"
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/page"
@@ -26,6 +27,7 @@ type Loaders struct {
 	projectLoaders
 	queueLoaders
 	scoreLoaders
+	fileTagLoaders
 
 	clear []func() // of each loader
 }
@@ -45,6 +47,7 @@ type Sources struct {
 	Queues   *labelling.Service
 	Scores   *score.Service
 	Items    *score.Items
+	FileTags *filetag.Service
 	Light    Light                         // for responses that do not show what may be large
 	Observe  func(loader string, keys int) // told of each batch; may be nil
 }
@@ -96,6 +99,7 @@ func New(ctx context.Context, from Sources, shows Shows) *Loaders {
 		projectLoaders: newProjectLoaders(r, from.Projects),
 		queueLoaders:   newQueueLoaders(r, from.Queues),
 		scoreLoaders:   newScoreLoaders(r, from.Scores, from.Items),
+		fileTagLoaders: newFileTagLoaders(r, from.FileTags),
 	}
 	l.clear = r.clear
 	return l

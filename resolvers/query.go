@@ -170,7 +170,10 @@ func (q query) node(ctx context.Context, field string, id gid.ID) (model.Node, e
 		if err != nil {
 			return nil, err
 		}
-		return node(found(load.Tags.Load(ctx, key)))
+		if t, err := found(load.Tags.Load(ctx, key)); t != nil || err != nil {
+			return node(t, err)
+		}
+		return node(found(load.Words.Load(ctx, key))) // it may be on items only
 	case "Scope":
 		key, err := scopeID(field, id)
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/filetag"
 	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/note"
@@ -36,6 +37,7 @@ type Resolver struct {
 	Queues   *labelling.Service
 	Scores   *score.Service
 	Items    *score.Items
+	FileTags *filetag.Service
 	Hub      *labelling.Hub[model.EventDetails] // what happens in projects
 	Files    project.Presigner                  // where the files of imports and exports are
 	Cursors  *page.Codec

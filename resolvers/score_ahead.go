@@ -179,7 +179,9 @@ func (r *Resolver) filesAhead(ctx context.Context, items []score.Item, sel selec
 	prefetch(&group, load.Scores, scores)
 	prefetch(&group, load.FileUses, uses)
 	prefetch(&group, load.FileProjects, memberships)
+	belowTags := r.fileTagsAhead(ctx, items, sel, &group)
 	_ = group.Wait()
+	belowTags()
 	for _, list := range lists {
 		var projects []project.Project
 		for _, slice := range loaded(ctx, load.FileProjects, list.requests) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/taggie/taggie/internal/entity"
+	"github.com/taggie/taggie/internal/filetag"
 	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/note"
@@ -695,6 +696,21 @@ func (ItemInUse) IsDeleteItemProblem() {}
 
 func (ItemInUse) IsProblem() {}
 
+// Which set of items is meant.
+type ItemSetInput struct {
+	// The id of the `User` whose items are in it.
+	OwnerID gid.ID `json:"ownerId"`
+	// 1 to 64 characters.
+	Name string `json:"name"`
+}
+
+// A tag that is to be put on an item.
+type ItemTagInput struct {
+	// See `Tag.value`.
+	Value      string `json:"value"`
+	Visibility bool   `json:"visibility"`
+}
+
 // A range of keys: one of `equals`, `beginsWith` and `between`, or `before` and `after`, alone or together.
 type KeyCondition struct {
 	// Exactly this key: a text or a number, as the index holds.
@@ -1035,6 +1051,24 @@ type RemoveInput struct {
 	// The index of the first one.
 	At    int `json:"at"`
 	Count int `json:"count"`
+}
+
+// Input of `removeItemTags`.
+type RemoveItemTagsInput struct {
+	// The id of an `Item`.
+	ItemID gid.ID `json:"itemId"`
+	// 1 to 20 tags; see `Tag.value`.
+	Tags []string `json:"tags"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `removeItemTags` did.
+type RemoveItemTagsPayload struct {
+	// The item; null when the caller may read it no more.
+	Item *score.Item `json:"item,omitempty"`
+	// The caller's tags that are left on the item, by value.
+	Tags []filetag.ItemTag `json:"tags,omitempty"`
 }
 
 // Input of `removeNoteTags`.
@@ -1394,6 +1428,24 @@ type SetItemSetNameInput struct {
 type SetItemSetNamePayload struct {
 	// The item after the change; null when a repeated request finds it deleted meanwhile.
 	Item *score.Item `json:"item,omitempty"`
+}
+
+// Input of `setItemTags`.
+type SetItemTagsInput struct {
+	// The id of an `Item`.
+	ItemID gid.ID `json:"itemId"`
+	// Up to 20; none removes them all. Of two spellings of the same tag the first counts.
+	Tags []ItemTagInput `json:"tags"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `setItemTags` did.
+type SetItemTagsPayload struct {
+	// The item; null when the caller may read it no more.
+	Item *score.Item `json:"item,omitempty"`
+	// The caller's tags on the item after the change, by value.
+	Tags []filetag.ItemTag `json:"tags,omitempty"`
 }
 
 // Input of `setProjectQueueSize`.

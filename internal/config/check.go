@@ -65,6 +65,9 @@ func (c *checker) forms(config Config) {
 	if config.ItemQuota < 1 {
 		c.add("TAGGIE_ITEM_QUOTA", "expected a whole number of bytes above 0")
 	}
+	if config.TagShards < 1 || config.TagShards > 64 {
+		c.add("TAGGIE_TAG_SHARDS", "expected a whole number from 1 to 64")
+	}
 	if !slices.Contains([]string{"", dynamoAWS, dynamoEmbedded}, config.DynamoDB) {
 		c.add("TAGGIE_DYNAMODB", "expected aws or embedded")
 	}

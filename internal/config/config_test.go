@@ -104,6 +104,8 @@ func TestProblems(t *testing.T) {
 		"timeout of nothing":         {[]string{"TAGGIE_OPERATION_TIMEOUT=0s"}, "TAGGIE_OPERATION_TIMEOUT", "above 0"},
 		"concurrency of words":       {[]string{"TAGGIE_DYNAMO_CONCURRENCY=many"}, "TAGGIE_DYNAMO_CONCURRENCY", "1 to 256"},
 		"concurrency of none":        {[]string{"TAGGIE_DYNAMO_CONCURRENCY=0"}, "TAGGIE_DYNAMO_CONCURRENCY", "1 to 256"},
+		"no shards":                  {[]string{"TAGGIE_TAG_SHARDS=0"}, "TAGGIE_TAG_SHARDS", "1 to 64"},
+		"too many shards":            {[]string{"TAGGIE_TAG_SHARDS=65"}, "TAGGIE_TAG_SHARDS", "1 to 64"},
 		"quota of nothing":           {[]string{"TAGGIE_ITEM_QUOTA=0"}, "TAGGIE_ITEM_QUOTA", "above 0"},
 		"table prefix":               {[]string{"TAGGIE_TABLE_PREFIX=a/b"}, "TAGGIE_TABLE_PREFIX", "letters"},
 		"bucket":                     {[]string{"TAGGIE_S3_BUCKET=A", "AWS_REGION=x"}, "TAGGIE_S3_BUCKET", "bucket name"},

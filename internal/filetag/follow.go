@@ -42,7 +42,11 @@ func (s *Service) followItem(ctx context.Context, ref score.ItemRef) error {
 // followSet makes the rows of a set what they have to be; of an item that is gone none. It reports whether something was written.
 func (s *Service) followSet(ctx context.Context, before Set) (written bool, err error) {
 	for range attempts {
-		after, proof, err := s.current(ctx, before)
+		via, err := s.via(ctx, before.Item, before.Via)
+		if err != nil {
+			return written, err
+		}
+		after, proof, err := s.current(ctx, before, via)
 		if fault.Is(err, fault.NotFound) {
 			after, proof = before, Proof{}
 			after.Tags, after.Version = nil, s.NewID()

@@ -48,8 +48,12 @@ func (l Layout) shown() []int {
 	return []int{l.Before, l.Shards}
 }
 
-// currentLayout returns the layout, which may be as old as layoutFor.
-func (s *Service) currentLayout(ctx context.Context) (Layout, error) {
+// layoutWithin bounds how long the layout may take to be read.
+const layoutWithin = 5 * time.Second
+
+// currentLayout returns the layout, which may be as old as layoutFor. It is read for all requests that follow, hence not on behalf of
+// the one that comes first: neither does it cost it anything, nor ends with it.
+func (s *Service) currentLayout() (Layout, error) {
 	s.mu.Lock()
 	layout, fresh := s.layout, !s.read.IsZero() && s.Now().Sub(s.read).Abs() < layoutFor
 	s.mu.Unlock()
@@ -57,6 +61,8 @@ func (s *Service) currentLayout(ctx context.Context) (Layout, error) {
 		return layout, nil
 	}
 	at := s.Now()
+	ctx, cancel := context.WithTimeout(context.Background(), layoutWithin)
+	defer cancel()
 	layout, err := s.Store.FindLayout(ctx)
 	if err != nil {
 		return Layout{}, err

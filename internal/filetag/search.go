@@ -23,7 +23,7 @@ type Search struct {
 // no tag is shown that was taken away, nor one on an item that the viewer may no longer read. Where much has to be left
 // out a page may be short: then More tells that there may be more.
 func (s *Service) Search(ctx context.Context, r Search, w page.Window) (page.Slice[ItemTag], error) {
-	q, err := s.query(ctx, Query{Begin: r.Begin, Author: r.Author})
+	q, err := s.query(Query{Begin: r.Begin, Author: r.Author})
 	if err != nil {
 		return page.Slice[ItemTag]{}, err
 	}
@@ -32,7 +32,7 @@ func (s *Service) Search(ctx context.Context, r Search, w page.Window) (page.Sli
 
 // SearchItems lists items that carry such a tag, each once, by the first of their tags. See [Service.Search].
 func (s *Service) SearchItems(ctx context.Context, r Search, w page.Window) (page.Slice[ItemTag], error) {
-	q, err := s.query(ctx, Query{Begin: r.Begin, Author: r.Author})
+	q, err := s.query(Query{Begin: r.Begin, Author: r.Author})
 	if err != nil {
 		return page.Slice[ItemTag]{}, err
 	}
@@ -53,7 +53,7 @@ type WithTag struct {
 
 // ListWithTag lists the items on which each author has put a tag, as far as the viewer may see it, in the order of the requests.
 func (s *Service) ListWithTag(ctx context.Context, r WithTag) (page.Slice[ItemTag], error) {
-	q, err := s.query(ctx, Query{Begin: r.Tag.Key, Exact: true, Author: r.Tag.Author})
+	q, err := s.query(Query{Begin: r.Tag.Key, Exact: true, Author: r.Tag.Author})
 	if err != nil {
 		return page.Slice[ItemTag]{}, err
 	}
@@ -73,8 +73,11 @@ func (s *Service) FindWord(ctx context.Context, id tag.ID) (tag.Tag, error) {
 }
 
 // query completes a query.
-func (s *Service) query(ctx context.Context, q Query) (Query, error) {
-	layout, err := s.currentLayout(ctx)
+func (s *Service) query(q Query) (Query, error) {
+	if q.Author != "" {
+		return q, nil // an author's tags are in one partition
+	}
+	layout, err := s.currentLayout()
 	q.Layouts = layout.shown()
 	return q, err
 }
@@ -134,7 +137,7 @@ func (s *Service) Values(ctx context.Context, r Search, limit int) ([]ValueCount
 	if limit < 1 || limit > MaxValues {
 		return nil, fault.Invalidf("first", "first must be 1 to %d", MaxValues)
 	}
-	q, err := s.query(ctx, Query{Begin: r.Begin, Author: r.Author, Public: r.Author != "" && !viewer.From(ctx).Is(r.Author)})
+	q, err := s.query(Query{Begin: r.Begin, Author: r.Author, Public: r.Author != "" && !viewer.From(ctx).Is(r.Author)})
 	if err != nil {
 		return nil, err
 	}

@@ -178,12 +178,16 @@ func (s *Service) edit(ctx context.Context, of Key, once idempotency.Key, change
 		if err != nil {
 			return Set{}, err
 		}
-		after, proof, err := s.current(ctx, before)
+		via, err := s.via(ctx, of.Item, before.Via)
 		if err != nil {
 			return Set{}, err
 		}
-		if after.Via == "" && of.Author != of.Item.Owner {
-			return Set{}, noItem()
+		if via.ID == "" && of.Author != of.Item.Owner {
+			return Set{}, noItem() // after the same calls whether or not there is one
+		}
+		after, proof, err := s.current(ctx, before, via)
+		if err != nil {
+			return Set{}, err
 		}
 		after.Tags = change(before.Tags)
 		kept, err := s.Store.PutSet(ctx, before, after, proof, once)
@@ -198,19 +202,14 @@ func (s *Service) edit(ctx context.Context, of Key, once idempotency.Key, change
 	return Set{}, fault.New(fault.Conflict, "somebody else changes the tags of this item again and again")
 }
 
-// current returns the set as it has to be now that the item, the scores and the layout are as they are, and what that relies on.
-// NotFound when there is no such item.
-func (s *Service) current(ctx context.Context, set Set) (Set, Proof, error) {
-	items, errs := s.Kept.ItemsByID(ctx, []score.ItemRef{set.Item})
-	i, err := first(items, errs)
+// current returns the set as it has to be now that the item and the layout are as they are and the score shows the item, the zero Score
+// for none; and what that relies on. NotFound when there is no such item.
+func (s *Service) current(ctx context.Context, set Set, via score.Score) (Set, Proof, error) {
+	i, err := first(s.Kept.ItemsByID(ctx, []score.ItemRef{set.Item}))
 	if err != nil {
 		return Set{}, Proof{}, err
 	}
-	via, err := s.via(ctx, set.Item, set.Via)
-	if err != nil {
-		return Set{}, Proof{}, err
-	}
-	layout, err := s.currentLayout(ctx)
+	layout, err := s.currentLayout()
 	if err != nil {
 		return Set{}, Proof{}, err
 	}

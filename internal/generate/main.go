@@ -39,7 +39,7 @@ var ready = []string{
 	"ProjectEvent.item", "ProjectEvent.status", "ProjectEvent.user", "ProjectEvent.author", "ProjectEvent.team",
 	"ProjectImport.project", "ProjectImport.message", "ProjectImport.createdBy",
 	"ScorePage.item", "Annotation.text", "Item.width", "Item.height", "Item.url", "Item.thumbnailUrl", "Item.thumbnailWidth", "Item.thumbnailHeight",
-	"Item.useCount",
+	"Item.useCount", "Item.set", "ItemTag.author", "TaggedItemConnection.nodes", "TaggedItemEdge.node",
 	"ProjectExport.project", "ProjectExport.status", "ProjectExport.message", "ProjectExport.createdBy", "ProjectExport.bytes",
 }
 

@@ -58,6 +58,7 @@ var expected = map[string]int{
 	"ProjectImport.faults":               50, // of 100
 	"ProjectSnapshot.claims":             50,
 	"ProjectSnapshot.statistics":         20,  // of 50
+	"Query.itemSets":                     50,  // of 100
 	"Query.uploadedParts":                50,  // of 320
 	"Score.annotations":                  500, // of 1,000
 	"Score.pages":                        100, // of 250
@@ -65,6 +66,8 @@ var expected = map[string]int{
 	"ScoreChanges.annotations":           50,
 	"ScoreChanges.pages":                 50,
 	"Scope.indexes":                      10, // of 20
+	"RemoveItemTagsPayload.tags":         20,
+	"SetItemTagsPayload.tags":            20,
 	"TeamStatistics.users":               50, // of 2,000
 }
 

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const typeahead = `query($begin: String!, $author: ID) {
+	itemTags(beginsWith: $begin, authorId: $author, first: 10) { nodes { value visibility setName author { name } item { id name } tag { id value items { nodes { item { id } } } } } pageInfo { hasNextPage } }
+	taggedItems(beginsWith: $begin, authorId: $author, first: 10) { edges { tag { value } node { id } } nodes { name } }
+	itemTagValues(beginsWith: $begin, authorId: $author) { value count }
+}`
+
+// Tags of a page are found by everybody while the score is public, and by their owner always.
+func TestTagsOfAPublicScoreAreFound(t *testing.T) {
+	s := newServer(t)
+	ada, bob := s.user("ada@example.com"), s.user("bob@example.com")
+	item := ada.uploads([]byte("music"), vars{"type": "text/plain", "name": "page", "setName": "Suite"})
+	a := ada.tags(item, vars{"value": "Prélude"}, vars{"value": "🎼"}, vars{"value": "private", "visibility": "PRIVATE"})
+	assert.Equal(t, item, a.str("setItemTags.item.id"))
+	assert.Len(t, a.list("setItemTags.tags"), 3)
+	score := ada.score("Hers", nil, item)
+
+	nothing := bob.must(typeahead, vars{"begin": "pr"})
+	assert.Empty(t, nothing.list("itemTags.nodes"))
+	assert.Empty(t, nothing.list("taggedItems.nodes"))
+	assert.Empty(t, nothing.list("itemTagValues"))
+	access := func(to string) {
+		ada.must(updateScore, vars{"input": vars{"scoreId": score, "access": to}})
+	}
+	access("PUBLIC")
+	found := bob.must(typeahead, vars{"begin": "ＰＲ"})
+	require.Len(t, found.list("itemTags.nodes"), 1)
+	one := found.list("itemTags.nodes")[0].(map[string]any)
+	assert.Equal(t, "Prélude", one["value"])
+	assert.Equal(t, "PUBLIC", one["visibility"])
+	assert.Equal(t, "Suite", one["setName"])
+	assert.Equal(t, map[string]any{"id": item, "name": "page"}, one["item"])
+	assert.Equal(t, []any{map[string]any{"value": "Prélude", "count": 1.}}, found.at("itemTagValues"))
+	assert.Equal(t, []any{map[string]any{"name": "page"}}, found.at("taggedItems.nodes"))
+	word := one["tag"].(map[string]any)
+	assert.Equal(t, "Prélude", bob.must(`query($id: ID!) { node(id: $id) { ... on Tag { value items { nodes { value } } } } }`, vars{"id": word["id"]}).str("node.value"))
+
+	bob.tags(item, vars{"value": "pretty"})
+	sets := vars{"sets": []vars{{"ownerId": ada.id, "name": "Suite"}, {"ownerId": bob.id, "name": "Suite"}}, "bob": bob.id, "ada": ada.id}
+	const tagged = `query($sets: [ItemSetInput!]!, $bob: ID!, $ada: ID!) { itemSets(sets: $sets) { name taggedByAnyone bob: taggedBy(userId: $bob) ada: taggedBy(userId: $ada) } }`
+	assert.Equal(t, []any{
+		map[string]any{"name": "Suite", "taggedByAnyone": true, "bob": true, "ada": true}, map[string]any{"name": "Suite", "taggedByAnyone": false, "bob": false, "ada": false},
+	}, bob.must(tagged, sets).at("itemSets"))
+	all := bob.must(`query($id: ID!) { score(id: $id) { pages { item { tags { nodes { value } } set { taggedByAnyone } } } } }`, vars{"id": score}).list("score.pages")
+	assert.Len(t, all[0].(map[string]any)["item"].(map[string]any)["tags"].(map[string]any)["nodes"], 3, "two of hers and his own")
+
+	access("LIMITED")
+	nothing = bob.must(typeahead, vars{"begin": "pr"})
+	assert.Empty(t, nothing.list("itemTags.nodes"))
+	assert.Empty(t, nothing.list("itemTagValues"))
+	assert.Empty(t, bob.must(typeahead, vars{"begin": "pr", "author": bob.id}).list("itemTags.nodes"))
+	hers := ada.must(typeahead, vars{"begin": "pr", "author": ada.id})
+	assert.Len(t, hers.list("itemTags.nodes"), 2)
+	assert.Len(t, hers.list("taggedItems.edges"), 1)
+	left := ada.must(`mutation($i: ID!) { removeItemTags(input: {itemId: $i, tags: ["PRÉLUDE", "none"]}) { item { id } tags { value } } }`, vars{"i": item})
+	assert.Equal(t, []any{map[string]any{"value": "private"}, map[string]any{"value": "🎼"}}, left.at("removeItemTags.tags"))
+}
+
+// What a typeahead and a list of tagged items cost, with what is below them.
+func TestSearchesOfTagsCostTheLowerBound(t *testing.T) {
+	s := newServer(t)
+	ada, bob := s.user("ada@example.com"), s.user("bob@example.com")
+	items := make([]string, 15)
+	for i := range items {
+		items[i] = ada.uploads([]byte("music"), vars{"type": "text/plain", "setName": fmt.Sprint("set ", i%3)})
+		ada.tags(items[i], vars{"value": "common"}, vars{"value": fmt.Sprint("c", i)})
+	}
+	score := ada.score("Hers", nil, items...)
+	ada.must(updateScore, vars{"input": vars{"scoreId": score, "access": "PUBLIC"}})
+	for _, test := range []struct {
+		reason, query string
+		calls         map[string]int
+	}{
+		{"values", `{ itemTagValues(beginsWith: "c") { value count } }`, map[string]int{"Query": 1}},
+		{"tags: sets and scores", `{ itemTags(beginsWith: "c", first: 10) { nodes { value } } }`, map[string]int{"Query": 1, "BatchGetItem": 2}},
+		{"their items and authors: all in one batch each", `{ itemTags(beginsWith: "c", first: 10) { nodes { value item { name } author { name } } } }`, map[string]int{"Query": 1, "BatchGetItem": 2 + 2}},
+		{"all tags of the items, and whether their sets are tagged", `{ itemTags(beginsWith: "comm", first: 10) { nodes { item { tags { nodes { value } } set { taggedByAnyone } } } } }`,
+			map[string]int{"Query": 1 + 10, "BatchGetItem": 2 + 1 + 1}},
+		{"hers on the items", `{ itemTags(beginsWith: "comm", first: 10) { nodes { item { tags(authorId: "` + ada.id + `") { nodes { value } } } } } }`, map[string]int{"Query": 1, "BatchGetItem": 2 + 1 + 1}},
+	} {
+		bob.must(test.query, nil) // the layout of shards is read once in a while
+		a := bob.must(test.query, nil)
+		assert.Equal(t, test.calls, a.Extensions.Dynamo.Operations, test.reason)
+	}
+}
+
+func TestBadArgumentsOfTagSearches(t *testing.T) {
+	s := newServer(t)
+	ada := s.user("ada@example.com")
+	note := ada.notes(1)[0]
+	for query, field := range map[string]string{
+		`{ itemTags(beginsWith: " ") { nodes { value } } }`:                                                 "beginsWith",
+		`{ itemTags(beginsWith: "x", first: 501) { nodes { value } } }`:                                     "first",
+		`{ itemTags(beginsWith: "x", authorId: "` + note + `") { nodes { value } } }`:                       "authorId",
+		`{ itemTagValues(beginsWith: "x", first: 101) { value } }`:                                          "first",
+		`{ taggedItems(beginsWith: "x", after: "x") { nodes { id } } }`:                                     "after",
+		`{ itemSets(sets: []) { name } }`:                                                                   "sets",
+		`{ itemSets(sets: [{ownerId: "` + note + `", name: "x"}]) { name } }`:                               "sets.0.ownerId",
+		`{ itemSets(sets: [{ownerId: "` + ada.id + `", name: ""}]) { name } }`:                              "sets.0.name",
+		`{ itemSets(sets: [{ownerId: "` + ada.id + `", name: "x"}]) { taggedBy(userId: "` + note + `") } }`: "userId",
+	} {
+		ada.do(query, nil).fails(invalid, field)
+	}
+}
