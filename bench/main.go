@@ -10,6 +10,8 @@
 //
 // And it measures how events of a project reach thousands of subscribers (subscribers*.go): start reading at [measureSubscribers].
 //
+// And it compares searches of tags among few with those among many (tags.go): start reading at [compareTags].
+//
 // A benchmark is never a test: it fails when the two answers differ, not when one is slow.
 package main
 
@@ -39,6 +41,7 @@ type options struct {
 	items       int    // of an import; 0 for no imports
 	inMemory    bool   // the engine of imports
 	subscribers int    // of one project; 0 for none
+	tags        int    // to search; 0 for none
 }
 
 func main() {
@@ -61,6 +64,7 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&o.items, "items", 5_000, "items of each import; 0 leaves imports out")
 	flags.BoolVar(&o.inMemory, "in-memory", false, "imports go into an engine that keeps its tables in memory, not on disk")
 	flags.IntVar(&o.subscribers, "subscribers", 5_000, "how many listen to one project; 0 leaves subscribers out")
+	flags.IntVar(&o.tags, "tags", 200_000, "tags to search, compared with 2,000; 0 leaves tags out")
 	flags.DurationVar(&o.warmUp, "warm-up", 300*time.Millisecond, "how long the load runs before each of the five turns in which that is measured")
 	flags.IntVar(&o.connections, "connections", 32, "connections of the load, each with one request at a time")
 	flags.DurationVar(&o.delay, "delay", 2*time.Millisecond, "what DynamoDB takes for each call")
@@ -79,6 +83,11 @@ func run(ctx context.Context, args []string) error {
 	}
 	if o.items > 0 {
 		if err := compareImports(ctx, o); err != nil {
+			return err
+		}
+	}
+	if o.tags > 0 {
+		if err := compareTags(ctx, o); err != nil {
 			return err
 		}
 	}

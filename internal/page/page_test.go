@@ -245,3 +245,24 @@ func ExampleCodec_Open() {
 	// [a b] true
 	// [c] false
 }
+
+// A page that is short although there is more says where to go on, even when it is empty.
+func TestAShortPageHasAnEnd(t *testing.T) {
+	codec := NewCodec([]byte("secret"))
+	for _, backward := range []bool{false, true} {
+		args := Args{First: ptr(2)}
+		if backward {
+			args = Args{Last: ptr(2)}
+		}
+		o, err := codec.Open(list, args)
+		require.NoError(t, err)
+		info := Plain(o, Slice[string]{More: true, Until: "here"}).PageInfo
+		end := info.EndCursor()
+		if backward {
+			end = info.StartCursor()
+		}
+		require.NotNil(t, end)
+		assert.Equal(t, cursor(t, codec, list, "here"), *end)
+		assert.Equal(t, !backward, info.HasNextPage)
+	}
+}
