@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -118,7 +119,7 @@ func (s tagSearch) read(ctx context.Context, from string, backward, inclusive bo
 	for _, spans := range tagSpans(s.query) {
 		found, more := make([][]foundTag, len(spans)), make([]bool, len(spans))
 		errs := s.db.each(len(spans), func(i int) (err error) {
-			found[i], more[i], err = s.readShard(ctx, spans[i], from, backward, inclusive, limit)
+			found[i], more[i], err = s.readShard(ctx, spans[i], from, backward, inclusive, share(limit, len(spans)))
 			return err
 		})
 		if err := errors.Join(errs...); err != nil {
@@ -144,11 +145,22 @@ func (s tagSearch) read(ctx context.Context, from string, backward, inclusive bo
 	return rows, end, nil
 }
 
+// share is how many rows are read of each of the shards where so many are wanted of all: what falls to one, and three deviations more.
+// Where that was too few after all, the next round goes on.
+func share(wanted, shards int) int {
+	if shards == 1 {
+		return wanted
+	}
+	mean := float64(wanted) / float64(shards)
+	return min(wanted, int(math.Ceil(mean+3*math.Sqrt(mean)))+1)
+}
+
 // readShard reads rows of one partition. The row at from itself is read and left out: a row that is gone meanwhile can be no start.
 func (s tagSearch) readShard(ctx context.Context, of span, from string, backward, inclusive bool, limit int) (rows []foundTag, more bool, err error) {
 	of.backward, of.limit = backward, limit+1
 	switch {
 	case from == "":
+		of.limit = limit
 	case backward:
 		of.high = from
 	default:
