@@ -9,7 +9,7 @@ import (
 
 // FileTags keeps tags on items in the table tags. All that an author has put on an item is one row, with the item as its partition; it is
 // the truth. Beside it are the document's rows, by which tags are searched, and rows that count: they change in the same
-// transaction, and what they say is checked against the truth. See docs/decisions/0026.
+// transaction, and what they say is checked against the truth. See docs/decisions/0027.
 type FileTags struct{ *DB }
 
 var _ filetag.Store = FileTags{}

@@ -36,6 +36,10 @@ const requestUpload = `mutation RequestUpload($input: RequestUploadInput!) {
   }
 }`
 
+const setItemTags = `mutation SetItemTags($input: SetItemTagsInput!) {
+  setItemTags(input: $input) { tags { value } }
+}`
+
 const completeUpload = `mutation CompleteUpload($input: CompleteUploadInput!) {
   completeUpload(input: $input) { item { id } problem { __typename ... on Problem { message } } }
 }`
@@ -141,6 +145,11 @@ func (l *loader) fillPages(ctx context.Context, m member, planned plannedScore, 
 				return fmt.Errorf("upload %s of %s: %w", page.name, planned.title, err)
 			}
 		}
+		if item != "" {
+			if err := l.tagPage(ctx, m, item, page); err != nil {
+				return err
+			}
+		}
 		pages[i] = map[string]any{"itemId": item, "name": page.name, "label": page.label}
 		shown.add(1)
 	}
@@ -151,6 +160,18 @@ func (l *loader) fillPages(ctx context.Context, m member, planned plannedScore, 
 	return l.done(ctx, m, updateScore, map[string]any{"scoreId": state.id, "pages": []any{
 		map[string]any{"insert": map[string]any{"at": 0, "pages": pages}},
 	}}, "updateScore")
+}
+
+// tagPage puts the tags of a page on its item.
+func (l *loader) tagPage(ctx context.Context, m member, item string, page plannedPage) error {
+	var tags []any
+	for _, value := range page.tags {
+		tags = append(tags, map[string]any{"value": value})
+	}
+	if page.private != "" {
+		tags = append(tags, map[string]any{"value": page.private, "visibility": "PRIVATE"})
+	}
+	return l.change(ctx, m, setItemTags, map[string]any{"itemId": item, "tags": tags}, &struct{}{})
 }
 
 // uploadPage draws a page, uploads it to the score, and returns the id of its item.

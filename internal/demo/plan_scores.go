@@ -16,9 +16,11 @@ type plannedScore struct {
 type plannedPage struct {
 	name, label string
 	seed        uint64
+	tags        []string // that everybody sees who may read the page
+	private     string   // that its owner sees alone
 }
 
-// steps is how many changes make the score: it is created, has pages, more annotations, and snapshots.
+// steps is how many changes make the score: it is created, has pages, more annotations, and snapshots. Each page has tags.
 func (s plannedScore) steps() int { return 3 + len(s.pages) + len(s.snapshots) }
 
 // planScores returns the first scores, always the same: the demo user's, and one of each three somebody else's.
@@ -42,7 +44,11 @@ func planScore(i, people int) plannedScore {
 		s.owner = 1 + i/3%(people-1)
 	}
 	for page := range 2 + r.IntN(3) {
-		s.pages = append(s.pages, plannedPage{name: fmt.Sprintf("page %d.png", page+1), label: roman[page], seed: uint64(100*i + page + 1)})
+		p := plannedPage{name: fmt.Sprintf("page %d.png", page+1), label: roman[page], seed: uint64(100*i + page + 1), tags: []string{"piano", scoreForms[i%len(scoreForms)]}}
+		if page == 0 {
+			p.tags, p.private = append(p.tags, pick(r, movements), "ピアノ", "🎹"), "to practise"
+		}
+		s.pages = append(s.pages, p)
 	}
 	written := r.Perm(len(remarks))[:3+r.IntN(4)]
 	for n, at := range written {

@@ -31,6 +31,7 @@ import (
 	"github.com/taggie/taggie/internal/embedded"
 	"github.com/taggie/taggie/internal/embedded/embeddedtest"
 	"github.com/taggie/taggie/internal/entity"
+	"github.com/taggie/taggie/internal/filetag"
 	"github.com/taggie/taggie/internal/httpapi"
 	"github.com/taggie/taggie/internal/jobs"
 	"github.com/taggie/taggie/internal/labelling"
@@ -92,17 +93,25 @@ func newWorld(t *testing.T) *world {
 	scoresStore := dynamo.Scores{DB: db}
 	scores := score.NewService(scoresStore, bucket, time.Now, newID)
 	items := score.NewItems(score.ItemsOptions{Store: dynamo.ScoreItems{DB: db}, Scores: scoresStore, Files: bucket, Quota: 1 << 30, Now: time.Now, NewID: newID})
-	handlers[score.SettleIntent], handlers[score.SweepItem] = scores.Settle, items.Sweep
+	tags := filetag.NewService(filetag.Options{
+		Store: dynamo.FileTags{DB: db}, Items: items, Scores: scores, Now: time.Now, NewID: newID,
+		Kept: struct {
+			score.ItemReader
+			score.Reader
+		}{dynamo.ScoreItems{DB: db}, scoresStore},
+	})
+	scores, items = scores.Telling(tags), items.Telling(tags)
+	handlers[score.SettleIntent], handlers[score.SweepItem], handlers[score.FollowItem] = scores.Settle, items.Sweep, items.Follow
 	tasks := jobs.NewTasks(jobs.TasksOptions{Store: dynamo.Tasks{DB: db}, Handlers: handlers, Log: log, Token: newID})
 	db.OnTask(tasks.Wake)
 	handler, err := httpapi.New(httpapi.Options{
 		Schema: graph.NewExecutableSchema(graph.Config{Resolvers: &resolvers.Resolver{
 			Users: users, Notes: notes, Entities: entities, Projects: projects, Queues: queues.service, Hub: queues.hub,
-			Scores: scores, Items: items, Files: bucket, Cursors: page.NewCodec([]byte(unique)),
+			Scores: scores, Items: items, FileTags: tags, Files: bucket, Cursors: page.NewCodec([]byte(unique)),
 		}}),
 		Loaders: loaders.Sources{
 			Users: users, Notes: notes, Entities: entities, Projects: projects, Queues: queues.service,
-			Scores: scores, Items: items, Observe: metrics.Batch,
+			Scores: scores, Items: items, FileTags: tags, Observe: metrics.Batch,
 		},
 		SignIn: users.SignIn, Auth: w.local, Metrics: metrics, Log: log, OperationTimeout: 10 * time.Second,
 	})
@@ -231,7 +240,7 @@ var everything = []string{
 } } } }`,
 	`{ viewer { scoreCount scores(first: 9) { nodes {
   title description access annotations { text } snapshots { name }
-  pages { index name label item { name setName type size sha256 useCount thumbnailWidth } }
+  pages { index name label item { name setName type size sha256 useCount thumbnailWidth tags(first: 9) { nodes { value visibility } } } }
 } } } }`,
 	`{ viewer { scopes(first: 2) { nodes {
   name indexes { name type path kind } members(first: 9) { edges { role node { name } } }
