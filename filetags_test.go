@@ -85,6 +85,8 @@ func TestSearchesOfTagsCostTheLowerBound(t *testing.T) {
 		{"their items and authors: all in one batch each", `{ itemTags(beginsWith: "c", first: 10) { nodes { value item { name } author { name } } } }`, map[string]int{"Query": 1, "BatchGetItem": 2 + 2}},
 		{"all tags of the items, and whether their sets are tagged", `{ itemTags(beginsWith: "comm", first: 10) { nodes { item { tags { nodes { value } } set { taggedByAnyone } } } } }`,
 			map[string]int{"Query": 1 + 10, "BatchGetItem": 2 + 1 + 1}},
+		{"the items of the words: one list for each word", `{ itemTags(beginsWith: "c1", first: 10) { nodes { tag { items(first: 3) { nodes { item { name } } } } } } }`, map[string]int{"Query": 1 + 6, "BatchGetItem": 2 + 6*2 + 1}},
+		{"items in order", `{ taggedItems(beginsWith: "c", first: 10) { nodes { name } } }`, map[string]int{"Query": 1, "BatchGetItem": 2 + 1}},
 		{"hers on the items", `{ itemTags(beginsWith: "comm", first: 10) { nodes { item { tags(authorId: "` + ada.id + `") { nodes { value } } } } } }`, map[string]int{"Query": 1, "BatchGetItem": 2 + 1 + 1}},
 	} {
 		bob.must(test.query, nil) // the layout of shards is read once in a while

@@ -205,7 +205,7 @@ func assemble(cfg config.Config, s *stores, metrics *telemetry.Metrics, log *slo
 		Store: dynamo.ScoreItems{DB: s.db}, Scores: scoresStore, Files: s.bucket, Quota: cfg.ItemQuota, Now: time.Now, NewID: newID,
 	})
 	tags := filetag.NewService(filetag.Options{
-		Store: dynamo.FileTags{DB: s.db}, Items: items, Scores: scores, Kept: keptItems{dynamo.ScoreItems{DB: s.db}, scoresStore}, Now: time.Now, NewID: newID,
+		Store: dynamo.FileTags{DB: s.db}, Items: items, Scores: scores, Kept: filetag.Kept{Items: dynamo.ScoreItems{DB: s.db}, Scores: scoresStore}, Now: time.Now, NewID: newID,
 	})
 	scores, items = scores.Telling(tags), items.Telling(tags)
 	projects := project.NewService(projectsStore, users, time.Now, newID).Receiving(s.bucket).Taking(items).Telling(a.queues.service)
@@ -218,7 +218,9 @@ func assemble(cfg config.Config, s *stores, metrics *telemetry.Metrics, log *slo
 	a.tags = tags
 	a.tasks = jobs.NewTasks(jobs.TasksOptions{
 		Store: dynamo.Tasks{DB: s.db}, Handlers: handlers, Log: log, Token: newID,
-		Pools: []jobs.Pool{{Kinds: []task.Kind{project.RunImport, project.RunExport}, Limit: 2}}, // they may take hours
+		Pools: []jobs.Pool{ // of what may take hours
+			{Kinds: []task.Kind{project.RunImport, project.RunExport}, Limit: 2}, {Kinds: []task.Kind{filetag.Reshard}, Limit: 1},
+		},
 	})
 	s.db.OnTask(a.tasks.Wake)
 
@@ -351,12 +353,6 @@ func (a *application) raiseShards(ctx context.Context) error {
 		a.log.DebugContext(ctx, "tags stay spread over more shards than TAGGIE_TAG_SHARDS says", "shards", l.Shards)
 	}
 	return err
-}
-
-// keptItems tells which items and scores there are.
-type keptItems struct {
-	score.ItemReader
-	score.Reader
 }
 
 // profiles serves pprof on an address of its own until the context ends; none when addr is empty.

@@ -87,7 +87,7 @@ func newTagWorld(engine *importEngine, tags int) *tagWorld {
 	items, scores := dynamo.ScoreItems{DB: engine.db}, dynamo.Scores{DB: engine.db}
 	w.rules = filetag.NewService(filetag.Options{
 		Store: dynamo.FileTags{DB: engine.db}, Items: score.NewItems(score.ItemsOptions{Store: items, Scores: scores, Now: w.now, NewID: uuid.NewString}),
-		Scores: score.NewService(scores, nil, w.now, uuid.NewString), Kept: keptItems{items, scores}, Now: w.now, NewID: uuid.NewString,
+		Scores: score.NewService(scores, nil, w.now, uuid.NewString), Kept: filetag.Kept{Items: items, Scores: scores}, Now: w.now, NewID: uuid.NewString,
 	})
 	for range tagWords {
 		word := make([]byte, 4+w.random.IntN(6))
@@ -97,12 +97,6 @@ func newTagWorld(engine *importEngine, tags int) *tagWorld {
 		w.words = append(w.words, string(word))
 	}
 	return w
-}
-
-// keptItems tells which items and scores there are.
-type keptItems struct {
-	score.ItemReader
-	score.Reader
 }
 
 func (w *tagWorld) now() time.Time {

@@ -114,7 +114,19 @@ func TestCallsOfTagging(t *testing.T) {
 		{"distinct items", func() error {
 			_, err := w.Rules.SearchItems(w.As(w.Bob), filetag.Search{Begin: "type"}, ten)
 			return err
+		}, map[string]int{"Query": 1, "BatchGetItem": 2}},
+		{"distinct items from the end", func() error {
+			_, err := w.Rules.SearchItems(w.As(w.Bob), filetag.Search{Begin: "type"}, page.Window{Limit: 10, Backward: true})
+			return err
 		}, map[string]int{"Query": 1 + 11, "BatchGetItem": 2}},
+		{"distinct items of an author", func() error {
+			_, err := w.Rules.SearchItems(w.As(w.Bob), filetag.Search{Begin: "type", Author: w.Ada}, page.Window{Limit: 10, Backward: true})
+			return err
+		}, map[string]int{"Query": 1, "BatchGetItem": 2}},
+		{"typeahead of the author", func() error {
+			_, err := w.Rules.Search(w.As(w.Ada), filetag.Search{Begin: "type", Author: w.Ada}, ten)
+			return err
+		}, map[string]int{"Query": 2, "BatchGetItem": 2}},
 		{"an author's tags on 20 items", func() error { _, errs := w.Rules.ListTags(w.As(w.Ada), requests); return noneOf(errs) }, map[string]int{"BatchGetItem": 1}},
 		{"all tags on 20 items", func() error { _, errs := w.Rules.ListTags(w.As(w.Ada), all); return noneOf(errs) }, map[string]int{"Query": 20}},
 		{"is a set tagged", func() error {
@@ -142,5 +154,43 @@ func TestCallsOfTagging(t *testing.T) {
 	written := inj.Recorder().Calls(faultinject.Operation("TransactWriteItems"))
 	require.Len(t, written, 1)
 	assert.Len(t, written[0].Keys, 2+2+2, "besides the set and two rows: conditions, counts of the value, counts of the set")
+}
 
+// What others cannot see of an author's tags costs them nothing, and so tells them nothing.
+func TestHiddenFileTagsCostOthersNothing(t *testing.T) {
+	t.Parallel()
+	w, _, inj := openTagWorld(t)
+	items := w.NewItems(w.Ada, "Suite", 12)
+	w.Show(score.Public, items[:6]...)
+	asked := func() (calls [][]string) {
+		for _, begin := range []string{"s", "se", "sec"} {
+			for _, ask := range []func() error{
+				func() error {
+					s, err := w.Rules.Search(w.As(w.Bob), filetag.Search{Begin: begin, Author: w.Ada}, page.Window{Limit: 3})
+					assert.Empty(t, s.Items)
+					assert.False(t, s.More)
+					return err
+				},
+				func() error {
+					_, err := w.Rules.Values(w.As(w.Bob), filetag.Search{Begin: begin, Author: w.Ada}, 3)
+					return err
+				},
+			} {
+				inj.Recorder().Reset()
+				require.NoError(t, ask())
+				for _, c := range inj.Recorder().Calls() {
+					calls = append(calls, []string{begin, c.Operation, fmt.Sprint(len(c.Keys))})
+				}
+			}
+		}
+		return calls
+	}
+	before := asked()
+	for _, item := range items {
+		tags := []filetag.NewTag{{Value: "secret"}, {Value: "sealed"}}
+		_, err := w.Rules.PutTags(w.As(w.Ada), filetag.PutTags{Item: item, Tags: tags})
+		require.NoError(t, err)
+	}
+	assert.Equal(t, before, asked())
+	assert.Len(t, w.Found(w.Ada, "se", w.Ada), 24)
 }

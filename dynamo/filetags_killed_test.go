@@ -138,7 +138,7 @@ func TestReadingFileTagsWhileTheyAreReplaced(t *testing.T) {
 		case <-ctx.Done():
 		}
 	})
-	ctx, done := context.WithTimeout(s.As(s.Ada), time.Minute)
+	ctx, done := context.WithTimeout(s.As(s.Ada), 5*time.Minute)
 	defer done()
 	var group sync.WaitGroup
 	var mu sync.Mutex
@@ -178,7 +178,7 @@ func TestReadingFileTagsWhileTheyAreReplaced(t *testing.T) {
 			}
 		})
 	}
-	for round := range 4 {
+	for round := range 3 {
 		_, err := s.Rules.PutTags(ctx, filetag.PutTags{Item: s.item, Tags: public(sets[(round+1)%2])})
 		require.NoError(t, err)
 	}
@@ -205,4 +205,42 @@ func TestLaggingIndexesOfFileTags(t *testing.T) {
 	assert.Equal(t, []string{"a00"}, s.Found(s.Ada, "a", s.Ada))
 	require.NoError(t, lag.Settle(t.Context()))
 	assert.Equal(t, []string{"b00"}, s.Found(s.Ada, "b", s.Ada))
+}
+
+// A score is shown while the first tag on one of its pages is being written: the tag is found as soon as both are acknowledged.
+func TestAFirstTagWhileTheScoreIsShown(t *testing.T) {
+	t.Parallel()
+	w, db, inj := openTagWorld(t)
+	item := w.NewItems(w.Ada, "Suite", 1)[0]
+	music := w.Show(score.Private, item)
+	gate := inj.Hold(faultinject.First(1), faultinject.Operation("TransactWriteItems"), faultinject.Table(*db.table(tagsTable)))
+	var group sync.WaitGroup
+	group.Go(func() { w.Put(w.Ada, item, "first", "!own") })
+	require.NoError(t, gate.Wait(t.Context(), 1))
+	w.Access(music, score.Public)
+	gate.Open()
+	group.Wait()
+	assert.Equal(t, []string{"first"}, w.Found(w.Bob, "f", ""))
+	assert.Equal(t, map[string]int{"first": 1}, w.Counted(w.Bob, "f", ""))
+	w.Settled()
+}
+
+// A page whose tags cannot be hidden does not keep the others from being hidden; the task hides it.
+func TestHidingGoesOnPastWhatFails(t *testing.T) {
+	t.Parallel()
+	w, db, inj := openTagWorld(t)
+	items := w.NewItems(w.Ada, "Suite", 12)
+	music := w.Show(score.Public, items...)
+	for _, item := range items {
+		w.Put(w.Ada, item, "page")
+		w.Put(w.Bob, item, "his")
+	}
+	refused := inj.Fail(400, "ValidationException", faultinject.Nth(3), faultinject.Operation("TransactWriteItems"), faultinject.Table(*db.table(tagsTable)))
+	w.Access(music, score.Private)
+	require.Equal(t, 1, refused.Hits())
+	refused.Stop()
+	assert.Equal(t, 1, w.Counted(w.Bob, "p", "")["page"]+w.Counted(w.Bob, "h", "")["his"], "of 24")
+	w.Settled()
+	assert.Empty(t, w.Counted(w.Bob, "p", ""))
+	assert.Empty(t, w.Counted(w.Bob, "h", ""))
 }

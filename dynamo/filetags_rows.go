@@ -95,15 +95,15 @@ func decodeTagSet(item []byte, s *filetag.Set) error {
 	})
 }
 
-// fileTagRows are the document's rows of the tags: one for the author, and one for everybody where everybody may see the tag. Nobody
-// takes a tag from them: they lead to the set.
+// fileTagRows are the document's rows of the tags: one for the author, and one for everybody where everybody may see the tag, which is
+// found by its file, too. Nobody takes a tag from them: they lead to the set.
 func fileTagRows(k filetag.Key, x filetag.Index) map[rowKey]attrs {
 	rows := map[rowKey]attrs{}
 	if !(filetag.Set{Key: k}).Searched(x) {
 		return rows
 	}
 	of := keys.TagShard(string(k.Author), string(k.Item.ID), x.Shards)
-	put := func(t filetag.Tag, author filetag.UserID, queryID, letterID string) {
+	put := func(t filetag.Tag, author filetag.UserID, queryID, letterID string) attrs {
 		key := rowKey{keys.TagID(string(k.Author), string(k.Item.ID)), keys.ValueHash(t.Key, string(author))}
 		row := nonEmpty(map[string]string{
 			tagsTable.pk: key.PK, tagsTable.sk: key.SK, "queryId": queryID, "letterId": letterID,
@@ -112,12 +112,15 @@ func fileTagRows(k filetag.Key, x filetag.Index) map[rowKey]attrs {
 			"owner": string(k.Item.Owner), "score": string(k.Item.Score), "via": string(x.Via),
 		})
 		rows[key] = row
+		return row
 	}
 	for _, t := range x.Tags {
-		put(t, k.Author, keys.QueryID(t.Key, string(k.Author)), keys.LetterID(t.Key, string(k.Author)))
-		if x.Everybody(t) {
-			put(t, "", keys.PublicQueryID(t.Key, of, x.Shards), keys.PublicLetterID(t.Key, of, x.Shards))
+		if !x.Everybody(t) {
+			put(t, k.Author, keys.OwnQueryID(t.Key, string(k.Author)), keys.OwnLetterID(t.Key, string(k.Author)))
+			continue
 		}
+		put(t, k.Author, keys.QueryID(t.Key, string(k.Author)), keys.LetterID(t.Key, string(k.Author)))
+		put(t, "", keys.PublicQueryID(t.Key, of, x.Shards), keys.PublicLetterID(t.Key, of, x.Shards))["fileId"] = str(string(k.Item.ID))
 	}
 	return rows
 }
@@ -173,12 +176,13 @@ func tagTallies(k filetag.Key, x filetag.Index) map[rowKey]tagTally {
 	of := keys.TagShard(string(k.Author), string(k.Item.ID), x.Shards)
 	set := filetag.SetRef{Owner: k.Item.Owner, Name: x.SetName}
 	for _, t := range x.Tags {
-		one := filetag.Tally{Tags: 1}
+		one, values := filetag.Tally{Tags: 1}, []string{keys.OwnTagValuesID(t.Key, string(k.Author))}
 		if x.Everybody(t) {
-			one.Public = 1
-			add(rowKey{keys.PublicTagValuesID(t.Key, of, x.Shards), t.Key}, filetag.Tally{Tags: 1}, t.Value)
+			one.Public, values = 1, []string{keys.TagValuesID(t.Key, string(k.Author)), keys.PublicTagValuesID(t.Key, of, x.Shards)}
 		}
-		add(rowKey{keys.TagValuesID(t.Key, string(k.Author)), t.Key}, one, t.Value)
+		for _, partition := range values {
+			add(rowKey{partition, t.Key}, filetag.Tally{Tags: 1}, t.Value)
+		}
 		if x.SetName == "" {
 			continue
 		}

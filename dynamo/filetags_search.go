@@ -11,6 +11,7 @@ import (
 	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/internal/filetag"
 	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/score"
 )
 
 // maxSearchRounds bounds how often each partition of a search is asked for more. A page that is not full then is returned as it is.
@@ -18,10 +19,9 @@ const maxSearchRounds = 5
 
 // tagSpans returns the partitions that a query has to look at, those of a layout together.
 func tagSpans(q filetag.Query) (layouts [][]span) {
-	index, id := tagsByValue, keys.QueryID
-	public := keys.PublicQueryID
+	index, id, own, public := tagsByValue, keys.QueryID, keys.OwnQueryID, keys.PublicQueryID
 	if utf8.RuneCountInString(q.Begin) < 2 && !q.Exact {
-		index, id, public = tagsByLetter, keys.LetterID, keys.PublicLetterID
+		index, id, own, public = tagsByLetter, keys.LetterID, keys.OwnLetterID, keys.PublicLetterID
 	}
 	s := span{table: tagsTable, index: index}
 	s.low, s.high = prefixed(q.Begin)
@@ -30,7 +30,12 @@ func tagSpans(q filetag.Query) (layouts [][]span) {
 	}
 	if q.Author != "" {
 		s.pk = id(q.Begin, string(q.Author))
-		return [][]span{{s}}
+		all := []span{s}
+		if q.Own {
+			s.pk = own(q.Begin, string(q.Author))
+			all = append(all, s)
+		}
+		return [][]span{all}
 	}
 	for _, shards := range q.Layouts {
 		var all []span
@@ -46,9 +51,10 @@ func tagSpans(q filetag.Query) (layouts [][]span) {
 // Search merges the shards in order, and reads on while what is found does not count, up to five times: then the page may be short. It
 // reads again what lies behind the last row that counts for sure, which is why a page goes on from any row.
 //
-// Index: tags_by_value, for one character tags_by_letter. Key: queryId = <prefix>[#~<nn>], or <prefix>#<author>, AND
-// begins_with(valueOrder, <value>); letterId in the place of queryId for one character. Cost: 1 Query per shard, all at once, 1 for the
-// tags of an author; up to four times more where much does not count, and the same for the other side of a page if it is probed.
+// Index: tags_by_value, for one character tags_by_letter. Key: queryId = <prefix>[#~<nn>], or <prefix>#<author> and for the author
+// <prefix>#<author>#~, AND begins_with(valueOrder, <value>); letterId in the place of queryId for one character. Cost: 1 Query per shard,
+// all at once, 1 for the tags of an author, 2 for the author; up to four times more where much does not count, and the same
+// for the other side of a page if it is probed.
 func (db FileTags) Search(ctx context.Context, q filetag.Query, w page.Window, keep func(context.Context, []filetag.Entry) ([]filetag.ItemTag, error)) (page.Slice[filetag.ItemTag], error) {
 	s := tagSearch{db: db, query: q, keep: keep}
 	found, until, err := s.walk(ctx, w.From, w.Backward, false, w.Limit+1)
@@ -179,8 +185,8 @@ func (s tagSearch) readShard(ctx context.Context, of span, from string, backward
 
 // Values merges the counts of all shards.
 //
-// Index: primary. Key: tagId = ~value#<letter>[#~<nn>], or ~value#<letter>#<author>, AND begins_with(valueHash, <value>).
-// Cost: 1 Query per shard, all at once, 1 for the values of an author.
+// Index: primary. Key: tagId = ~value#<letter>[#~<nn>], or ~value#<letter>#<author> and for the author ~value#<letter>#<author>#~,
+// AND begins_with(valueHash, <value>). Cost: 1 Query per shard, all at once, 1 for the values of an author, 2 for the author.
 func (db FileTags) Values(ctx context.Context, q filetag.Query, limit int) ([]filetag.ValueCount, error) {
 	counts := map[string]filetag.ValueCount{}
 	sure := ""
@@ -213,9 +219,35 @@ func (db FileTags) Values(ctx context.Context, q filetag.Query, limit int) ([]fi
 	return all[:min(limit, len(all))], nil
 }
 
+// FirstTags reads in the index which of the tags on a file comes first.
+//
+// Index: tags_by_file. Key: fileId = <file> AND begins_with(valueOrder, <value>). Cost: 1 Query of 1 row per item, concurrently within
+// the bound.
+func (db FileTags) FirstTags(ctx context.Context, begin string, items []score.ItemRef) ([]filetag.Entry, []error) {
+	entries := make([]filetag.Entry, len(items))
+	s := span{table: tagsTable, index: tagsByFile, limit: 1}
+	s.low, s.high = prefixed(begin)
+	errs := db.each(len(items), func(i int) error {
+		of := s
+		of.pk = string(items[i].ID)
+		_, err := db.query(ctx, of, func(item []byte) (bool, error) {
+			var first foundTag
+			err := decodeTagRow(item, &first)
+			entries[i] = first.Entry
+			return false, err
+		})
+		return err
+	})
+	return entries, some(errs)
+}
+
 func valuePartitions(q filetag.Query) (layouts [][]string) {
 	if q.Author != "" {
-		return [][]string{{keys.TagValuesID(q.Begin, string(q.Author))}}
+		all := []string{keys.TagValuesID(q.Begin, string(q.Author))}
+		if q.Own {
+			all = append(all, keys.OwnTagValuesID(q.Begin, string(q.Author)))
+		}
+		return [][]string{all}
 	}
 	for _, shards := range q.Layouts {
 		var all []string
@@ -240,12 +272,8 @@ func (db FileTags) values(ctx context.Context, partition string, q filetag.Query
 				err = decodeTally(item, &t)
 			}
 			until = key.SK
-			n := t.Tags
-			if q.Public {
-				n = t.Public
-			}
-			if n > 0 {
-				counts = append(counts, filetag.ValueCount{Value: t.value, Key: key.SK, Count: n})
+			if t.Tags > 0 {
+				counts = append(counts, filetag.ValueCount{Value: t.value, Key: key.SK, Count: t.Tags})
 			}
 			return true, err
 		})

@@ -124,11 +124,15 @@ func TestFileTagRowsAreTheDocuments(t *testing.T) {
 					queryID, letterID = "va#"+author, "v#"+author
 				}
 				key := rowKey{set.author + "#" + set.file, keys.ValueHash(v, author)}
-				want[key] = attrs{
+				row := attrs{
 					"tagId": str(key.PK), "queryId": str(queryID), "valueHash": str(key.SK), "authorUserId": str(set.author), "fileUniqueId": str(set.file),
 					"value": str(v), "setName": str(set.name),
 					"letterId": str(letterID), "valueOrder": str(v + "\t" + set.file + "\t" + set.author), "owner": str(set.author), "score": str("s"), "via": str("p"),
 				}
+				if author == "" {
+					row["fileId"] = str(set.file)
+				}
+				want[key] = row
 			}
 		}
 		assert.Equal(t, want, fileTagRows(k, x))

@@ -30,6 +30,7 @@ var (
 
 	tagsByValue  = index{name: "tags_by_value", prefixed: true, pk: "queryId", sk: "valueOrder"}
 	tagsByLetter = index{name: "tags_by_letter", prefixed: true, pk: "letterId", sk: "valueOrder"}
+	tagsByFile   = index{name: "tags_by_file", prefixed: true, pk: "fileId", sk: "valueOrder"}
 )
 
 // indexName returns the full name of an index.

@@ -122,6 +122,17 @@ func (db Scores) listPublic(ctx context.Context, s span, w page.Window) (page.Sl
 	}, func(s score.Score) string { return publicScoreKey(s.Ref).SK })
 }
 
+// ArePublic reads the rows by which public scores are listed.
+//
+// Index: primary. Key: o = sc:<owner> AND s = pub:<score>. Cost: ⌈n/100⌉ BatchGetItem.
+func (db Scores) ArePublic(ctx context.Context, refs []score.Ref) ([]bool, []error) {
+	public, wants := make([]bool, len(refs)), make([]want, len(refs))
+	for i, ref := range refs {
+		wants[i] = want{scoresTable, publicScoreKey(ref), func([]byte) error { public[i] = true; return nil }}
+	}
+	return public, orNone(db.batchGet(ctx, wants))
+}
+
 // CountScores reads how many scores owners have.
 //
 // Index: primary. Key: o = sc:<owner> AND s = summary. Cost: ⌈n/100⌉ BatchGetItem.

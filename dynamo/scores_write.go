@@ -106,15 +106,12 @@ func (db Scores) DeleteScore(ctx context.Context, s score.Score, once idempotenc
 
 // reshown records the intent to tell of items that everybody may read after the change, or no more.
 func (db Scores) reshown(before, after score.Score) []action {
-	items := score.Reshown(before, after)
-	if len(items) == 0 {
+	i, is := score.Shows(before, after)
+	if !is {
 		return nil
 	}
-	ref := after.Ref
-	if ref.ID == "" {
-		ref = before.Ref
-	}
-	return putIntent(score.Intent{Score: ref, ID: uuid.NewString(), Kind: score.Showing, Items: items, Version: after.Version, Due: db.dueIn(task.Lease)}, ending)
+	i.Due = db.dueIn(task.Lease)
+	return putIntent(i, ending)
 }
 
 // scoreChange is a change of a score, or its creation.

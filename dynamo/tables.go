@@ -46,10 +46,10 @@ func (db *DB) tables() []dynamodb.CreateTableInput {
 		in.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{db.newIndex(t.index, all)}
 		made = append(made, in)
 	}
-	tags := db.newTable(tagsTable, tagsByValue, tagsByLetter)
+	tags := db.newTable(tagsTable, tagsByValue, tagsByLetter, tagsByFile)
 	// The rest of a tag is in the row that the index leads to.
 	found := &types.Projection{ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: []string{"authorUserId", "fileUniqueId", "owner", "score", "via", "value"}}
-	tags.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{db.newIndex(tagsByValue, found), db.newIndex(tagsByLetter, found)}
+	tags.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{db.newIndex(tagsByValue, found), db.newIndex(tagsByLetter, found), db.newIndex(tagsByFile, found)}
 	return append(made, db.newTable(scoresTable), tags)
 }
 

@@ -7415,13 +7415,14 @@ type Query {
   "The parts of an upload of the caller that have come, by number, so that who was interrupted goes on where it stopped."
   uploadedParts("See ` + "`" + `ItemUpload.itemId` + "`" + `." itemId: ID!): [UploadedPart!]
   """
-  Tags on items that begin with a text, ordered by value, for typing ahead: those that everybody may see, or those of one author that the
-  caller may see. Eventually consistent: a new tag may be missing for a moment, but none is shown that was taken away, nor one on an
-  item that the caller may no longer read. A page may be short although ` + "`" + `hasNextPage` + "`" + ` is true, where very much had to be
-  left out: it goes on after ` + "`" + `endCursor` + "`" + `.
+  Tags on items that begin with a text, ordered by value, for typing ahead: those that everybody may see, or those of one author; the
+  caller's own, when that is the caller, with the private ones. Everybody may see a public tag while the item is a page of a public score;
+  what a caller reads otherwise, through a limited score or a project, is not searched. Eventually consistent: a new tag may be missing
+  for a moment, but none is shown that was taken away, nor one on an item that the caller may no longer read. A page may be
+  short although ` + "`" + `hasNextPage` + "`" + ` is true, where very much had to be left out: it goes on after ` + "`" + `endCursor` + "`" + `.
   """
   itemTags(
-    "1 character or more, compared as tags are: width, case and form do not matter. At most 200 bytes; see ` + "`" + `Tag.value` + "`" + `."
+    "1 character or more, compared as tags are: width, case and form do not matter, accents do. At most 200 bytes; see ` + "`" + `Tag.value` + "`" + `."
     beginsWith: String!
     "The id of a ` + "`" + `User` + "`" + `: only this author's tags."
     authorId: ID
@@ -7442,9 +7443,8 @@ type Query {
     before: Cursor
   ): TaggedItemConnection
   """
-  The first values that begin with a text, in order, with how often they are used: of the tags that everybody may see, or of one author's
-  that the caller may see. Counts follow a change of who may read an item before that is acknowledged, or within a minute
-  if a server is lost meanwhile.
+  The first values that begin with a text, in order, with how often they are used: of the tags that ` + "`" + `itemTags` + "`" + ` finds. Counts follow a change of
+  who may read an item before that is acknowledged, as far as half of the request's time allows; the rest follows within a minute or so.
   """
   itemTagValues(
     "See ` + "`" + `itemTags` + "`" + `."
@@ -7632,7 +7632,10 @@ type Mutation {
   page of a public score. Readers see the old tags or the new ones.
   """
   setItemTags(input: SetItemTagsInput!): SetItemTagsPayload
-  "Takes tags of the caller off an item; those that are not on it are ignored. For whom ` + "`" + `setItemTags` + "`" + ` is."
+  """
+  Takes tags off an item; those that are not on it are ignored. The caller's, also when the caller may not read the item any more; its
+  owner takes off public tags of others, too.
+  """
   removeItemTags(input: RemoveItemTagsInput!): RemoveItemTagsPayload
 }
 
@@ -10153,7 +10156,8 @@ type AnnotationChange {
 
 """
 A file of a user: a page of scores, or something in the user's library. For the owner, as a page for who may read the score, and as an
-item of a project for the members of that; the ` + "`" + `id` + "`" + ` that others than the owner see is another one, which leads nowhere.
+item of a project for the members of that. Others than the owner are not told to which score it was uploaded: the ` + "`" + `id` + "`" + ` that they see
+may be another one, by which they tag it, but do not read it.
 """
 type Item implements Node {
   id: ID!
@@ -10740,7 +10744,7 @@ type ItemTag {
 
 "Who may see a tag on an item."
 enum ItemTagVisibility {
-  "Who may read the item; everybody finds it while the item is a page of a public score."
+  "Who may read the item; everybody finds the tag while the item is a page of a public score."
   PUBLIC
   "Its author."
   PRIVATE
@@ -10803,7 +10807,7 @@ type ItemSet {
   how soon it follows see ` + "`" + `Query.itemTagValues` + "`" + `.
   """
   taggedByAnyone: Boolean
-  "Whether this user has put a tag on one of the items that the caller may see. Read as ` + "`" + `taggedByAnyone` + "`" + ` is."
+  "Whether this user has put a tag on one of the items that everybody may see, or the caller any tag. Read as ` + "`" + `taggedByAnyone` + "`" + ` is."
   taggedBy("The id of a ` + "`" + `User` + "`" + `." userId: ID!): Boolean
 }
 
@@ -10838,6 +10842,8 @@ input RemoveItemTagsInput {
   itemId: ID!
   "1 to 20 tags; see ` + "`" + `Tag.value` + "`" + `."
   tags: [String!]!
+  "The id of a ` + "`" + `User` + "`" + `: whose tags; the caller's when it is left out. Another's only by the owner of the item."
+  authorId: ID
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
@@ -10846,7 +10852,7 @@ input RemoveItemTagsInput {
 type RemoveItemTagsPayload {
   "The item; null when the caller may read it no more."
   item: Item
-  "The caller's tags that are left on the item, by value."
+  "The author's tags that are left on the item, by value, as far as the caller may see them."
   tags: [ItemTag!]
 }
 `, BuiltIn: false},
@@ -35771,7 +35777,7 @@ func (ec *executionContext) unmarshalInputRemoveItemTagsInput(ctx context.Contex
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"itemId", "tags", "idempotencyKey"}
+	fieldsInOrder := [...]string{"itemId", "tags", "authorId", "idempotencyKey"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -35792,6 +35798,13 @@ func (ec *executionContext) unmarshalInputRemoveItemTagsInput(ctx context.Contex
 				return it, err
 			}
 			it.Tags = data
+		case "authorId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("authorId"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AuthorID = graphql.OmittableOf(data)
 		case "idempotencyKey":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)

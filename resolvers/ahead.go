@@ -75,7 +75,7 @@ func (r *Resolver) tagsAhead(ctx context.Context, tags []tag.Tag, sel selection)
 	r.taggedAhead(ctx, tags, sel)
 }
 
-// taggedAhead reads what is selected below the notes of tags, for the notes of all tags together.
+// taggedAhead reads what is selected below the notes of tags, for the notes of all tags together, and the items of tags.
 func (r *Resolver) taggedAhead(ctx context.Context, tags []tag.Tag, sel selection) {
 	sel.each("notes", "TaggedNoteConnection", func(paging page.Args, below selection) {
 		items := below.items("TaggedNoteEdge", "Note", "Node")
@@ -102,6 +102,7 @@ func (r *Resolver) taggedAhead(ctx context.Context, tags []tag.Tag, sel selectio
 		}
 		r.ahead(ctx, notes, items)
 	})
+	r.itemsOfTagsAhead(ctx, tags, sel)
 }
 
 // tagRequests returns the lists of notes that are selected of the tags.

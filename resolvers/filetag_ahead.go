@@ -11,7 +11,9 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/filetag"
 	"github.com/taggie/taggie/internal/gid"
+	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/score"
+	"github.com/taggie/taggie/internal/tag"
 	"github.com/taggie/taggie/internal/user"
 	"github.com/taggie/taggie/loaders"
 )
@@ -22,10 +24,14 @@ import (
 func setOf(n int, in model.ItemSetInput) (filetag.SetRef, error) {
 	field := "sets." + strconv.Itoa(n)
 	owner, err := userID(field+".ownerId", in.OwnerID)
-	if err == nil && in.Name == "" {
+	if err != nil {
+		return filetag.SetRef{}, err
+	}
+	name, err := score.ParseSetName(field+".name", in.Name)
+	if err == nil && name == "" {
 		err = fault.Invalidf(field+".name", "a set has a name")
 	}
-	return filetag.SetRef{Owner: owner, Name: in.Name}, err
+	return filetag.SetRef{Owner: owner, Name: name}, err
 }
 
 // itemTagsAhead reads what is selected below tags on items: authors and items, then what is below the items.
@@ -43,6 +49,32 @@ func (r *Resolver) itemTagsAhead(ctx context.Context, tags []filetag.ItemTag, se
 	if sel.has("item") {
 		r.taggedFilesAhead(ctx, tags, sel.in("item", "Item", "Node"))
 	}
+	if sel.has("tag") {
+		words := make([]tag.Tag, len(tags))
+		for i, t := range tags {
+			words[i] = t.Word()
+		}
+		r.itemsOfTagsAhead(ctx, words, sel.in("tag", "Tag", "Node"))
+	}
+}
+
+// itemsOfTagsAhead reads on which items tags are, and what is selected below them.
+func (r *Resolver) itemsOfTagsAhead(ctx context.Context, tags []tag.Tag, sel selection) {
+	sel.each("items", "ItemTagConnection", func(paging page.Args, below selection) {
+		var requests []filetag.WithTag
+		for _, t := range tags {
+			if o, err := r.openWithTag(ctx, below, t.ID(), paging); err == nil {
+				requests = append(requests, filetag.WithTag{Tag: t.ID(), Window: o.Window})
+			}
+		}
+		load := loaders.From(ctx).WithTag
+		load.Prefetch(requests)
+		var on []filetag.ItemTag
+		for _, slice := range loaded(ctx, load, requests) {
+			on = append(on, slice.Items...)
+		}
+		r.itemTagsAhead(ctx, on, below.items("ItemTagEdge", "ItemTag"))
+	})
 }
 
 // taggedFilesAhead reads the items of tags, and what is selected below them.

@@ -28,7 +28,11 @@ func (m mutation) RemoveItemTags(ctx context.Context, in model.RemoveItemTagsInp
 	if err != nil {
 		return nil, err
 	}
-	now, err := m.FileTags.RemoveTags(ctx, filetag.RemoveTags{Item: key, Tags: in.Tags, IdempotencyKey: in.IdempotencyKey.Value()})
+	author, err := authorOf("input.authorId", in.AuthorID.Value())
+	if err != nil {
+		return nil, err
+	}
+	now, err := m.FileTags.RemoveTags(ctx, filetag.RemoveTags{Item: key, Author: author, Tags: in.Tags, IdempotencyKey: in.IdempotencyKey.Value()})
 	item, tags, err := m.doneTags(ctx, now, err)
 	return &model.RemoveItemTagsPayload{Item: item, Tags: tags}, err
 }

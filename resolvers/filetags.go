@@ -195,14 +195,17 @@ func (r *Resolver) openTags(ctx context.Context, sel selection, i score.Item, au
 
 func (r tags) Items(ctx context.Context, t *tag.Tag, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[filetag.ItemTag], error) {
 	sel := selected(ctx, "ItemTagConnection")
-	o, err := r.open(ctx, sel, page.Args{First: first, After: after, Last: last, Before: before}, "Tag.items", string(t.Author), t.Key)
+	o, err := r.openWithTag(ctx, sel, t.ID(), page.Args{First: first, After: after, Last: last, Before: before})
 	if err != nil {
 		return nil, err
 	}
-	slice, err := loaders.From(ctx).WithTag.LoadNow(ctx, filetag.WithTag{Tag: t.ID(), Window: o.Window})
+	slice, err := loaders.From(ctx).WithTag.Load(ctx, filetag.WithTag{Tag: t.ID(), Window: o.Window})
 	if err != nil {
 		return nil, err
 	}
-	r.itemTagsAhead(ctx, slice.Items, sel.items("ItemTagEdge", "ItemTag"))
 	return page.Plain(o, slice), nil
+}
+
+func (r *Resolver) openWithTag(ctx context.Context, sel selection, id tag.ID, paging page.Args) (page.Opened, error) {
+	return r.open(ctx, sel, paging, "Tag.items", string(id.Author), id.Key)
 }

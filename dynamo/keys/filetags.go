@@ -52,6 +52,16 @@ func QueryID(value, author string) string { return searched(value, 2, author) }
 // LetterID is like QueryID with the first rune only: where tags are searched that begin with one character.
 func LetterID(value, author string) string { return searched(value, 1, author) }
 
+// own ends the partitions of an author's tags that nobody else may see. They are apart, so that others neither pay for them nor
+// learn of them.
+const own = "#~"
+
+// OwnQueryID is <prefix>#<author>#~.
+func OwnQueryID(value, author string) string { return QueryID(value, author) + own }
+
+// OwnLetterID is like OwnQueryID with the first rune only.
+func OwnLetterID(value, author string) string { return LetterID(value, author) + own }
+
 func searched(value string, n int, author string) string {
 	prefix := escape(runes(value, n))
 	if author == "" {
@@ -96,8 +106,12 @@ func ExactOrder(value string) string { return value + orderSeparator }
 // TagSetID is ~set#<owner>#<set>: how many tags are on the items of a set. The sort key is an author, or [Everybody].
 func TagSetID(owner, set string) string { return "~set#" + escape(owner) + "#" + escape(set) }
 
-// TagValuesID is ~value#<letter>#<author>: how often an author uses a value that begins with the letter; the sort key is the value.
+// TagValuesID is ~value#<letter>#<author>: how often an author uses a value that begins with the letter, where everybody may see it; the
+// sort key is the value.
 func TagValuesID(value, author string) string { return "~value#" + LetterID(value, author) }
+
+// OwnTagValuesID is ~value#<letter>#<author>#~: how often an author uses a value where nobody else may see it.
+func OwnTagValuesID(value, author string) string { return "~value#" + OwnLetterID(value, author) }
 
 // PublicTagValuesID is ~value#<letter>, or ~value#<letter>#~<nn> when there are several shards: how often a value is used.
 func PublicTagValuesID(value string, of, shards int) string {

@@ -37,6 +37,9 @@ func TestSpellingOfFileTags(t *testing.T) {
 		"v":             LetterID("value-1", ""),
 		"🎼":             QueryID("🎼", ""),
 		"🎼#u":           LetterID("🎼", "u"),
+		"va#u#~":        OwnQueryID("value-1", "u"),
+		"v#u#~":         OwnLetterID("value-1", "u"),
+		"~value#v#u#~":  OwnTagValuesID("value-1", "u"),
 		"日本":            QueryID("日本語", ""),
 		"%23%25":        QueryID("#%", ""),
 		"va#~03":        PublicQueryID("value-1", 3, 16),
@@ -64,13 +67,13 @@ func TestFileTagKeysDoNotCollide(t *testing.T) {
 		require.NotEqual(t, ValueHash(a, ""), ValueHash(b, v))
 		require.Equal(t, a == b && u == v, ValueOrder(a, u, v) == ValueOrder(b, v, v) && u == v)
 		require.Equal(t, a == b && u == v, TagSetID(u, a) == TagSetID(v, b))
-		partitions := []string{TagID(u, v), FileID(u), TagSetID(u, a), TagLayoutID, TagValuesID(a, u), PublicTagValuesID(a, 0, 1), PublicTagValuesID(a, 3, 16)}
+		partitions := []string{TagID(u, v), FileID(u), TagSetID(u, a), TagLayoutID, TagValuesID(a, u), OwnTagValuesID(a, u), PublicTagValuesID(a, 0, 1), PublicTagValuesID(a, 3, 16)}
 		for i, key := range partitions {
 			for _, other := range partitions[:i] {
 				require.NotEqual(t, other, key)
 			}
 		}
-		queries := []string{QueryID(a, u), PublicQueryID(a, 0, 1), PublicQueryID(a, 3, 16), PublicQueryID(a, 4, 16)}
+		queries := []string{QueryID(a, u), OwnQueryID(a, u), PublicQueryID(a, 0, 1), PublicQueryID(a, 3, 16), PublicQueryID(a, 4, 16)}
 		for i, key := range queries {
 			for _, other := range queries[:i] {
 				require.NotEqual(t, other, key)

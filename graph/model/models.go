@@ -1059,6 +1059,8 @@ type RemoveItemTagsInput struct {
 	ItemID gid.ID `json:"itemId"`
 	// 1 to 20 tags; see `Tag.value`.
 	Tags []string `json:"tags"`
+	// The id of a `User`: whose tags; the caller's when it is left out. Another's only by the owner of the item.
+	AuthorID graphql.Omittable[*gid.ID] `json:"authorId,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
@@ -1067,7 +1069,7 @@ type RemoveItemTagsInput struct {
 type RemoveItemTagsPayload struct {
 	// The item; null when the caller may read it no more.
 	Item *score.Item `json:"item,omitempty"`
-	// The caller's tags that are left on the item, by value.
+	// The author's tags that are left on the item, by value, as far as the caller may see them.
 	Tags []filetag.ItemTag `json:"tags,omitempty"`
 }
 

@@ -95,10 +95,7 @@ func newWorld(t *testing.T) *world {
 	items := score.NewItems(score.ItemsOptions{Store: dynamo.ScoreItems{DB: db}, Scores: scoresStore, Files: bucket, Quota: 1 << 30, Now: time.Now, NewID: newID})
 	tags := filetag.NewService(filetag.Options{
 		Store: dynamo.FileTags{DB: db}, Items: items, Scores: scores, Now: time.Now, NewID: newID,
-		Kept: struct {
-			score.ItemReader
-			score.Reader
-		}{dynamo.ScoreItems{DB: db}, scoresStore},
+		Kept: filetag.Kept{Items: dynamo.ScoreItems{DB: db}, Scores: scoresStore},
 	})
 	scores, items = scores.Telling(tags), items.Telling(tags)
 	handlers[score.SettleIntent], handlers[score.SweepItem], handlers[score.FollowItem] = scores.Settle, items.Sweep, items.Follow

@@ -75,13 +75,13 @@ func (x Index) same(other Index) bool {
 	return x.SetName == other.SetName && x.Via == other.Via && x.Shards == other.Shards && slices.Equal(x.Tags, other.Tags)
 }
 
-// find returns the tag with this key.
-func (x Index) find(key string) (Tag, bool) {
-	i, found := slices.BinarySearchFunc(x.Tags, key, func(t Tag, key string) int { return strings.Compare(t.Key, key) })
+// find returns the tag with this key among those that are ordered by key.
+func find(tags []Tag, key string) (Tag, bool) {
+	i, found := slices.BinarySearchFunc(tags, key, func(t Tag, key string) int { return strings.Compare(t.Key, key) })
 	if !found {
 		return Tag{}, false
 	}
-	return x.Tags[i], true
+	return tags[i], true
 }
 
 // ItemTag is a tag that the viewer was shown, with what it is on.

@@ -9,64 +9,107 @@ import (
 
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/score"
 )
 
-// following bounds how many items are followed at a time.
+// following bounds how many items are followed at a time, and how many sets of each.
 const following = 8
 
 // FollowItems makes the rows of the items' tags what they have to be, now that who may read the items, their sets, or whether there are
-// such items has changed. It can be run again at any time.
-func (s *Service) FollowItems(ctx context.Context, items []score.ItemRef) error {
-	var group errgroup.Group
-	group.SetLimit(following)
-	for _, ref := range items {
-		group.Go(func() error { return s.followItem(ctx, ref) })
-	}
-	return group.Wait()
-}
-
-func (s *Service) followItem(ctx context.Context, ref score.ItemRef) error {
-	sets, err := first(s.Store.ListSets(ctx, []SetsRequest{{Item: ref}}))
-	if err != nil {
-		return fmt.Errorf("follow item %s: %w", ref.ID, err)
-	}
-	for _, set := range sets {
-		if _, err := s.followSet(ctx, set); err != nil {
+// such items has changed. See [score.Follower].
+func (s *Service) FollowItems(ctx context.Context, items []score.ItemRef, by score.ID) error {
+	return each(items, func(ref score.ItemRef) error {
+		if err := s.followItem(ctx, ref, by); err != nil {
 			return fmt.Errorf("follow item %s: %w", ref.ID, err)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
-// followSet makes the rows of a set what they have to be; of an item that is gone none. It reports whether something was written.
-func (s *Service) followSet(ctx context.Context, before Set) (written bool, err error) {
-	for range attempts {
-		via, err := s.via(ctx, before.Item, before.Via)
+// each does the same with all of them, [following] at a time, whatever becomes of the others.
+func each[T any](all []T, do func(T) error) error {
+	errs := make([]error, len(all))
+	var group errgroup.Group
+	group.SetLimit(following)
+	for i, one := range all {
+		group.Go(func() error {
+			defer fault.Recovered(&errs[i])
+			errs[i] = do(one)
+			return nil
+		})
+	}
+	_ = group.Wait() // each has its own error
+	return errors.Join(errs...)
+}
+
+// followItem follows the sets of an item, in pages, all as things stood when the page was read.
+func (s *Service) followItem(ctx context.Context, ref score.ItemRef, by score.ID) error {
+	var errs []error
+	for request := (SetsRequest{Item: ref, Limit: page.Max}); ; {
+		sets, err := first(s.Store.ListSets(ctx, []SetsRequest{request}))
+		if err != nil || len(sets) == 0 {
+			return errors.Join(append(errs, err)...)
+		}
+		via, err := s.via(ctx, ref, by, sets[0].Via)
 		if err != nil {
-			return written, err
+			return errors.Join(append(errs, err)...)
 		}
-		after, proof, err := s.current(ctx, before, via)
-		if fault.Is(err, fault.NotFound) {
-			after, proof = before, Proof{}
-			after.Tags, after.Version = nil, s.NewID()
-		} else if err != nil {
-			return written, err
+		is, err := s.stands(ctx, sets[0].Item, via)
+		if err != nil {
+			return errors.Join(append(errs, err)...)
 		}
-		if before.Version == "" || before.same(after.Index) && before.Counted == nil {
-			return written, nil
+		errs = append(errs, each(sets, func(set Set) error { return s.follow(ctx, set, is, by) }))
+		if len(sets) < request.Limit {
+			return errors.Join(errs...)
 		}
-		kept, err := s.Store.PutSet(ctx, before, after, proof, idempotency.Key{})
-		if err == nil && kept.Counted == nil {
-			return true, nil
+		request.From, request.Behind = sets[len(sets)-1].Author, true
+	}
+}
+
+// follow makes the rows of a set what they have to be as things stand, or as they stand when that is no longer so.
+func (s *Service) follow(ctx context.Context, set Set, is stands, by score.ID) error {
+	_, done, err := s.put(ctx, set, is)
+	if done || err != nil {
+		return err
+	}
+	if set, err = first(s.Store.FindSets(ctx, []Key{set.Key})); err == nil {
+		_, err = s.followSet(ctx, set, by)
+	}
+	return err
+}
+
+// followSet makes the rows of a set what they have to be; of an item that is gone none. It returns the set as it is then.
+func (s *Service) followSet(ctx context.Context, set Set, by score.ID) (Set, error) {
+	for range attempts {
+		via, err := s.via(ctx, set.Item, by, set.Via)
+		if err != nil {
+			return set, err
 		}
-		if err != nil && !errors.Is(err, ErrMoved) {
-			return written, err
+		is, err := s.stands(ctx, set.Item, via)
+		if err != nil {
+			return set, err
 		}
-		written = written || err == nil
-		if before, err = first(s.Store.FindSets(ctx, []Key{before.Key})); err != nil {
-			return written, err
+		kept, done, err := s.put(ctx, set, is)
+		if done || err != nil {
+			return kept, err
+		}
+		if set, err = first(s.Store.FindSets(ctx, []Key{set.Key})); err != nil {
+			return set, err
 		}
 	}
-	return written, fault.New(fault.Conflict, "others change the tags of this item again and again")
+	return set, fault.New(fault.Conflict, "others change the tags of this item again and again")
+}
+
+// put keeps the set as it has to be as things stand; not done when they stand otherwise by now, or when counts had to wait.
+func (s *Service) put(ctx context.Context, before Set, is stands) (after Set, done bool, err error) {
+	after = s.standing(before, is)
+	if before.Version == "" || before.same(after.Index) && before.Counted == nil {
+		return before, true, nil
+	}
+	kept, err := s.Store.PutSet(ctx, before, after, is.Proof, idempotency.Key{})
+	if errors.Is(err, ErrMoved) {
+		return before, false, nil
+	}
+	return kept, err == nil && kept.Counted == nil, err
 }

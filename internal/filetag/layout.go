@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/taggie/taggie/internal/task"
 )
 
@@ -134,16 +132,11 @@ func (s *Service) replace(ctx context.Context, before, after Layout) (Layout, er
 
 // spread spreads the rows of the sets over the shards.
 func (s *Service) spread(ctx context.Context, sets []Set, shards int) error {
-	var group errgroup.Group
-	group.SetLimit(following)
-	for _, set := range sets {
+	return each(sets, func(set Set) error {
 		if set.Shards == shards {
-			continue
+			return nil
 		}
-		group.Go(func() error {
-			_, err := s.followSet(ctx, set)
-			return err
-		})
-	}
-	return group.Wait()
+		_, err := s.followSet(ctx, set, "")
+		return err
+	})
 }

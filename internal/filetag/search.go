@@ -1,8 +1,8 @@
 package filetag
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -23,7 +23,7 @@ type Search struct {
 // no tag is shown that was taken away, nor one on an item that the viewer may no longer read. Where much has to be left
 // out a page may be short: then More tells that there may be more.
 func (s *Service) Search(ctx context.Context, r Search, w page.Window) (page.Slice[ItemTag], error) {
-	q, err := s.query(Query{Begin: r.Begin, Author: r.Author})
+	q, err := s.query(ctx, Query{Begin: r.Begin, Author: r.Author})
 	if err != nil {
 		return page.Slice[ItemTag]{}, err
 	}
@@ -32,17 +32,70 @@ func (s *Service) Search(ctx context.Context, r Search, w page.Window) (page.Sli
 
 // SearchItems lists items that carry such a tag, each once, by the first of their tags. See [Service.Search].
 func (s *Service) SearchItems(ctx context.Context, r Search, w page.Window) (page.Slice[ItemTag], error) {
-	q, err := s.query(Query{Begin: r.Begin, Author: r.Author})
+	q, err := s.query(ctx, Query{Begin: r.Begin, Author: r.Author})
 	if err != nil {
 		return page.Slice[ItemTag]{}, err
 	}
-	return s.Store.Search(ctx, q, w, func(ctx context.Context, entries []Entry) ([]ItemTag, error) {
+	keep := s.firstOnItem
+	switch {
+	case q.Author != "":
+		keep = s.firstOfAuthor
+	case w.From == "" && !w.Backward:
+		keep = s.firstSeen
+	}
+	return s.Store.Search(ctx, q, w, keep(q))
+}
+
+// keep says which tags of a search count.
+type keep = func(context.Context, []Entry) ([]ItemTag, error)
+
+// firstOfAuthor keeps of an author's tags on an item the first one: the set knows.
+func (s *Service) firstOfAuthor(q Query) keep {
+	return func(ctx context.Context, entries []Entry) ([]ItemTag, error) {
+		return s.checked(ctx, entries, func(t ItemTag, set Set) bool {
+			i := slices.IndexFunc(set.Tags, func(other Tag) bool {
+				return strings.HasPrefix(other.Key, q.Begin) && (q.Own || set.Everybody(other))
+			})
+			return i >= 0 && set.Tags[i].Key == t.Key
+		})
+	}
+}
+
+// firstSeen keeps the first tag on each item in a search that begins with the first of all tags.
+func (s *Service) firstSeen(Query) keep {
+	seen := map[score.ItemRef]bool{}
+	return func(ctx context.Context, entries []Entry) ([]ItemTag, error) {
+		return s.checked(ctx, entries, func(t ItemTag, _ Set) bool {
+			again := seen[t.Item.ItemRef]
+			seen[t.Item.ItemRef] = true
+			return !again
+		})
+	}
+}
+
+// firstOnItem keeps the first tag on each item: the index knows.
+func (s *Service) firstOnItem(q Query) keep {
+	return func(ctx context.Context, entries []Entry) ([]ItemTag, error) {
 		tags, err := s.check(ctx, entries)
 		if err != nil {
 			return nil, err
 		}
-		return s.firstOfItems(ctx, q, tags)
-	})
+		at := map[score.ItemRef]int{}
+		var items []score.ItemRef
+		for _, t := range tags {
+			if _, is := at[t.Item.ItemRef]; !is {
+				at[t.Item.ItemRef], items = len(items), append(items, t.Item.ItemRef)
+			}
+		}
+		firsts, errs := s.Store.FirstTags(ctx, q.Begin, items)
+		if err := errors.Join(errs...); err != nil {
+			return nil, err
+		}
+		return slices.DeleteFunc(tags, func(t ItemTag) bool {
+			e := firsts[at[t.Item.ItemRef]]
+			return e.Author != t.Author || e.Value != t.Key
+		}), nil
+	}
 }
 
 // WithTag asks for one page of the items on which an author has put a tag.
@@ -53,7 +106,7 @@ type WithTag struct {
 
 // ListWithTag lists the items on which each author has put a tag, as far as the viewer may see it, in the order of the requests.
 func (s *Service) ListWithTag(ctx context.Context, r WithTag) (page.Slice[ItemTag], error) {
-	q, err := s.query(Query{Begin: r.Tag.Key, Exact: true, Author: r.Tag.Author})
+	q, err := s.query(ctx, Query{Begin: r.Tag.Key, Exact: true, Author: r.Tag.Author})
 	if err != nil {
 		return page.Slice[ItemTag]{}, err
 	}
@@ -73,71 +126,25 @@ func (s *Service) FindWord(ctx context.Context, id tag.ID) (tag.Tag, error) {
 }
 
 // query completes a query.
-func (s *Service) query(q Query) (Query, error) {
+func (s *Service) query(ctx context.Context, q Query) (Query, error) {
 	if q.Author != "" {
-		return q, nil // an author's tags are in one partition
+		q.Own = viewer.From(ctx).Is(q.Author)
+		return q, nil // an author's tags are in partitions of their own
 	}
 	layout, err := s.currentLayout()
 	q.Layouts = layout.shown()
 	return q, err
 }
 
-// firstOfItems leaves out tags of items that come with an earlier one.
-func (s *Service) firstOfItems(ctx context.Context, q Query, tags []ItemTag) ([]ItemTag, error) {
-	seen := map[score.ItemRef]int{}
-	var requests []SetsRequest
-	var keys []Key
-	for _, t := range tags {
-		if _, is := seen[t.Item.ItemRef]; !is {
-			seen[t.Item.ItemRef] = len(requests)
-			requests, keys = append(requests, SetsRequest{Item: t.Item.ItemRef}), append(keys, Key{t.Item.ItemRef, q.Author})
-		}
-	}
-	var lists [][]Set
-	var errs []error
-	if q.Author == "" {
-		lists, errs = s.Store.ListSets(ctx, requests)
-	} else {
-		var sets []Set
-		sets, errs = s.Store.FindSets(ctx, keys)
-		for i := range sets {
-			lists = append(lists, sets[i:i+1])
-		}
-	}
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return slices.DeleteFunc(tags, func(t ItemTag) bool {
-		for _, set := range lists[seen[t.Item.ItemRef]] {
-			if earlier, is := set.first(ctx, q); is && cmp.Or(strings.Compare(earlier.Key, t.Key), cmp.Compare(set.Author, t.Author)) < 0 {
-				return true
-			}
-		}
-		return false
-	}), nil
-}
-
-// first returns the first tag of the set that the query finds for the viewer.
-func (s Set) first(ctx context.Context, q Query) (Tag, bool) {
-	own := q.Author != "" && viewer.From(ctx).Is(s.Author)
-	for _, t := range s.Tags {
-		if strings.HasPrefix(t.Key, q.Begin) && (own || s.Everybody(t) || q.Author != "" && t.Public) {
-			return t, true
-		}
-	}
-	return Tag{}, false
-}
-
 // Values returns the first values that begin so, in order, with how often they are used, to complete what somebody types: of the tags that
 // everybody may see, or of an author as far as the viewer may see them. The counts follow a change of who may read an item
-// before that is acknowledged; or within a minute, if a server is lost meanwhile.
+// before that is acknowledged, as far as half of its time allows, or else within a minute. While tags are being spread over more
+// shards one that moves may be counted twice.
 func (s *Service) Values(ctx context.Context, r Search, limit int) ([]ValueCount, error) {
 	if limit < 1 || limit > MaxValues {
 		return nil, fault.Invalidf("first", "first must be 1 to %d", MaxValues)
 	}
-	q, err := s.query(Query{Begin: r.Begin, Author: r.Author, Public: r.Author != "" && !viewer.From(ctx).Is(r.Author)})
+	q, err := s.query(ctx, Query{Begin: r.Begin, Author: r.Author})
 	if err != nil {
 		return nil, err
 	}

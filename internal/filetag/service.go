@@ -3,6 +3,7 @@ package filetag
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -44,10 +45,15 @@ type Scores interface {
 }
 
 // Kept tells which items and scores there are. It sees every acknowledged write.
-type Kept interface {
-	ItemsByID(ctx context.Context, refs []score.ItemRef) ([]score.Item, []error)
-	ListUsesOf(ctx context.Context, requests []score.UsesRequest) ([]page.Slice[score.Use], []error)
-	ScoresByID(ctx context.Context, refs []score.Ref) ([]score.Score, []error)
+type Kept struct {
+	Items interface {
+		ItemsByID(ctx context.Context, refs []score.ItemRef) ([]score.Item, []error)
+		ListUsesOf(ctx context.Context, requests []score.UsesRequest) ([]page.Slice[score.Use], []error)
+	}
+	Scores interface {
+		ScoresByID(ctx context.Context, refs []score.Ref) ([]score.Score, []error)
+		ArePublic(ctx context.Context, refs []score.Ref) ([]bool, []error)
+	}
 }
 
 // NewService returns a service.
@@ -64,24 +70,30 @@ type PutTags struct {
 }
 
 // PutTags makes these the viewer's tags on an item, and no others. NotFound when the viewer may not read the item: who does not own it
-// may put tags on it while everybody may read it.
+// may put tags on it while everybody may read it, and take them off for as long as there is the item. Only the owner is told to which
+// score an item was uploaded, and has to name that.
 func (s *Service) PutTags(ctx context.Context, in PutTags) (Tagged, error) {
 	tags, err := parse("input.tags", in.Tags)
 	if err != nil {
 		return Tagged{}, err
 	}
-	return s.change(ctx, "setItemTags", in.Item, in.IdempotencyKey, in, func([]Tag) []Tag { return tags })
+	return s.change(ctx, "setItemTags", Key{Item: in.Item}, in.IdempotencyKey, in, func([]Tag) []Tag { return tags })
 }
 
 // RemoveTags is the input of [Service.RemoveTags].
 type RemoveTags struct {
 	Item           score.ItemRef
+	Author         UserID // "" for the viewer; another for the owner of the item
 	Tags           []string
 	IdempotencyKey *string `json:"-"`
 }
 
-// RemoveTags takes tags of the viewer off an item; what is not on it is ignored. Faults as for [Service.PutTags].
+// RemoveTags takes tags off an item: the viewer's, or public ones of others by its owner; what is not on it is ignored. Faults as for
+// [Service.PutTags].
 func (s *Service) RemoveTags(ctx context.Context, in RemoveTags) (Tagged, error) {
+	if len(in.Tags) == 0 {
+		return Tagged{}, fault.Invalidf("input.tags", "give 1 to %d tags", MaxTags)
+	}
 	tags := make([]NewTag, len(in.Tags))
 	for i, value := range in.Tags {
 		tags[i].Value = value
@@ -90,9 +102,10 @@ func (s *Service) RemoveTags(ctx context.Context, in RemoveTags) (Tagged, error)
 	if err != nil {
 		return Tagged{}, err
 	}
-	return s.change(ctx, "removeItemTags", in.Item, in.IdempotencyKey, in, func(tags []Tag) (left []Tag) {
+	others := in.Author != "" && !viewer.From(ctx).Is(in.Author)
+	return s.change(ctx, "removeItemTags", Key{in.Item, in.Author}, in.IdempotencyKey, in, func(tags []Tag) (left []Tag) {
 		for _, t := range tags {
-			if _, gone := (Index{Tags: remove}).find(t.Key); !gone {
+			if _, gone := find(remove, t.Key); !gone || others && !t.Public {
 				left = append(left, t)
 			}
 		}
@@ -100,56 +113,65 @@ func (s *Service) RemoveTags(ctx context.Context, in RemoveTags) (Tagged, error)
 	})
 }
 
-// Tagged is the outcome of a change: all tags of the viewer on the item.
+// Tagged is the outcome of a change: all tags of the author on the item that the viewer may see.
 type Tagged struct {
 	Item     score.ItemRequest // with the proof that the viewer may read the item
 	Readable bool              // the viewer may, still
 	Tags     []ItemTag
 }
 
-// change changes the viewer's tags on an item, and returns all of them.
-func (s *Service) change(ctx context.Context, mutation string, ref score.ItemRef, key *string, input any, change func([]Tag) []Tag) (Tagged, error) {
-	author := viewer.From(ctx).UserID
-	if author == "" {
+// change changes the tags of an author on an item, of the viewer where none is named, and returns all of them.
+func (s *Service) change(ctx context.Context, mutation string, of Key, key *string, input any, change func([]Tag) []Tag) (Tagged, error) {
+	me := viewer.From(ctx).UserID
+	switch {
+	case me == "":
 		return Tagged{}, fault.New(fault.Unauthenticated, "sign up first: createUser")
+	case of.Author == "":
+		of.Author = me
+	case of.Author != me && of.Item.Owner != me:
+		return Tagged{}, noItem()
 	}
-	of := Key{ref, author}
-	request := idempotency.Request{Viewer: string(author), Mutation: mutation, Key: key, Input: input}
+	request := idempotency.Request{Viewer: string(me), Mutation: mutation, Key: key, Input: input}
 	return idempotency.Do(ctx, idempotency.Guard{Store: s.Store, Now: s.Now}, request, func(ctx context.Context, once idempotency.Key) (Tagged, error) {
-		after, err := s.edit(ctx, of, once.With(string(ref.ID)), change)
+		after, err := s.edit(ctx, of, once.With(string(of.Item.ID)), change)
 		if err != nil {
 			return Tagged{}, err
 		}
 		return s.shownTags(ctx, after)
-	}, func(ctx context.Context, _ []string) (Tagged, error) { return s.own(ctx, of) })
+	}, func(ctx context.Context, _ []string) (Tagged, error) { return s.found(ctx, of) })
 }
 
-// own returns the viewer's tags on an item.
-func (s *Service) own(ctx context.Context, of Key) (Tagged, error) {
+// found returns the tags of an author on an item.
+func (s *Service) found(ctx context.Context, of Key) (Tagged, error) {
 	set, err := first(s.Store.FindSets(ctx, []Key{of}))
 	if err != nil {
 		return Tagged{}, err
 	}
 	if set.Version == "" {
-		if set.Via, err = s.viaOf(ctx, of.Item); err != nil {
+		via, err := s.via(ctx, of.Item)
+		if err != nil {
 			return Tagged{}, err
 		}
+		set.Item, set.Via = placed(ctx, of.Item, via), via.ID
 	}
 	return s.shownTags(ctx, set)
 }
 
-func (s *Service) viaOf(ctx context.Context, ref score.ItemRef) (score.ID, error) {
-	in, err := s.via(ctx, ref, "")
-	return in.ID, err
+// placed returns where the item is that the viewer means: who does not own it is not told, but the score that shows it knows.
+func placed(ctx context.Context, ref score.ItemRef, via score.Score) score.ItemRef {
+	if page, is := pageOf(via, ref); is && !viewer.From(ctx).Is(ref.Owner) {
+		return page.ItemRef
+	}
+	return ref
 }
 
-// shownTags returns the tags of a set of the viewer with the proof that the viewer may read the item.
+// shownTags returns the tags of a set with the proof that the viewer may read the item.
 func (s *Service) shownTags(ctx context.Context, set Set) (Tagged, error) {
 	request, found, err := s.readable(ctx, set.Item, set.Via)
 	if err != nil || !found {
 		return Tagged{}, err
 	}
-	return Tagged{Item: request, Readable: true, Tags: shown(set, request, set.Author)}, nil
+	return Tagged{Item: request, Readable: true, Tags: shown(set, request, viewer.From(ctx).UserID)}, nil
 }
 
 // readable returns the item as the viewer may read it: as its owner, or as a page of the public score.
@@ -182,39 +204,89 @@ func (s *Service) edit(ctx context.Context, of Key, once idempotency.Key, change
 		if err != nil {
 			return Set{}, err
 		}
-		if via.ID == "" && of.Author != of.Item.Owner {
+		if before.Version == "" {
+			before.Item = placed(ctx, of.Item, via)
+		}
+		tags := change(before.Tags)
+		if via.ID == "" && !viewer.From(ctx).Is(of.Item.Owner) && !(before.Version != "" && fewer(before.Tags, tags)) {
 			return Set{}, noItem() // after the same calls whether or not there is one
 		}
-		after, proof, err := s.current(ctx, before, via)
+		stands, err := s.stands(ctx, before.Item, via)
+		if err == nil && !stands.Item {
+			err = noItem()
+		}
 		if err != nil {
 			return Set{}, err
 		}
-		after.Tags = change(before.Tags)
-		kept, err := s.Store.PutSet(ctx, before, after, proof, once)
+		after := s.standing(before, stands)
+		after.Tags = tags
+		kept, err := s.Store.PutSet(ctx, before, after, stands.Proof, once)
 		if errors.Is(err, ErrMoved) {
 			continue
 		}
-		if err == nil && kept.Counted != nil {
-			_ = s.followItem(ctx, of.Item) // the task does it otherwise
+		if err != nil {
+			return Set{}, err
 		}
-		return kept, err
+		kept.Via = after.Via // where there was nothing to change, too
+		return s.settled(ctx, kept), nil
 	}
 	return Set{}, fault.New(fault.Conflict, "somebody else changes the tags of this item again and again")
 }
 
-// current returns the set as it has to be now that the item and the layout are as they are and the score shows the item, the zero Score
-// for none; and what that relies on. NotFound when there is no such item.
-func (s *Service) current(ctx context.Context, set Set, via score.Score) (Set, Proof, error) {
-	i, err := first(s.Kept.ItemsByID(ctx, []score.ItemRef{set.Item}))
-	if err != nil {
-		return Set{}, Proof{}, err
+// fewer reports whether all of the tags were among those before.
+func fewer(before, after []Tag) bool {
+	return !slices.ContainsFunc(after, func(t Tag) bool { return !slices.Contains(before, t) })
+}
+
+// settled does what a change of a set may have left to do: counts that had to wait, and a score that was shown to everybody while the
+// set was written. What it does not get done is done by a task; a score that is shown has one, too.
+func (s *Service) settled(ctx context.Context, kept Set) Set {
+	var by score.ID
+	if kept.Via == "" && slices.ContainsFunc(kept.Tags, func(t Tag) bool { return t.Public }) {
+		via, err := s.via(ctx, kept.Item)
+		if err != nil {
+			return kept
+		}
+		by = via.ID
 	}
+	if by == "" && kept.Counted == nil {
+		return kept
+	}
+	if now, err := s.followSet(ctx, kept, by); err == nil {
+		return now
+	}
+	return kept
+}
+
+// stands is how things are on which the rows of a set depend.
+type stands struct {
+	Proof
+	via    score.ID
+	shards int
+}
+
+// stands reads how things are, given the score that shows the item, the zero Score for none. Of an item that is gone there is no proof.
+func (s *Service) stands(ctx context.Context, ref score.ItemRef, via score.Score) (stands, error) {
 	layout, err := s.currentLayout()
 	if err != nil {
-		return Set{}, Proof{}, err
+		return stands{}, err
 	}
-	set.SetName, set.Via, set.Shards, set.Version = i.SetName, via.ID, layout.written(), s.NewID()
-	return set, Proof{Item: true, SetName: i.SetName, Version: via.Version}, nil
+	i, err := first(s.Kept.Items.ItemsByID(ctx, []score.ItemRef{ref}))
+	if fault.Is(err, fault.NotFound) {
+		return stands{}, nil
+	}
+	return stands{Proof{Item: true, SetName: i.SetName, Version: via.Version}, via.ID, layout.written()}, err
+}
+
+// standing returns the set as it has to be as things stand; of an item that is gone it is empty.
+func (s *Service) standing(set Set, is stands) Set {
+	set.Version = s.NewID()
+	if !is.Item {
+		set.Tags = nil
+		return set
+	}
+	set.SetName, set.Via, set.Shards = is.SetName, is.via, is.shards
+	return set
 }
 
 // first returns the one result of a list of one.

@@ -28,6 +28,9 @@ type Store interface {
 	// Search lists tags in the order of their keys, items and authors. keep is given what was found in this order, several times
 	// if need be, and returns what counts. What it finds is eventually consistent, and may have changed since.
 	Search(ctx context.Context, q Query, w page.Window, keep func(context.Context, []Entry) ([]ItemTag, error)) (page.Slice[ItemTag], error)
+	// FirstTags returns for each item, in the order of items, the first one of the tags on it that begin so and that everybody may
+	// see, in the order of Search; the zero Entry for none. It is eventually consistent.
+	FirstTags(ctx context.Context, begin string, items []score.ItemRef) ([]Entry, []error)
 	// Values returns the first values that begin so, in order, with how often they are used: by everybody, or by an author.
 	Values(ctx context.Context, q Query, limit int) ([]ValueCount, error)
 	// Tallies returns how many tags there are, in the order of keys.
@@ -67,7 +70,7 @@ type Query struct {
 	Begin   string // what the key begins with
 	Exact   bool   // what the key is
 	Author  UserID // whose tags; "" for those that everybody may see
-	Public  bool   // of an author's values count only tags that everybody may see
+	Own     bool   // it is the author who asks: those that nobody else may see, too
 	Layouts []int  // the numbers of shards to look at, in this order
 }
 
@@ -87,7 +90,7 @@ type TallyKey struct {
 // Tally is how many tags there are.
 type Tally struct {
 	Tags   int // of the author, on items that the author may read; of everybody those that everybody may see
-	Public int // of the author, those that everybody may see
+	Public int // of the author, those of them that everybody may see
 }
 
 // Layout is over how many shards the tags of everybody are spread, for all servers together; see [Service.Raise].

@@ -16,60 +16,91 @@ import (
 // Who has the id of a limited score may read its items through it, and sees their public tags; but a search does not know who has
 // which ids, so that it does not find them, and only their owner puts tags on them.
 
-// pageOf returns the item as a page of a public score that the viewer was shown; false when it is none.
+// pageOf returns the item as a page of a public score that the viewer was shown; false when it is none. Ids of items are unique, and
+// who does not own the item does not know to which score it was uploaded: the page tells.
 func pageOf(in score.Score, ref score.ItemRef) (score.ItemRequest, bool) {
-	if in.Access != score.Public {
+	if in.Access != score.Public || in.Owner != ref.Owner {
 		return score.ItemRequest{}, false
 	}
-	i := slices.IndexFunc(in.Pages, func(p score.Page) bool { return p.ItemOf(in.Owner) == ref })
+	i := slices.IndexFunc(in.Pages, func(p score.Page) bool { return p.Item == ref.ID })
 	if i < 0 {
 		return score.ItemRequest{}, false
 	}
 	return in.Item(in.Pages[i]), true
 }
 
-// maxUses is how many uses of an item are read at once. As many scores are then asked for, whether there are as many or none: what an
-// item costs that is hidden must not tell that it exists.
-const maxUses = 10
+// maxUses is how many uses of an item are looked at to find a score that shows it, besides those that are known to have done so or to be
+// about to. An item in more snapshots and scores than this may not be found by everybody after the score that showed it is gone.
+const maxUses = 10 * page.Max
 
-// via returns a public score that has the item as a page: the known one if it still does, otherwise the first one by id; the zero
-// Score for none.
-func (s *Service) via(ctx context.Context, ref score.ItemRef, known score.ID) (score.Score, error) {
-	if known != "" {
-		found, err := s.public(ctx, ref, []score.Use{{Kind: score.UsedByScore, By: string(known), Item: ref}})
-		if err != nil || found.ID != "" {
+// askedScores is how many scores are asked for at least, and how many at a time. What an item costs that is hidden must not tell that
+// it exists.
+const askedScores = 10
+
+// via returns a public score that has the item as a page: one of the likely ones if it has, otherwise the first one by id; the zero Score for
+// none.
+func (s *Service) via(ctx context.Context, ref score.ItemRef, likely ...score.ID) (score.Score, error) {
+	var refs []score.Ref
+	for _, id := range likely {
+		if in := (score.Ref{Owner: ref.Owner, ID: id}); id != "" && !slices.Contains(refs, in) {
+			refs = append(refs, in)
+		}
+	}
+	if len(refs) > 0 {
+		if found, err := s.showing(ctx, ref, refs); err != nil || found.ID != "" {
 			return found, err
 		}
 	}
-	w := page.Window{Limit: maxUses}
-	for {
-		uses, err := first(s.Kept.ListUsesOf(ctx, []score.UsesRequest{{Item: ref, Window: w}}))
+	w := page.Window{Limit: page.Max}
+	for seen := 0; seen < maxUses; {
+		uses, err := first(s.Kept.Items.ListUsesOf(ctx, []score.UsesRequest{{Item: ref, Window: w}}))
 		if err != nil {
 			return score.Score{}, err
 		}
-		found, err := s.public(ctx, ref, uses.Items)
-		if err != nil || found.ID != "" || !uses.More {
-			return found, err
+		seen += len(uses.Items)
+		if refs, err = s.publicOf(ctx, ref, uses.Items); err != nil {
+			return score.Score{}, err
+		}
+		for some := range slices.Chunk(refs, askedScores) {
+			if found, err := s.showing(ctx, ref, some); err != nil || found.ID != "" {
+				return found, err
+			}
+		}
+		if !uses.More {
+			break
 		}
 		w.From = uses.Positions[len(uses.Positions)-1]
 	}
+	return score.Score{}, nil
 }
 
-// public returns the first of the scores among the uses that is public and has the item as a page.
-func (s *Service) public(ctx context.Context, ref score.ItemRef, uses []score.Use) (score.Score, error) {
+// publicOf returns the public scores among the uses of an item.
+func (s *Service) publicOf(ctx context.Context, ref score.ItemRef, uses []score.Use) ([]score.Ref, error) {
 	var refs []score.Ref
 	for _, u := range uses {
 		if u.Kind == score.UsedByScore {
 			refs = append(refs, score.Ref{Owner: ref.Owner, ID: score.ID(u.By)})
 		}
 	}
-	for stranger := viewer.From(ctx).UserID; stranger != "" && stranger != ref.Owner && len(uses) < maxUses && len(refs) < maxUses; {
+	for stranger := viewer.From(ctx).UserID; stranger != "" && stranger != ref.Owner && len(refs) < askedScores; {
 		refs = append(refs, score.Ref{Owner: ref.Owner, ID: score.ID(s.NewID())})
 	}
-	if len(refs) == 0 {
-		return score.Score{}, nil
+	public, errs := s.Kept.Scores.ArePublic(ctx, refs)
+	var shown []score.Ref
+	for i, is := range public {
+		if errs != nil && errs[i] != nil {
+			return nil, errs[i]
+		}
+		if is {
+			shown = append(shown, refs[i])
+		}
 	}
-	found, errs := s.Kept.ScoresByID(ctx, refs)
+	return shown, nil
+}
+
+// showing returns the first of the scores that is public and has the item as a page, the zero Score for none.
+func (s *Service) showing(ctx context.Context, ref score.ItemRef, refs []score.Ref) (score.Score, error) {
+	found, errs := s.Kept.Scores.ScoresByID(ctx, refs)
 	for i, in := range found {
 		if errs != nil && errs[i] != nil {
 			if fault.Is(errs[i], fault.NotFound) {
@@ -105,13 +136,18 @@ type evidence struct {
 // check leaves out what the viewer may not see, or what has changed since it was indexed: the set decides about the tag; the score, or
 // that the viewer owns it, about the item. It reads the sets, the scores and the viewer's items in one batch each.
 func (s *Service) check(ctx context.Context, entries []Entry) ([]ItemTag, error) {
+	return s.checked(ctx, entries, func(ItemTag, Set) bool { return true })
+}
+
+// checked is like check, and leaves out what does not count, given its set, besides.
+func (s *Service) checked(ctx context.Context, entries []Entry, counts func(ItemTag, Set) bool) ([]ItemTag, error) {
 	proof, err := s.evidence(ctx, entries)
 	if err != nil {
 		return nil, err
 	}
 	var tags []ItemTag
 	for _, e := range entries {
-		if t, is := proof.shows(ctx, e); is {
+		if t, is := proof.shows(ctx, e); is && counts(t, proof.sets[e.Key]) {
 			tags = append(tags, t)
 		}
 	}
@@ -121,7 +157,7 @@ func (s *Service) check(ctx context.Context, entries []Entry) ([]ItemTag, error)
 // shows returns the tag of the entry if the viewer may see it.
 func (p evidence) shows(ctx context.Context, e Entry) (ItemTag, bool) {
 	set := p.sets[e.Key]
-	t, there := set.find(e.Value)
+	t, there := find(set.Tags, e.Value)
 	if !there || !t.Public && !viewer.From(ctx).Is(e.Author) {
 		return ItemTag{}, false
 	}

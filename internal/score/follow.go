@@ -2,19 +2,23 @@ package score
 
 import (
 	"context"
+	"fmt"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/taggie/taggie/internal/task"
 )
 
 // Follower keeps something about items that depends on who may read them, on their sets, and on that they exist.
 type Follower interface {
-	// FollowItems makes that right again for the items. It can be run at any time, and again.
-	FollowItems(ctx context.Context, items []ItemRef) error
+	// FollowItems makes that right again for the items, of one owner. Where a score has made them readable for everybody it is named;
+	// it may have changed meanwhile. What fails does not keep the others from being done. It can be run at any time, and again.
+	FollowItems(ctx context.Context, items []ItemRef, by ID) error
 }
 
 // Telling returns the service that tells the follower of items that everybody may read from now on, or no more: before the change is
-// acknowledged, and by a task if the server is lost or this fails.
+// acknowledged, as far as that is done within half of the time that the caller has left, and otherwise by the task of an intent.
 func (s *Service) Telling(f Follower) *Service {
 	with := *s
 	with.follower = f
@@ -28,14 +32,38 @@ func (s *Items) Telling(f Follower) *Items {
 	return &with
 }
 
-// tell tells the follower now. What it does not get done, the task does.
-func tell(ctx context.Context, f Follower, items []ItemRef) {
-	if f == nil || len(items) == 0 {
+// tell tells the follower now of what a change of a score shows or hides; see [Showing]. What it does not get done, the task does.
+func (s *Service) tell(ctx context.Context, before, after Score) {
+	i, is := Shows(before, after)
+	if s.follower == nil || !is {
 		return
 	}
 	ctx, cancel := detached(ctx)
 	defer cancel()
-	_ = f.FollowItems(ctx, items)
+	_ = s.settle(ctx, i.Score, i.ID)
+}
+
+// tell tells the follower now of an item. What it does not get done, the task does.
+func (s *Items) tell(ctx context.Context, item ItemRef) {
+	if s.follower == nil {
+		return
+	}
+	ctx, cancel := detached(ctx)
+	defer cancel()
+	_ = s.follower.FollowItems(ctx, []ItemRef{item}, "")
+}
+
+// Shows returns the intent to tell the follower of what a change of a score shows or hides, without its time; false when it does
+// neither. The score before one that is created, and behind one that is deleted, is the zero Score. A version of a score is made by
+// one change only, which gives the intent its id.
+func Shows(before, after Score) (Intent, bool) {
+	items := Reshown(before, after)
+	ref, version := after.Ref, after.Version
+	if ref.ID == "" {
+		ref, version = before.Ref, before.Version+1
+	}
+	id := uuid.NewSHA1(uuid.Nil, fmt.Appendf(nil, "%s %s %s %d", Showing, ref.Owner, ref.ID, version))
+	return Intent{Score: ref, ID: id.String(), Kind: Showing, Items: items, Version: version}, len(items) > 0
 }
 
 // Reshown returns the items that everybody may read after the change of a score and could not before, or the other way round. The
@@ -87,5 +115,5 @@ func (s *Items) Follow(ctx context.Context, t task.Task) (time.Time, error) {
 	if s.follower == nil {
 		return time.Time{}, nil
 	}
-	return time.Time{}, s.follower.FollowItems(ctx, []ItemRef{Followed(t)})
+	return time.Time{}, s.follower.FollowItems(ctx, []ItemRef{Followed(t)}, "")
 }

@@ -46,7 +46,7 @@ type told struct {
 	err   error
 }
 
-func (f *told) FollowItems(_ context.Context, items []ItemRef) error {
+func (f *told) FollowItems(_ context.Context, items []ItemRef, _ ID) error {
 	f.items = append(f.items, items...)
 	return f.err
 }

@@ -152,8 +152,9 @@ func parseItemName(name string) (string, error) {
 	return name, err
 }
 
-func parseSetName(name string) (string, error) {
-	return parseLine("input.setName", "the name of a set", name, MaxSetName)
+// ParseSetName reads the name of a set, "" for none; an Invalid fault names the field.
+func ParseSetName(field, name string) (string, error) {
+	return parseLine(field, "the name of a set", name, MaxSetName)
 }
 
 // Where bytes are kept. Clients put them where nothing is read from; what they put in parts is an object only when the server

@@ -183,7 +183,7 @@ type PutSetName struct {
 
 // PutSetName puts an item of the viewer into another set, or none.
 func (s *Items) PutSetName(ctx context.Context, in PutSetName) (Item, error) {
-	name, err := parseSetName(in.SetName)
+	name, err := ParseSetName("input.setName", in.SetName)
 	if err != nil {
 		return Item{}, err
 	}
@@ -193,7 +193,7 @@ func (s *Items) PutSetName(ctx context.Context, in PutSetName) (Item, error) {
 		}
 		i, err := s.store.PutSetName(ctx, in.Item, name, []task.Task{s.following(in.Item)}, key.With(string(in.Item.ID)))
 		if err == nil {
-			tell(ctx, s.follower, []ItemRef{in.Item})
+			s.tell(ctx, in.Item)
 		}
 		i.shown = shown(err == nil)
 		return i, err
@@ -220,7 +220,7 @@ func (s *Items) Delete(ctx context.Context, in DeleteItem) error {
 		closed := Upload{ItemRef: i.ItemRef, Name: i.Name, Type: i.Type, Size: i.Size, State: UploadClosed, CreatedAt: i.CreatedAt, ExpiresAt: now}
 		err = s.store.DeleteItem(ctx, i, closed, []task.Task{sweepTask(i.ItemRef, now), s.following(i.ItemRef)}, key.With(string(i.ID)))
 		if err == nil {
-			tell(ctx, s.follower, []ItemRef{i.ItemRef})
+			s.tell(ctx, i.ItemRef)
 		}
 		if used, ok := errors.AsType[*ItemInUse](err); ok {
 			used.Item.shown = true

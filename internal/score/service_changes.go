@@ -107,7 +107,7 @@ func (s *Service) Create(ctx context.Context, in Create) (Score, error) {
 		made = made.seal()
 		err := s.store.CreateScore(ctx, made, d.missing(Score{}), key.With(string(made.Owner), string(made.ID)))
 		if err == nil {
-			tell(ctx, s.follower, Reshown(Score{}, made))
+			s.tell(ctx, Score{}, made)
 		}
 		return made, err
 	}, s.reread)
@@ -146,7 +146,7 @@ func (s *Service) rewrite(ctx context.Context, ref Ref, expected *int, key idemp
 		}
 		err := s.store.UpdateScore(ctx, before, after, d.missing(before), key.With(string(after.Owner), string(after.ID)))
 		if err == nil {
-			tell(ctx, s.follower, Reshown(before, after))
+			s.tell(ctx, before, after)
 		}
 		return after, err
 	})
@@ -168,7 +168,7 @@ func (s *Service) Delete(ctx context.Context, in Delete) error {
 			var err error
 			left, err = s.store.DeleteScore(ctx, before, key.With(string(before.Owner), string(before.ID)))
 			if err == nil {
-				tell(ctx, s.follower, Reshown(before, Score{}))
+				s.tell(ctx, before, Score{})
 			}
 			return before, err
 		})

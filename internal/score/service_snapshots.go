@@ -242,7 +242,7 @@ func (s *Service) settle(ctx context.Context, of Ref, id string) error {
 func (s *Service) settleIntent(ctx context.Context, i Intent) error {
 	if i.Kind == Showing {
 		if s.follower != nil {
-			if err := s.follower.FollowItems(ctx, i.Items); err != nil {
+			if err := s.follower.FollowItems(ctx, i.Items, i.Score.ID); err != nil {
 				return err
 			}
 		}

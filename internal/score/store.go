@@ -30,6 +30,8 @@ type Reader interface {
 	SnapshotsByID(ctx context.Context, ids []SnapshotID) ([]Snapshot, []error)
 	// ListScores lists an owner's scores by id: all of them, or the public ones alone.
 	ListScores(ctx context.Context, owner UserID, public bool, w page.Window) (page.Slice[Score], error)
+	// ArePublic reports of each score whether there is one that is listed for everybody, in the order of refs.
+	ArePublic(ctx context.Context, refs []Ref) ([]bool, []error)
 	// CountScores returns how many scores each owner has, in the order of owners.
 	CountScores(ctx context.Context, owners []UserID) ([]int, []error)
 	// ListSnapshotsOf lists all snapshots of each score, the newest first, in the order of refs. Those of a score that does

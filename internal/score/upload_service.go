@@ -38,7 +38,7 @@ func (s *Items) upload(in RequestUpload) (u Upload, err error) {
 	if u.Name, err = parseItemName(in.Name); err != nil {
 		return u, err
 	}
-	if u.SetName, err = parseSetName(in.SetName); err != nil {
+	if u.SetName, err = ParseSetName("input.setName", in.SetName); err != nil {
 		return u, err
 	}
 	if u.Type, err = parseType(in.Type); err != nil {

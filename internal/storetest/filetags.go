@@ -39,6 +39,11 @@ func FileTagsSuite(t *testing.T, open OpenFileTags) {
 		"shards are raised":             raisedShards,
 		"an item is deleted":            deletedItem,
 		"others' tags outlive nothing":  othersTags,
+		"a page that was uploaded":      taggedUpload,
+		"the owner takes tags off":      removedByOwner,
+		"nothing to change":             unchangedTags,
+		"what was told is done":         toldOnce,
+		"many scores use the item":      usedByMany,
 	})
 }
 
@@ -218,9 +223,9 @@ func searchedItems(t *testing.T, w *FileTagWorld) {
 		w.Put(w.Bob, item, "bach", fmt.Sprintf("b%02d", i), "!b")
 	}
 	for _, search := range []filetag.Search{{Begin: "b"}, {Begin: "b", Author: w.Ada}, {Begin: "ba"}, {Begin: "baro"}} {
-		for _, limit := range []int{1, 5, 12, 20} {
+		for i, limit := range []int{1, 5, 12, 20, 1, 5, 20} {
 			seen := map[score.ItemRef]bool{}
-			all := w.paged(t, limit, false, func(pages page.Window) (page.Slice[filetag.ItemTag], error) {
+			all := w.paged(t, limit, i > 3, func(pages page.Window) (page.Slice[filetag.ItemTag], error) {
 				s, err := w.Rules.SearchItems(w.As(w.Ada), search, pages)
 				for _, one := range s.Items {
 					assert.False(t, seen[one.Item.ItemRef], "an item comes twice")

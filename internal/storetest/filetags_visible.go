@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/taggie/taggie/internal/filetag"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/score"
+	"github.com/taggie/taggie/internal/viewer"
 )
 
 func accessDecides(t *testing.T, w *FileTagWorld) {
@@ -235,7 +238,8 @@ func deletedItem(t *testing.T, w *FileTagWorld) {
 	assert.True(t, fault.Is(err, fault.NotFound))
 }
 
-// What others have put on an item stays when nobody else may read it, for its owner to see, and goes with the item.
+// What others have put on an item stays when nobody else may read it, for its owner to see and for them to take off, and goes with the
+// item.
 func othersTags(t *testing.T, w *FileTagWorld) {
 	item := w.NewItems(w.Ada, "Suite", 1)[0]
 	music := w.Show(score.Public, item)
@@ -243,10 +247,117 @@ func othersTags(t *testing.T, w *FileTagWorld) {
 	require.NoError(t, w.Music.Delete(w.As(w.Ada), score.Delete{Score: music.Ref}))
 	assert.Equal(t, []string{"his"}, w.On(w.Ada, item))
 	assert.False(t, w.Tagged(w.Ada, "Suite", w.Bob))
-	_, err := w.Rules.RemoveTags(w.As(w.Bob), filetag.RemoveTags{Item: item, Tags: []string{"his"}})
-	assert.True(t, fault.Is(err, fault.NotFound), "what he may not see does not exist for him")
-	require.NoError(t, w.Files.Delete(w.As(w.Ada), score.DeleteItem{Item: item}))
+	_, err := w.Rules.PutTags(w.As(w.Bob), filetag.PutTags{Item: item, Tags: typed("his", "more")})
+	assert.True(t, fault.Is(err, fault.NotFound), "he may not read it any more")
+	left, err := w.Rules.RemoveTags(w.As(w.Bob), filetag.RemoveTags{Item: item, Tags: []string{"his"}})
+	require.NoError(t, err)
+	assert.False(t, left.Readable)
+	assert.Empty(t, left.Tags)
+	assert.Empty(t, w.On(w.Ada, item))
 	sets, errs := w.Tags.ListSets(t.Context(), []filetag.SetsRequest{{Item: item}})
 	require.Nil(t, errs)
+	assert.Len(t, sets[0][0].Tags, 1, "what he did not take off")
+	require.NoError(t, w.Files.Delete(w.As(w.Ada), score.DeleteItem{Item: item}))
+	sets, errs = w.Tags.ListSets(t.Context(), []filetag.SetsRequest{{Item: item}})
+	require.Nil(t, errs)
 	assert.Empty(t, sets[0])
+}
+
+// The owner of an item takes off what others have put on it for everybody to see, and nobody else does.
+func removedByOwner(t *testing.T, w *FileTagWorld) {
+	item := w.NewItems(w.Ada, "", 1)[0]
+	music := w.Show(score.Public, item)
+	w.Put(w.Bob, item, "his", "other", "!hidden")
+	w.Put(w.Ada, item, "hers")
+	remove := func(user, author viewer.UserID, tags ...string) (filetag.Tagged, error) {
+		return w.Rules.RemoveTags(w.As(user), filetag.RemoveTags{Item: item, Author: author, Tags: tags})
+	}
+	left, err := remove(w.Ada, w.Bob, "HIS", "hidden", "hers")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"other"}, values(left.Tags))
+	assert.ElementsMatch(t, []string{"hers", "hidden", "other"}, w.On(w.Bob, item, music))
+	assert.Empty(t, w.Counted("", "hi", ""))
+	_, err = remove(w.Bob, w.Ada, "hers")
+	assert.True(t, fault.Is(err, fault.NotFound), "%v", err)
+	_, err = remove("", w.Bob, "other")
+	assert.True(t, fault.Is(err, fault.Unauthenticated), "%v", err)
+	w.Access(music, score.Private)
+	left, err = remove(w.Ada, w.Bob, "other")
+	require.NoError(t, err)
+	assert.Empty(t, left.Tags)
+	assert.Equal(t, []string{"hers"}, w.On(w.Ada, item))
+}
+
+// Who is not the owner does not know to which score an item was uploaded, and tags it all the same.
+func taggedUpload(t *testing.T, w *FileTagWorld) {
+	music := w.Show(score.Public)
+	item := score.ItemRef{Owner: w.Ada, Score: music.ID, ID: score.ItemID(uuid.NewString())}
+	require.NoError(t, w.PutItem(t.Context(), item, "Suite"))
+	music, err := w.Music.Update(w.As(w.Ada), score.Update{Score: music.Ref, Pages: []score.PagesChange{{Insert: &score.InsertPages{Pages: Pages(item)}}}})
+	require.NoError(t, err)
+	told := item
+	told.Score = score.Library
+	_, err = w.Rules.PutTags(w.As(w.Ada), filetag.PutTags{Item: told, Tags: typed("x")})
+	assert.True(t, fault.Is(err, fault.NotFound), "the owner knows where it is")
+	for range 2 { // the first time there is no set, the second there is
+		now, err := w.Rules.PutTags(w.As(w.Bob), filetag.PutTags{Item: told, Tags: typed("his", "!hidden")})
+		require.NoError(t, err)
+		assert.True(t, now.Readable)
+		assert.Equal(t, item, now.Item.ItemRef)
+	}
+	assert.Equal(t, []string{"his"}, w.Found("", "hi", ""))
+	assert.Equal(t, []string{"his"}, w.On(w.Ada, item))
+	w.Put(w.Ada, item, "hers")
+	assert.ElementsMatch(t, []string{"hers", "hidden", "his"}, w.On(w.Bob, item, music))
+	left, err := w.Rules.RemoveTags(w.As(w.Bob), filetag.RemoveTags{Item: told, Tags: []string{"his", "hidden"}})
+	require.NoError(t, err)
+	assert.True(t, left.Readable)
+	assert.Empty(t, left.Tags)
+}
+
+// A change that changes nothing tells as much as one that does, and as one that is repeated.
+func unchangedTags(t *testing.T, w *FileTagWorld) {
+	item := w.NewItems(w.Ada, "", 1)[0]
+	w.Show(score.Public, item)
+	for _, in := range []filetag.RemoveTags{{Item: item, Tags: []string{"none"}}, {Item: item, Tags: []string{"none"}, IdempotencyKey: ptr("key")}} {
+		for range 2 {
+			now, err := w.Rules.RemoveTags(w.As(w.Bob), in)
+			require.NoError(t, err)
+			assert.True(t, now.Readable)
+			assert.Equal(t, item, now.Item.ItemRef)
+		}
+	}
+	_, err := w.Rules.RemoveTags(w.As(w.Bob), filetag.RemoveTags{Item: item})
+	assert.True(t, fault.Is(err, fault.Invalid))
+}
+
+// What was told is not told again by a task.
+func toldOnce(t *testing.T, w *FileTagWorld) {
+	items := w.NewItems(w.Ada, "", 3)
+	music := w.Show(score.Public, items...)
+	w.Put(w.Ada, items[0], "shown")
+	w.Access(music, score.Private)
+	due, err := w.Tasks.ListDueTasks(t.Context(), w.Clock.Now().Add(24*time.Hour), 10)
+	require.NoError(t, err)
+	for _, left := range due {
+		assert.NotEqual(t, score.SettleIntent, left.Kind, "%+v", left)
+	}
+}
+
+// An item is shown by a score after many others that do not show it.
+func usedByMany(t *testing.T, w *FileTagWorld) {
+	item := w.NewItems(w.Ada, "", 1)[0]
+	for range 25 {
+		w.Show(score.Private, item)
+	}
+	var shown []score.Score
+	for range 3 {
+		shown = append(shown, w.Show(score.Public, item))
+	}
+	w.Put(w.Bob, item, "his")
+	for _, s := range shown {
+		assert.Len(t, w.Found("", "his", ""), 1)
+		w.Access(s, score.Limited)
+	}
+	assert.Empty(t, w.Found("", "his", ""))
 }

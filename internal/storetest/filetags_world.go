@@ -32,12 +32,6 @@ type FileTagStores struct {
 // OpenFileTags returns empty stores that take their time from now.
 type OpenFileTags func(t *testing.T, now func() time.Time) FileTagStores
 
-// kept are the stores of items and scores together.
-type kept struct {
-	score.ItemReader
-	score.Reader
-}
-
 // FileTagWorld is a set of stores with the rules of tags on items above them, and two users.
 type FileTagWorld struct {
 	FileTagStores
@@ -68,7 +62,7 @@ func (w *FileTagWorld) files() *score.Items {
 func (w *FileTagWorld) Server() *filetag.Service {
 	return filetag.NewService(filetag.Options{
 		Store: w.Tags, Items: w.files(), Scores: score.NewService(w.Scores, nil, w.Clock.Now, uuid.NewString),
-		Kept: kept{w.Items, w.Scores}, Now: w.Clock.Now, NewID: uuid.NewString,
+		Kept: filetag.Kept{Items: w.Items, Scores: w.Scores}, Now: w.Clock.Now, NewID: uuid.NewString,
 	})
 }
 
