@@ -34,9 +34,8 @@ func (w *world) renewScores() {
 	w.ids["file"], w.ids["page"] = first, second
 	w.ids["spareFile"] = w.owner.uploads(w.pixel(), changed(secret, vars{"scoreId": w.ids["score"]}))
 	w.ids["ghostFile"] = gid.Of("Item", id.Key[0], string(score.Library), uuid.NewString()).String()
-	for _, name := range []string{"file", "spareFile"} {
-		w.owner.tags(w.ids[name], vars{"value": "Secret open"}, vars{"value": "secret closed", "visibility": "PRIVATE"})
-	}
+	w.owner.tags(w.ids["file"], vars{"value": "Secret open"}, vars{"value": "secret closed", "visibility": "PRIVATE"})
+	w.owner.tags(w.ids["spareFile"], vars{"value": "A secret"}, vars{"value": "a closed secret", "visibility": "PRIVATE"}) // no search finds the two together
 	for _, name := range []string{"upload", "unwanted", "lie"} {
 		content := w.pixel()
 		if name == "lie" {
