@@ -13,7 +13,7 @@ import "strings"
 //   - other projects: $paused, and $full, of which the holder has as many items as one may have;
 //   - dead letters: $letter, $spare;
 //   - scores: $score, $past (the same as of its $snapshot), $fullScore (which may have no more snapshots); items: $file and $page (in use),
-//     $spareFile, $ghostFile (which does not exist); uploads: $upload, $unwanted, $lie (which is no image), $parts (of which one part has come);
+//     $spareFile, $ghostFile (which does not exist); $word, which $file is tagged with; uploads: $upload, $unwanted, $lie (which is no image), $parts (of which one part has come);
 //   - $fresh, another text each time, and $it, the object that the way looks for.
 
 // arguments are those of fields that need some, or need them to be of use here.
@@ -40,9 +40,9 @@ var arguments = map[string]string{
 	"Query.score":         `(id: $score)`,
 	"Query.uploadedParts": `(itemId: $parts)`,
 	"User.items":          `(all: true, first: 500)`,
-	"Query.itemTags":      `(beginsWith: "secret", authorId: $owner)`,
-	"Query.taggedItems":   `(beginsWith: "s", authorId: $owner)`,
-	"Query.itemTagValues": `(beginsWith: "secret", authorId: $owner)`,
+	"Query.itemTags":      `(beginsWith: $word, authorId: $owner)`,
+	"Query.taggedItems":   `(beginsWith: $word, authorId: $owner)`,
+	"Query.itemTagValues": `(beginsWith: $word, authorId: $owner)`,
 	"Query.itemSets":      `(sets: [{ownerId: $owner, name: "walk"}])`,
 	"ItemSet.taggedBy":    `(userId: $owner)`,
 
@@ -122,7 +122,7 @@ var arguments = map[string]string{
 	"Mutation.deleteItem":      `(input: {itemId: $spareFile})`,
 	"Mutation.setItemQuota":    `(input: {userId: $owner, quota: 209715199})`,
 	"Mutation.setItemTags":     `(input: {itemId: $spareFile, tags: [{value: $fresh}]})`,
-	"Mutation.removeItemTags":  `(input: {itemId: $file, tags: ["SECRET OPEN"]})`,
+	"Mutation.removeItemTags":  `(input: {itemId: $file, tags: [$word]})`,
 }
 
 // starts are the places from which ways go on, for types that are reached in more than one way or only in special ones.
@@ -217,7 +217,7 @@ var starts = map[string][]string{
 	"Score":    {`query score(id: $score)`, `query node(id: $past)`},
 	"Snapshot": {`query score(id: $score) . snapshots`},
 	"Item":     {`query nodes(ids: [$file])`, `query node(id: $spareFile)`},
-	"ItemTag":  {`query itemTags(beginsWith: "secret", authorId: $owner, first: 4) . nodes`},
+	"ItemTag":  {`query itemTags(beginsWith: $word, authorId: $owner, first: 4) . nodes`},
 	"ItemSet":  {`query itemSets(sets: [{ownerId: $owner, name: "walk"}])`},
 	"ScoreConflict": {
 		`mutation updateScore(input: {scoreId: $score, title: $fresh, expectedVersion: 99}) . problem`,

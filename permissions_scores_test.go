@@ -34,8 +34,8 @@ func (w *world) renewScores() {
 	w.ids["file"], w.ids["page"] = first, second
 	w.ids["spareFile"] = w.owner.uploads(w.pixel(), changed(secret, vars{"scoreId": w.ids["score"]}))
 	w.ids["ghostFile"] = gid.Of("Item", id.Key[0], string(score.Library), uuid.NewString()).String()
-	w.owner.tags(w.ids["file"], vars{"value": "Secret open"}, vars{"value": "secret closed", "visibility": "PRIVATE"})
-	w.owner.tags(w.ids["spareFile"], vars{"value": "A secret"}, vars{"value": "a closed secret", "visibility": "PRIVATE"}) // no search finds the two together
+	w.ids["word"] = "Secret " + w.fresh() + "." // the items that were made before are not found by it
+	w.owner.tags(w.ids["file"], vars{"value": w.ids["word"]}, vars{"value": w.ids["word"] + "closed", "visibility": "PRIVATE"})
 	for _, name := range []string{"upload", "unwanted", "lie"} {
 		content := w.pixel()
 		if name == "lie" {

@@ -15,5 +15,5 @@ func ExampleBegin() {
 	// Output:
 	// "prél" <nil>
 	// "pré" <nil>
-	// "" invalid: beginsWith: a tag may not be empty
+	// "" invalid: beginsWith: a search needs 1 character or more besides white space
 }

@@ -136,6 +136,9 @@ func parse(field string, tags []NewTag) ([]Tag, error) {
 // Begin returns what tags are searched by: the beginning in the form in which tags are compared. It returns an Invalid fault that names
 // the field when nothing is left of it.
 func Begin(field, beginsWith string) (string, error) {
+	if strings.TrimSpace(beginsWith) == "" {
+		return "", fault.Invalidf(field, "a search needs 1 character or more besides white space")
+	}
 	word, err := tag.Parse(field, beginsWith)
 	return word.Key, err
 }
