@@ -21,7 +21,13 @@ func (db FileTags) FindSets(ctx context.Context, of []filetag.Key) ([]filetag.Se
 	sets, wants := make([]filetag.Set, len(of)), make([]want, len(of))
 	for i, k := range of {
 		sets[i].Key = k
-		wants[i] = want{tagsTable, tagSetKey(k), func(item []byte) error { return decodeTagSet(item, &sets[i]) }}
+		wants[i] = want{tagsTable, tagSetKey(k), func(item []byte) error {
+			err := decodeTagSet(item, &sets[i])
+			if sets[i].Item.Owner != k.Item.Owner { // a row knows its item by an id that anybody can claim for his own
+				sets[i] = filetag.Set{Key: k}
+			}
+			return err
+		}}
 	}
 	return sets, orNone(db.batchGet(ctx, wants))
 }
@@ -38,13 +44,16 @@ func orNone(errs []error) []error {
 
 // ListSets reads what all authors have put on each item, by author, concurrently within the bound.
 //
-// Index: primary. Key: tagId = #<file>; for a page with valueHash from that of an author on. Cost: 1 Query per item, one more per
-// started megabyte.
+// Index: primary. Key: tagId = #<file>, or ~public#<file> for what others may see; for a page with valueHash from that of an author on.
+// Cost: 1 Query per item, one more per started megabyte.
 func (db FileTags) ListSets(ctx context.Context, requests []filetag.SetsRequest) ([][]filetag.Set, []error) {
 	lists := make([][]filetag.Set, len(requests))
 	errs := db.each(len(requests), func(i int) error {
 		r := requests[i]
 		s := span{table: tagsTable, pk: keys.FileID(string(r.Item.ID)), limit: r.Limit, backward: r.Backward}
+		if r.Public {
+			s.pk = keys.PublicFileID(string(r.Item.ID))
+		}
 		switch {
 		case r.From == "":
 		case r.Behind:

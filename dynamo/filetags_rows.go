@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -95,10 +96,24 @@ func decodeTagSet(item []byte, s *filetag.Set) error {
 	})
 }
 
+// publicSetRow is the row of what others may see of a set, false where that is nothing. Those who list the tags of all authors
+// read these, and so neither pay for private ones nor learn of them.
+func publicSetRow(k filetag.Key, x filetag.Index) (attrs, bool) {
+	x.Tags = slices.DeleteFunc(slices.Clone(x.Tags), func(t filetag.Tag) bool { return !t.Public })
+	row := tagSetRow(filetag.Set{Key: k, Index: filetag.Index{Tags: x.Tags, SetName: x.SetName}})
+	row[tagsTable.pk] = str(keys.PublicFileID(string(k.Item.ID)))
+	delete(row, "version")
+	delete(row, "shards")
+	return row, len(x.Tags) > 0
+}
+
 // fileTagRows are the document's rows of the tags: one for the author, and one for everybody where everybody may see the tag, which is
-// found by its file, too. Nobody takes a tag from them: they lead to the set.
+// found by its file, too. Nobody takes a tag from them: they lead to the set. With them is the row of what others may see of the set.
 func fileTagRows(k filetag.Key, x filetag.Index) map[rowKey]attrs {
 	rows := map[rowKey]attrs{}
+	if row, is := publicSetRow(k, x); is {
+		rows[rowKey{keys.PublicFileID(string(k.Item.ID)), string(k.Author)}] = row
+	}
 	if !(filetag.Set{Key: k}).Searched(x) {
 		return rows
 	}

@@ -87,7 +87,7 @@ type tagSearch struct {
 func (s tagSearch) walk(ctx context.Context, from string, backward, inclusive bool, want int) (kept []filetag.ItemTag, until string, err error) {
 	for round := range maxSearchRounds {
 		limit := want
-		if round > 0 {
+		if round > 0 && !s.query.Items {
 			limit = further(round-1, want-len(kept))
 		}
 		rows, end, err := s.read(ctx, from, backward, inclusive, limit)

@@ -1,8 +1,10 @@
 package dynamo
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -19,10 +21,10 @@ func tagsMoved(attrs) error { return filetag.ErrMoved }
 // PutSet replaces a set, and writes what differs of the rows that follow from it. Where that is too much for one transaction the
 // counts wait: the set says what is counted, and a task counts the rest if nobody else does.
 //
-// Index: primary. Key: tagId = #<file> AND valueHash = <author> on condition of its version; tagId = <author>#<file> AND
-// valueHash = <hash>; tagId = ~set#<owner>#<set> AND valueHash = <author> and ~; tagId = ~value#<letter>#<author> and
-// ~value#<letter>[#~<nn>] AND valueHash = <value>; o = it:<owner> AND s = <score><item> and o = sc:<owner> AND s = main:<score> as
-// conditions. Cost: 1 TransactWriteItems of 1 row, 1 or 2 per tag that came or went, with the counts 1 or 2 more per tag and 1 or 2
+// Index: primary. Key: tagId = #<file> AND valueHash = <author> on condition of its version; tagId = ~public#<file> AND valueHash =
+// <author>; tagId = <author>#<file> AND valueHash = <hash>; tagId = ~set#<owner>#<set> AND valueHash = <author> and ~; tagId =
+// ~value#<letter>#<author>[#~] and ~value#<letter>[#~<nn>] AND valueHash = <value>; a task; o = it:<owner> AND s = <score><item> and o = sc:<owner> AND s = main:<score> as
+// conditions. Cost: 1 TransactWriteItems of 1 or 2 rows, 1 or 2 per tag that came or went, with the counts 1 or 2 more per tag and 1 or 2
 // per set; with tags that went 1 BatchGetItem, and 1 TransactWriteItems for those that nobody uses any more.
 func (db FileTags) PutSet(ctx context.Context, before, after filetag.Set, proof filetag.Proof, once idempotency.Key) (filetag.Set, error) {
 	was := before.Index
@@ -39,7 +41,12 @@ func (db FileTags) PutSet(ctx context.Context, before, after filetag.Set, proof 
 	// The row of the set, a task and the key of the client are to come.
 	if len(actions)+len(counts)+3 > maxActions {
 		after.Counted, counts = &was, nil
-		actions = append(actions, taskAction(score.Following(after.Item, db.now().Add(task.Lease))))
+		if proof.Task.ID == "" {
+			proof.Task = score.Following(after.Item, db.now().Add(task.Lease))
+		}
+	}
+	if proof.Task.ID != "" {
+		actions = append(actions, taskAction(proof.Task))
 	}
 	actions = append([]action{replacedSet(before, after)}, append(actions, counts...)...)
 	if err := db.transact(ctx, actions, once); err != nil {
@@ -47,6 +54,18 @@ func (db FileTags) PutSet(ctx context.Context, before, after filetag.Set, proof 
 	}
 	db.forgetValues(ctx, counts)
 	return after, nil
+}
+
+// ForgetTask removes a task, unless somebody works on it.
+//
+// Index: primary. Key: that of the task. Cost: 1 TransactWriteItems of 1 row.
+func (db FileTags) ForgetTask(ctx context.Context, t task.Task) error {
+	err := db.transact(ctx, []action{{table: relationshipEntries, key: taskKey(t), remove: true, condition: "attribute_not_exists(#token)",
+		names: taskNames("token"), failed: tagsMoved}}, idempotency.Key{})
+	if errors.Is(err, filetag.ErrMoved) {
+		return nil
+	}
+	return err
 }
 
 // sameRow reports whether both are kept alike but for the version.
@@ -96,7 +115,7 @@ func byKey(a, b rowKey) int { return cmp.Or(cmp.Compare(a.PK, b.PK), cmp.Compare
 // changedRows are the actions that make one set of rows the other; what stays is not touched.
 func changedRows(before, after map[rowKey]attrs) (actions []action) {
 	for _, key := range slices.SortedFunc(maps.Keys(after), byKey) {
-		if was, there := before[key]; !there || !maps.EqualFunc(was, after[key], sameText) {
+		if was, there := before[key]; !there || !bytes.Equal(rowJSON(was), rowJSON(after[key])) {
 			actions = append(actions, action{table: tagsTable, item: after[key]})
 		}
 	}
@@ -107,8 +126,6 @@ func changedRows(before, after map[rowKey]attrs) (actions []action) {
 	}
 	return actions
 }
-
-func sameText(a, b types.AttributeValue) bool { return text(a) == text(b) }
 
 // changedTallies are the actions that count what has changed.
 func changedTallies(before, after map[rowKey]tagTally) (actions []action) {

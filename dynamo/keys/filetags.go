@@ -17,6 +17,10 @@ func TagID(author, file string) string { return escape(author) + "#" + escape(fi
 // FileID is #<file>: what each author has put on the file, as one row per author with the author as its sort key.
 func FileID(file string) string { return "#" + escape(file) }
 
+// PublicFileID is ~public#<file>: of what each author has put on the file what others may see, as one row per author with the author as its
+// sort key.
+func PublicFileID(file string) string { return "~public#" + escape(file) }
+
 // shard spells a shard behind the key of a partition that everybody's tags share. A single shard is the document's partition.
 func shard(of, shards int) string {
 	if shards <= 1 {

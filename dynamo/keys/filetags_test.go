@@ -33,6 +33,7 @@ func TestFileTagKeysOfTheDocument(t *testing.T) {
 func TestSpellingOfFileTags(t *testing.T) {
 	for want, got := range map[string]string{
 		"#fuid-1":       FileID("fuid-1"),
+		"~public#f%23":  PublicFileID("f#"),
 		"v#user-1":      LetterID("value-1", "user-1"),
 		"v":             LetterID("value-1", ""),
 		"🎼":             QueryID("🎼", ""),
@@ -67,7 +68,7 @@ func TestFileTagKeysDoNotCollide(t *testing.T) {
 		require.NotEqual(t, ValueHash(a, ""), ValueHash(b, v))
 		require.Equal(t, a == b && u == v, ValueOrder(a, u, v) == ValueOrder(b, v, v) && u == v)
 		require.Equal(t, a == b && u == v, TagSetID(u, a) == TagSetID(v, b))
-		partitions := []string{TagID(u, v), FileID(u), TagSetID(u, a), TagLayoutID, TagValuesID(a, u), OwnTagValuesID(a, u), PublicTagValuesID(a, 0, 1), PublicTagValuesID(a, 3, 16)}
+		partitions := []string{TagID(u, v), FileID(u), PublicFileID(u), TagSetID(u, a), TagLayoutID, TagValuesID(a, u), OwnTagValuesID(a, u), PublicTagValuesID(a, 0, 1), PublicTagValuesID(a, 3, 16)}
 		for i, key := range partitions {
 			for _, other := range partitions[:i] {
 				require.NotEqual(t, other, key)

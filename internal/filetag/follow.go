@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -15,6 +16,9 @@ import (
 
 // following bounds how many items are followed at a time, and how many sets of each.
 const following = 8
+
+// reliedOn is for how long what was read of how things stand is relied on. It is less than what [Settle] leaves to others.
+const reliedOn = 20 * time.Second
 
 // FollowItems makes the rows of the items' tags what they have to be, now that who may read the items, their sets, or whether there are
 // such items has changed. See [score.Follower].
@@ -43,7 +47,8 @@ func each[T any](all []T, do func(T) error) error {
 	return errors.Join(errs...)
 }
 
-// followItem follows the sets of an item, in pages, all as things stood when the page was read.
+// followItem follows the sets of an item, in pages, all as things stood when the page was read, and again if they stood otherwise once it
+// was written: what shows the item by then may have looked at the sets before they were written.
 func (s *Service) followItem(ctx context.Context, ref score.ItemRef, by score.ID) error {
 	var errs []error
 	for request := (SetsRequest{Item: ref, Limit: page.Max}); ; {
@@ -59,7 +64,15 @@ func (s *Service) followItem(ctx context.Context, ref score.ItemRef, by score.ID
 		if err != nil {
 			return errors.Join(append(errs, err)...)
 		}
-		errs = append(errs, each(sets, func(set Set) error { return s.follow(ctx, set, is, by) }))
+		failed := each(sets, func(set Set) error { return s.follow(ctx, set, is, by) })
+		now, err := s.via(ctx, ref, by, via.ID)
+		if err != nil {
+			return errors.Join(append(errs, failed, err)...)
+		}
+		if now.ID != via.ID {
+			continue
+		}
+		errs = append(errs, failed)
 		if len(sets) < request.Limit {
 			return errors.Join(errs...)
 		}
@@ -79,7 +92,8 @@ func (s *Service) follow(ctx context.Context, set Set, is stands, by score.ID) e
 	return err
 }
 
-// followSet makes the rows of a set what they have to be; of an item that is gone none. It returns the set as it is then.
+// followSet makes the rows of a set what they have to be; of an item that is gone none. It looks again once they are written, as followItem
+// does, and returns the set as it is then.
 func (s *Service) followSet(ctx context.Context, set Set, by score.ID) (Set, error) {
 	for range attempts {
 		via, err := s.via(ctx, set.Item, by, set.Via)
@@ -91,8 +105,14 @@ func (s *Service) followSet(ctx context.Context, set Set, by score.ID) (Set, err
 			return set, err
 		}
 		kept, done, err := s.put(ctx, set, is)
-		if done || err != nil {
-			return kept, err
+		if err != nil {
+			return set, err
+		}
+		if done {
+			now, err := s.via(ctx, set.Item, by, via.ID)
+			if err != nil || now.ID == via.ID {
+				return kept, err
+			}
 		}
 		if set, err = first(s.Store.FindSets(ctx, []Key{set.Key})); err != nil {
 			return set, err
@@ -104,6 +124,9 @@ func (s *Service) followSet(ctx context.Context, set Set, by score.ID) (Set, err
 // put keeps the set as it has to be as things stand; not done when they stand otherwise by now, or when counts had to wait.
 func (s *Service) put(ctx context.Context, before Set, is stands) (after Set, done bool, err error) {
 	after = s.standing(before, is)
+	if s.Now().Sub(is.at) > reliedOn {
+		return before, false, nil
+	}
 	if before.Version == "" || before.same(after.Index) && before.Counted == nil {
 		return before, true, nil
 	}

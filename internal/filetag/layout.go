@@ -133,7 +133,7 @@ func (s *Service) replace(ctx context.Context, before, after Layout) (Layout, er
 // spread spreads the rows of the sets over the shards.
 func (s *Service) spread(ctx context.Context, sets []Set, shards int) error {
 	return each(sets, func(set Set) error {
-		if set.Shards == shards {
+		if set.Shards == shards || set.Via == "" { // of what not everybody may see there is nothing to spread
 			return nil
 		}
 		_, err := s.followSet(ctx, set, "")

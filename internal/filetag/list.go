@@ -26,41 +26,51 @@ func OfItem(i score.Item, author UserID, w page.Window) TagsRequest {
 // every acknowledged write, and the tags of an author as they were at one moment. NotFound for an item that was not shown to the
 // viewer.
 func (s *Service) ListTags(ctx context.Context, requests []TagsRequest) ([]page.Slice[ItemTag], []error) {
-	slices, errs := make([]page.Slice[ItemTag], len(requests)), make([]error, len(requests))
+	pages, errs := make([]page.Slice[ItemTag], len(requests)), make([]error, len(requests))
+	me := viewer.From(ctx).UserID
 	var keys []Key
 	var lists []SetsRequest
 	var atKey, atList []int
 	for i, r := range requests {
-		switch {
-		case !r.Item.Allowed(ctx):
+		if !r.Item.Allowed(ctx) {
 			errs[i] = noItem()
-		case r.Author != "":
-			keys, atKey = append(keys, Key{r.Item.ItemRef, r.Author}), append(atKey, i)
-		default:
-			lists, atList = append(lists, r.begin().sets()), append(atList, i)
+			continue
+		}
+		author := r.Author
+		if author == "" { // the viewer's own are beside what others may see
+			lists, atList, author = append(lists, r.begin().sets()), append(atList, i), me
+		}
+		if author != "" {
+			keys, atKey = append(keys, Key{r.Item.ItemRef, author}), append(atKey, i)
 		}
 	}
+	own := make([]Set, len(requests))
 	if len(keys) > 0 {
 		sets, failed := s.Store.FindSets(ctx, keys)
 		for n, i := range atKey {
-			if failed != nil && failed[n] != nil {
+			own[i] = sets[n]
+			if failed != nil {
 				errs[i] = failed[n]
-				continue
 			}
-			slices[i] = requests[i].pageOf(shown(sets[n], requests[i].Item, viewer.From(ctx).UserID))
+		}
+	}
+	for i, r := range requests {
+		if r.Author != "" && errs[i] == nil {
+			pages[i] = r.pageOf(shown(own[i], r.Item, me))
 		}
 	}
 	if len(lists) > 0 {
 		found, failed := s.Store.ListSets(ctx, lists)
 		for n, i := range atList {
-			if failed != nil && failed[n] != nil {
+			if errs[i] == nil && failed != nil {
 				errs[i] = failed[n]
-				continue
 			}
-			slices[i], errs[i] = s.listAll(ctx, requests[i], found[n])
+			if errs[i] == nil {
+				pages[i], errs[i] = s.listAll(ctx, requests[i], own[i], found[n])
+			}
 		}
 	}
-	return slices, errs
+	return pages, errs
 }
 
 // position of a tag on its item.
@@ -93,10 +103,32 @@ func (r TagsRequest) begin() walk {
 	return walk{TagsRequest: r, from: r.Window.From, backward: r.Window.Backward, limit: r.Window.Limit + 1}
 }
 
-// sets asks for as many sets as may be needed: of others' private ones nothing is shown.
+// sets asks for as many sets as may be needed, and one more, for the viewer's may be among them.
 func (w walk) sets() SetsRequest {
 	author, _, _ := strings.Cut(w.from, " ")
-	return SetsRequest{Item: w.Item.ItemRef, From: UserID(author), Backward: w.backward, Limit: w.limit + 1}
+	return SetsRequest{Item: w.Item.ItemRef, Public: true, From: UserID(author), Backward: w.backward, Limit: w.limit + 1}
+}
+
+// among puts the viewer's own set in its place among the sets that were read, which are the last ones or not.
+func (r SetsRequest) among(sets []Set, own Set, last bool) []Set {
+	if len(own.Tags) == 0 {
+		return sets
+	}
+	compare := func(s Set, author UserID) int {
+		if r.Backward {
+			return strings.Compare(string(author), string(s.Author))
+		}
+		return strings.Compare(string(s.Author), string(author))
+	}
+	at, there := slices.BinarySearchFunc(sets, own.Author, compare)
+	switch {
+	case there:
+		sets[at] = own
+	case r.Behind && compare(own, r.From) <= 0, at == len(sets) && !last: // it came before, or comes later
+	default:
+		sets = slices.Insert(sets, at, own)
+	}
+	return sets
 }
 
 // behind reports whether the tag comes behind the position.
@@ -111,10 +143,15 @@ func (w walk) behind(t ItemTag) bool {
 	}
 }
 
-// tags returns the tags on the way, of the sets that were read, and of those that follow as long as there are not enough.
-func (s *Service) tags(ctx context.Context, w walk, sets []Set) (tags []ItemTag, err error) {
+// tags returns the tags on the way, of the viewer's own set and the others that were read, and of those that follow as long as there are
+// not enough.
+func (s *Service) tags(ctx context.Context, w walk, own Set, sets []Set) (tags []ItemTag, err error) {
 	for request := w.sets(); ; {
-		for _, set := range sets {
+		last, next := len(sets) < request.Limit, UserID("")
+		if !last {
+			next = sets[len(sets)-1].Author
+		}
+		for _, set := range request.among(sets, own, last) {
 			of := shown(set, w.Item, viewer.From(ctx).UserID)
 			if w.backward {
 				slices.Reverse(of)
@@ -125,19 +162,19 @@ func (s *Service) tags(ctx context.Context, w walk, sets []Set) (tags []ItemTag,
 				}
 			}
 		}
-		if len(tags) >= w.limit || len(sets) < request.Limit {
+		if len(tags) >= w.limit || last {
 			return tags[:min(len(tags), w.limit)], nil
 		}
-		request.From, request.Behind, request.Limit = sets[len(sets)-1].Author, true, min(2*request.Limit, page.Max)
+		request.From, request.Behind = next, true
 		if sets, err = first(s.Store.ListSets(ctx, []SetsRequest{request})); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// listAll returns a page of the tags of all authors; the first sets were read.
-func (s *Service) listAll(ctx context.Context, r TagsRequest, sets []Set) (page.Slice[ItemTag], error) {
-	tags, err := s.tags(ctx, r.begin(), sets)
+// listAll returns a page of the tags of all authors; the viewer's own set and the first of the others were read.
+func (s *Service) listAll(ctx context.Context, r TagsRequest, own Set, sets []Set) (page.Slice[ItemTag], error) {
+	tags, err := s.tags(ctx, r.begin(), own, sets)
 	if err != nil {
 		return page.Slice[ItemTag]{}, err
 	}
@@ -147,7 +184,7 @@ func (s *Service) listAll(ctx context.Context, r TagsRequest, sets []Set) (page.
 		if sets, err = first(s.Store.ListSets(ctx, []SetsRequest{back.sets()})); err != nil {
 			return slice, err
 		}
-		tags, err = s.tags(ctx, back, sets)
+		tags, err = s.tags(ctx, back, own, sets)
 		slice.Other = len(tags) > 0
 	}
 	return slice, err

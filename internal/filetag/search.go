@@ -27,7 +27,7 @@ func (s *Service) Search(ctx context.Context, r Search, w page.Window) (page.Sli
 	if err != nil {
 		return page.Slice[ItemTag]{}, err
 	}
-	return s.Store.Search(ctx, q, w, s.check)
+	return s.Store.Search(ctx, q, w, s.check())
 }
 
 // SearchItems lists items that carry such a tag, each once, by the first of their tags. See [Service.Search].
@@ -36,14 +36,15 @@ func (s *Service) SearchItems(ctx context.Context, r Search, w page.Window) (pag
 	if err != nil {
 		return page.Slice[ItemTag]{}, err
 	}
-	keep := s.firstOnItem
 	switch {
 	case q.Author != "":
-		keep = s.firstOfAuthor
+		return s.Store.Search(ctx, q, w, s.firstOfAuthor(q))
 	case w.From == "" && !w.Backward:
-		keep = s.firstSeen
+		return s.Store.Search(ctx, q, w, s.firstSeen())
+	default:
+		q.Items = true
+		return s.Store.Search(ctx, q, w, s.firstOnItem(q))
 	}
-	return s.Store.Search(ctx, q, w, keep(q))
 }
 
 // keep says which tags of a search count.
@@ -51,48 +52,46 @@ type keep = func(context.Context, []Entry) ([]ItemTag, error)
 
 // firstOfAuthor keeps of an author's tags on an item the first one: the set knows.
 func (s *Service) firstOfAuthor(q Query) keep {
-	return func(ctx context.Context, entries []Entry) ([]ItemTag, error) {
-		return s.checked(ctx, entries, func(t ItemTag, set Set) bool {
-			i := slices.IndexFunc(set.Tags, func(other Tag) bool {
-				return strings.HasPrefix(other.Key, q.Begin) && (q.Own || set.Everybody(other))
-			})
-			return i >= 0 && set.Tags[i].Key == t.Key
+	return s.checked(func(t ItemTag, set Set) bool {
+		i := slices.IndexFunc(set.Tags, func(other Tag) bool {
+			return strings.HasPrefix(other.Key, q.Begin) && (q.Own || set.Everybody(other))
 		})
-	}
+		return i >= 0 && set.Tags[i].Key == t.Key
+	})
 }
 
 // firstSeen keeps the first tag on each item in a search that begins with the first of all tags.
-func (s *Service) firstSeen(Query) keep {
+func (s *Service) firstSeen() keep {
 	seen := map[score.ItemRef]bool{}
-	return func(ctx context.Context, entries []Entry) ([]ItemTag, error) {
-		return s.checked(ctx, entries, func(t ItemTag, _ Set) bool {
-			again := seen[t.Item.ItemRef]
-			seen[t.Item.ItemRef] = true
-			return !again
-		})
-	}
+	return s.checked(func(t ItemTag, _ Set) bool {
+		again := seen[t.Item.ItemRef]
+		seen[t.Item.ItemRef] = true
+		return !again
+	})
 }
 
-// firstOnItem keeps the first tag on each item: the index knows.
+// firstOnItem keeps the first tag on each item. Among an author's own the set knows which that is, among those of all authors the index.
 func (s *Service) firstOnItem(q Query) keep {
+	candidates := s.firstOfAuthor(q)
+	firsts := map[score.ItemRef]Entry{}
 	return func(ctx context.Context, entries []Entry) ([]ItemTag, error) {
-		tags, err := s.check(ctx, entries)
+		tags, err := candidates(ctx, entries)
 		if err != nil {
 			return nil, err
 		}
-		at := map[score.ItemRef]int{}
 		var items []score.ItemRef
 		for _, t := range tags {
-			if _, is := at[t.Item.ItemRef]; !is {
-				at[t.Item.ItemRef], items = len(items), append(items, t.Item.ItemRef)
-			}
+			items = asked(firsts, items, t.Item.ItemRef)
 		}
-		firsts, errs := s.Store.FirstTags(ctx, q.Begin, items)
+		found, errs := s.Store.FirstTags(ctx, q.Begin, items)
 		if err := errors.Join(errs...); err != nil {
 			return nil, err
 		}
+		for i, item := range items {
+			firsts[item] = found[i]
+		}
 		return slices.DeleteFunc(tags, func(t ItemTag) bool {
-			e := firsts[at[t.Item.ItemRef]]
+			e := firsts[t.Item.ItemRef]
 			return e.Author != t.Author || e.Value != t.Key
 		}), nil
 	}
@@ -110,7 +109,7 @@ func (s *Service) ListWithTag(ctx context.Context, r WithTag) (page.Slice[ItemTa
 	if err != nil {
 		return page.Slice[ItemTag]{}, err
 	}
-	return s.Store.Search(ctx, q, r.Window, s.check)
+	return s.Store.Search(ctx, q, r.Window, s.check())
 }
 
 // FindWord returns a word that its author has put on an item; NotFound when the viewer sees it on none.

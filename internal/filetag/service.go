@@ -11,6 +11,7 @@ import (
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/score"
+	"github.com/taggie/taggie/internal/task"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -168,10 +169,13 @@ func placed(ctx context.Context, ref score.ItemRef, via score.Score) score.ItemR
 // shownTags returns the tags of a set with the proof that the viewer may read the item.
 func (s *Service) shownTags(ctx context.Context, set Set) (Tagged, error) {
 	request, found, err := s.readable(ctx, set.Item, set.Via)
-	if err != nil || !found {
+	if err != nil {
 		return Tagged{}, err
 	}
-	return Tagged{Item: request, Readable: true, Tags: shown(set, request, viewer.From(ctx).UserID)}, nil
+	if !found {
+		request = score.AnItem(set.Item)
+	}
+	return Tagged{Item: request, Readable: found, Tags: shown(set, request, viewer.From(ctx).UserID)}, nil
 }
 
 // readable returns the item as the viewer may read it: as its owner, or as a page of the public score.
@@ -220,6 +224,9 @@ func (s *Service) edit(ctx context.Context, of Key, once idempotency.Key, change
 		}
 		after := s.standing(before, stands)
 		after.Tags = tags
+		if after.Via == "" && slices.ContainsFunc(tags, func(t Tag) bool { return t.Public }) {
+			stands.Task = score.Following(after.Item, s.instant().Add(task.Lease))
+		}
 		kept, err := s.Store.PutSet(ctx, before, after, stands.Proof, once)
 		if errors.Is(err, ErrMoved) {
 			continue
@@ -228,7 +235,7 @@ func (s *Service) edit(ctx context.Context, of Key, once idempotency.Key, change
 			return Set{}, err
 		}
 		kept.Via = after.Via // where there was nothing to change, too
-		return s.settled(ctx, kept), nil
+		return s.settled(ctx, kept, stands.Task), nil
 	}
 	return Set{}, fault.New(fault.Conflict, "somebody else changes the tags of this item again and again")
 }
@@ -238,22 +245,21 @@ func fewer(before, after []Tag) bool {
 	return !slices.ContainsFunc(after, func(t Tag) bool { return !slices.Contains(before, t) })
 }
 
-// settled does what a change of a set may have left to do: counts that had to wait, and a score that was shown to everybody while the
-// set was written. What it does not get done is done by a task; a score that is shown has one, too.
-func (s *Service) settled(ctx context.Context, kept Set) Set {
-	var by score.ID
-	if kept.Via == "" && slices.ContainsFunc(kept.Tags, func(t Tag) bool { return t.Public }) {
-		via, err := s.via(ctx, kept.Item)
-		if err != nil {
-			return kept
-		}
-		by = via.ID
-	}
-	if by == "" && kept.Counted == nil {
+// settled does what a change of a set may have left to do: counts that had to wait, and a score that became public while the set was
+// written as one that nobody else may see. What it does not get done the task does.
+func (s *Service) settled(ctx context.Context, kept Set, again task.Task) Set {
+	if again.ID == "" && kept.Counted == nil {
 		return kept
 	}
-	if now, err := s.followSet(ctx, kept, by); err == nil {
-		return now
+	via, err := s.via(ctx, kept.Item, kept.Via)
+	if err == nil && (via.ID != kept.Via || kept.Counted != nil) {
+		var now Set
+		if now, err = s.followSet(ctx, kept, via.ID); err == nil {
+			kept = now
+		}
+	}
+	if err == nil && again.ID != "" {
+		_ = s.Store.ForgetTask(ctx, again) // it finds nothing to do
 	}
 	return kept
 }
@@ -263,19 +269,21 @@ type stands struct {
 	Proof
 	via    score.ID
 	shards int
+	at     time.Time // when they were read
 }
 
 // stands reads how things are, given the score that shows the item, the zero Score for none. Of an item that is gone there is no proof.
 func (s *Service) stands(ctx context.Context, ref score.ItemRef, via score.Score) (stands, error) {
+	at := s.Now()
 	layout, err := s.currentLayout()
 	if err != nil {
 		return stands{}, err
 	}
 	i, err := first(s.Kept.Items.ItemsByID(ctx, []score.ItemRef{ref}))
 	if fault.Is(err, fault.NotFound) {
-		return stands{}, nil
+		return stands{at: at}, nil
 	}
-	return stands{Proof{Item: true, SetName: i.SetName, Version: via.Version}, via.ID, layout.written()}, err
+	return stands{Proof{Item: true, SetName: i.SetName, Version: via.Version}, via.ID, layout.written(), at}, err
 }
 
 // standing returns the set as it has to be as things stand; of an item that is gone it is empty.

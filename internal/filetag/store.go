@@ -8,6 +8,7 @@ import (
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/score"
+	"github.com/taggie/taggie/internal/task"
 )
 
 // ErrMoved says that somebody else changed the set, the item or the score since they were read.
@@ -16,8 +17,8 @@ var ErrMoved = errors.New("the tags were changed by somebody else")
 // Store keeps tags. All of it may fail with Unavailable or Exhausted besides the faults that are named. Who may see what it
 // returns is the service's to say.
 type Store interface {
-	// FindSets returns the set or the error of each key, in the order of keys; one without tags and version where there is none.
-	// It sees every acknowledged write, each set whole.
+	// FindSets returns the set or the error of each key, in the order of keys; one without tags and version where there is none, or where
+	// the item is not that owner's. It sees every acknowledged write, each set whole.
 	FindSets(ctx context.Context, keys []Key) ([]Set, []error)
 	// ListSets lists the sets of each item, by author, as FindSets sees them.
 	ListSets(ctx context.Context, requests []SetsRequest) ([][]Set, []error)
@@ -35,6 +36,8 @@ type Store interface {
 	Values(ctx context.Context, q Query, limit int) ([]ValueCount, error)
 	// Tallies returns how many tags there are, in the order of keys.
 	Tallies(ctx context.Context, keys []TallyKey) ([]Tally, []error)
+	// ForgetTask removes the task of a proof, if nobody works on it.
+	ForgetTask(ctx context.Context, t task.Task) error
 	LayoutStore
 	idempotency.Store
 }
@@ -52,6 +55,7 @@ type LayoutStore interface {
 // SetsRequest asks for the sets of an item.
 type SetsRequest struct {
 	Item     score.ItemRef
+	Public   bool   // of the sets that have any, their public tags alone
 	From     UserID // the author to begin with; "" for the beginning, or the end
 	Behind   bool   // begin behind that author
 	Backward bool   // in reverse
@@ -60,9 +64,10 @@ type SetsRequest struct {
 
 // Proof is what a change of a set relies on.
 type Proof struct {
-	Item    bool   // the item exists and has the name of the set
-	Version int    // of the score by which everybody may read the item; 0 when nothing relies on it
-	SetName string // of the item
+	Task    task.Task // that looks again at what it cannot rely on; the zero Task for none
+	Item    bool      // the item exists and has the name of the set
+	Version int       // of the score by which everybody may read the item; 0 when nothing relies on it
+	SetName string    // of the item
 }
 
 // Query says what to search.
@@ -70,6 +75,7 @@ type Query struct {
 	Begin   string // what the key begins with
 	Exact   bool   // what the key is
 	Author  UserID // whose tags; "" for those that everybody may see
+	Items   bool   // what is looked for are items, of which few rows are looked at at a time: each may cost a read
 	Own     bool   // it is the author who asks: those that nobody else may see, too
 	Layouts []int  // the numbers of shards to look at, in this order
 }

@@ -33,9 +33,18 @@ func pageOf(in score.Score, ref score.ItemRef) (score.ItemRequest, bool) {
 // about to. An item in more snapshots and scores than this may not be found by everybody after the score that showed it is gone.
 const maxUses = 10 * page.Max
 
-// askedScores is how many scores are asked for at least, and how many at a time. What an item costs that is hidden must not tell that
-// it exists.
-const askedScores = 10
+// maxUsesOfStranger is how many scores among the first uses of an item are looked at for who does not own it. An item that is hidden
+// costs as many calls as one that does not exist, however much it is used.
+const maxUsesOfStranger = 100
+
+// stranger reports whether it is another user than the owner of the item who asks; a task is nobody.
+func stranger(ctx context.Context, ref score.ItemRef) bool {
+	me := viewer.From(ctx).UserID
+	return me != "" && me != ref.Owner
+}
+
+// shownScores is how many public scores are read at a time to see whether they show an item.
+const shownScores = 10
 
 // via returns a public score that has the item as a page: one of the likely ones if it has, otherwise the first one by id; the zero Score for
 // none.
@@ -61,12 +70,12 @@ func (s *Service) via(ctx context.Context, ref score.ItemRef, likely ...score.ID
 		if refs, err = s.publicOf(ctx, ref, uses.Items); err != nil {
 			return score.Score{}, err
 		}
-		for some := range slices.Chunk(refs, askedScores) {
+		for some := range slices.Chunk(refs, shownScores) {
 			if found, err := s.showing(ctx, ref, some); err != nil || found.ID != "" {
 				return found, err
 			}
 		}
-		if !uses.More {
+		if !uses.More || stranger(ctx, ref) {
 			break
 		}
 		w.From = uses.Positions[len(uses.Positions)-1]
@@ -82,8 +91,11 @@ func (s *Service) publicOf(ctx context.Context, ref score.ItemRef, uses []score.
 			refs = append(refs, score.Ref{Owner: ref.Owner, ID: score.ID(u.By)})
 		}
 	}
-	for stranger := viewer.From(ctx).UserID; stranger != "" && stranger != ref.Owner && len(refs) < askedScores; {
-		refs = append(refs, score.Ref{Owner: ref.Owner, ID: score.ID(s.NewID())})
+	if stranger(ctx, ref) {
+		refs = refs[:min(len(refs), maxUsesOfStranger)]
+	}
+	if len(refs) == 0 && stranger(ctx, ref) {
+		refs = []score.Ref{{Owner: ref.Owner, ID: score.ID(s.NewID())}}
 	}
 	public, errs := s.Kept.Scores.ArePublic(ctx, refs)
 	var shown []score.Ref
@@ -126,32 +138,39 @@ func shown(set Set, request score.ItemRequest, to UserID) []ItemTag {
 	return tags
 }
 
-// evidence is what decides whether the viewer may see what a search found.
+// evidence is what decides whether the viewer may see what a search found. It is kept for the whole search, so that nothing is read
+// twice, and the tags of an author on an item are those of one moment.
 type evidence struct {
 	sets   map[Key]Set
 	scores map[score.Ref]score.Score
 	items  map[score.ItemRef]bool // of the viewer, that exist
 }
 
+func newEvidence() evidence {
+	return evidence{map[Key]Set{}, map[score.Ref]score.Score{}, map[score.ItemRef]bool{}}
+}
+
 // check leaves out what the viewer may not see, or what has changed since it was indexed: the set decides about the tag; the score, or
-// that the viewer owns it, about the item. It reads the sets, the scores and the viewer's items in one batch each.
-func (s *Service) check(ctx context.Context, entries []Entry) ([]ItemTag, error) {
-	return s.checked(ctx, entries, func(ItemTag, Set) bool { return true })
+// that the viewer owns it, about the item.
+func (s *Service) check() keep {
+	return s.checked(func(ItemTag, Set) bool { return true })
 }
 
 // checked is like check, and leaves out what does not count, given its set, besides.
-func (s *Service) checked(ctx context.Context, entries []Entry, counts func(ItemTag, Set) bool) ([]ItemTag, error) {
-	proof, err := s.evidence(ctx, entries)
-	if err != nil {
-		return nil, err
-	}
-	var tags []ItemTag
-	for _, e := range entries {
-		if t, is := proof.shows(ctx, e); is && counts(t, proof.sets[e.Key]) {
-			tags = append(tags, t)
+func (s *Service) checked(counts func(ItemTag, Set) bool) keep {
+	known := newEvidence()
+	return func(ctx context.Context, entries []Entry) ([]ItemTag, error) {
+		if err := s.gather(ctx, known, entries); err != nil {
+			return nil, err
 		}
+		var tags []ItemTag
+		for _, e := range entries {
+			if t, is := known.shows(ctx, e); is && counts(t, known.sets[e.Key]) {
+				tags = append(tags, t)
+			}
+		}
+		return tags, nil
 	}
-	return tags, nil
 }
 
 // shows returns the tag of the entry if the viewer may see it.
@@ -168,8 +187,8 @@ func (p evidence) shows(ctx context.Context, e Entry) (ItemTag, bool) {
 	return ItemTag{Item: request, Author: e.Author, SetName: set.SetName, Tag: t}, is
 }
 
-func (s *Service) evidence(ctx context.Context, entries []Entry) (evidence, error) {
-	p := evidence{map[Key]Set{}, map[score.Ref]score.Score{}, map[score.ItemRef]bool{}}
+// gather reads what is not known yet of the sets, the scores and the viewer's items, in one batch each.
+func (s *Service) gather(ctx context.Context, p evidence, entries []Entry) error {
 	var keys []Key
 	var scores []score.Ref
 	var items []score.ItemRequest
@@ -200,7 +219,7 @@ func (s *Service) evidence(ctx context.Context, entries []Entry) (evidence, erro
 		found, errs := s.Items.ItemsByID(ctx, items)
 		return there(found, errs, func(i int) { p.items[found[i].ItemRef] = true })
 	})
-	return p, group.Wait()
+	return group.Wait()
 }
 
 // asked appends a key that was not asked for yet.

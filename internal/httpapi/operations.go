@@ -65,7 +65,7 @@ func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *
 	if tally != nil {
 		told := spent(tally.Snapshot())
 		if !o.capacity && !viewer.From(ctx).Admin() {
-			told.ConsumedCapacity = nil // it tells how large things are that the caller may not see
+			told.ConsumedCapacity, told.Keys = nil, nil // they tell how large and how many things are that the caller may not see
 		}
 		extend(resp, "dynamo", told)
 	}
@@ -203,7 +203,7 @@ func extend(resp *graphql.Response, name string, value any) {
 // dynamo is the response extension of that name.
 type dynamo struct {
 	Calls            int            `json:"calls"`
-	Keys             int            `json:"keys"`
+	Keys             *int           `json:"keys,omitempty"`
 	ConsumedCapacity *float64       `json:"consumedCapacity,omitempty"`
 	Retries          int            `json:"retries"`
 	Throttled        int            `json:"throttled,omitempty"`
@@ -216,7 +216,7 @@ func spent(s telemetry.Spent) dynamo {
 		s.Operations = map[string]int{}
 	}
 	return dynamo{
-		Calls: s.Calls, Keys: s.Keys, ConsumedCapacity: &s.Capacity, Retries: s.Retries,
+		Calls: s.Calls, Keys: &s.Keys, ConsumedCapacity: &s.Capacity, Retries: s.Retries,
 		Throttled: s.Throttled, Unprocessed: s.Unprocessed, Operations: s.Operations,
 	}
 }
