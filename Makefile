@@ -88,7 +88,7 @@ check-generated:
 check-console: console
 	cd console && npm run lint --if-present && npm test --if-present
 
-e2e: engines build e2e/node_modules/.installed ## Drive the pages in a headless Chromium
+e2e: engines build e2e/node_modules/.installed ## Drive the pages in a headless Chromium, and audit HTTP
 	cd e2e && npm test
 
 bench: engines build ## Compare with a hand-written handler, in one run

@@ -113,15 +113,44 @@ func writeError(w http.ResponseWriter, r *http.Request, status int, err error) {
 	write(w, accepted(r), status, &graphql.Response{Errors: gqlerror.List{shown}})
 }
 
-// statusOf is the status of an error outside of operations.
+// statusPartial is what the specification calls "partial success": there is data, and there are errors. It is the
+// specification's own, and goes with its own media type only.
+const statusPartial = 294
+
+// statusOfResult is the status of an operation that was carried out.
+func statusOfResult(media string, resp *graphql.Response) int {
+	if media == mediaResponse && resp != nil && len(resp.Errors) > 0 {
+		return statusPartial
+	}
+	return http.StatusOK
+}
+
+// statusOfRefusal is the status of a well-formed request whose operation was not carried out. Old clients, which accept
+// application/json only, take any other than 200 for the word of some proxy.
+func statusOfRefusal(media string, resp *graphql.Response) int {
+	if media != mediaResponse || len(resp.Errors) == 0 {
+		return http.StatusOK
+	}
+	return statusOf(coded(resp.Errors[0]))
+}
+
+// statusOf is the status of an error without data.
 func statusOf(code model.ErrorCode) int {
 	switch code {
+	case model.ErrorCodeGraphqlParseFailed:
+		return http.StatusBadRequest
 	case model.ErrorCodeUnauthenticated:
 		return http.StatusUnauthorized
+	case model.ErrorCodeForbidden:
+		return http.StatusForbidden
+	case model.ErrorCodeExhausted:
+		return http.StatusTooManyRequests
 	case model.ErrorCodeUnavailable:
 		return http.StatusServiceUnavailable
+	case model.ErrorCodeInternal:
+		return http.StatusInternalServerError
 	}
-	return http.StatusInternalServerError
+	return http.StatusUnprocessableEntity
 }
 
 // writeJSON answers with a value that is no GraphQL response.

@@ -82,13 +82,13 @@ func TestCostIsLimited(t *testing.T) {
 		"what would overflow":                  `{ viewer {` + strings.Repeat(` notes(first: 500) { nodes { owner {`, 4) + ` id` + strings.Repeat(` } } }`, 4) + ` } }`,
 	} {
 		t.Run(reason, func(t *testing.T) {
-			message := s.ask(query, nil, "Accept", mediaResponse).only(t, http.StatusBadRequest, "BAD_REQUEST").Message
+			message := s.ask(query, nil, "Accept", mediaResponse).only(t, http.StatusUnprocessableEntity, "BAD_REQUEST").Message
 			assert.Contains(t, message, "250000 is the limit")
 		})
 	}
 	var shown int
 	message := s.ask(`query($n: Int) { viewer { notes(first: $n) { nodes { versions(first: $n) { nodes { id } } } } } }`, map[string]any{"n": 500}, "Accept", mediaResponse).
-		only(t, http.StatusBadRequest, "BAD_REQUEST").Message
+		only(t, http.StatusUnprocessableEntity, "BAD_REQUEST").Message
 	_, err := fmt.Sscanf(message, "the operation may cost %d,", &shown)
 	require.NoError(t, err, message)
 	assert.Equal(t, 1+1+500*(1+1+500*2), shown)

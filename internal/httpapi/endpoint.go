@@ -27,8 +27,11 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	params, status, refused := read(w, r)
 	if refused != nil {
-		if status == http.StatusRequestEntityTooLarge {
+		switch {
+		case status == http.StatusRequestEntityTooLarge:
 			w.Header().Set("Connection", "close") // rather than read the rest
+		case status == http.StatusUnprocessableEntity && media == mediaJSON:
+			status = http.StatusBadRequest
 		}
 		writeError(w, r, status, refused)
 		return
@@ -37,7 +40,7 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 
 	op, errs := create(ctx, e.exec, params)
-	if errs == nil && r.Method == http.MethodGet && op.Operation.Operation != ast.Query {
+	if errs == nil && r.Method != http.MethodPost && op.Operation.Operation != ast.Query {
 		w.Header().Set("Allow", http.MethodPost)
 		writeError(w, r, http.StatusMethodNotAllowed, refuse(model.ErrorCodeBadRequest, "over GET only queries are carried out: use POST"))
 		return
@@ -45,11 +48,7 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if errs != nil {
 		resp := e.exec.DispatchError(graphql.WithOperationContext(ctx, op), errs)
 		describe(w, op, resp)
-		status = http.StatusOK
-		if media == mediaResponse {
-			status = http.StatusBadRequest
-		}
-		write(w, media, status, resp)
+		write(w, media, statusOfRefusal(media, resp), resp)
 		return
 	}
 	if op.Operation.Operation == ast.Subscription {
@@ -58,7 +57,8 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	next, ctx := e.exec.DispatchOperation(ctx, op)
-	resp, status := next(ctx), http.StatusOK
+	resp := next(ctx)
+	status = statusOfResult(media, resp)
 	if resp == nil { // the time was up before anything was read
 		resp, status = late(ctx, e.exec, op), http.StatusServiceUnavailable
 	}

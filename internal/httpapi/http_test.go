@@ -35,6 +35,10 @@ func TestRefusedBodies(t *testing.T) {
 		{"a batch", ` [` + viewer + `]`, nil, 400, "not batched"},
 		{"no object", `"hunter2"`, nil, 400, "wrong type"},
 		{"no query", `{"operationName":"hunter2"}`, nil, 400, "query is missing"},
+		{"no query, for a new client", `{"qeury":"hunter2"}`, []string{"Accept", mediaResponse}, 422, "query is missing"},
+		{"no text, for a new client", `{"query":{"hunter2":1}}`, []string{"Accept", mediaResponse}, 422, "query is of the wrong type"},
+		{"a batch, for a new client", `[` + viewer + `]`, []string{"Accept", mediaResponse}, 422, "not batched"},
+		{"not JSON, for a new client", `hunter2`, []string{"Accept", mediaResponse}, 400, "not JSON"},
 		{"a query that is no text", `{"query":{"hunter2":1}}`, nil, 400, "query is of the wrong type"},
 		{"variables that are no object", `{"query":"{ viewer { name } }","variables":["hunter2"]}`, nil, 400, "variables is of the wrong type"},
 		{"broken UTF-8", "{\"query\":\"{ viewer { name } }\",\"variables\":{\"a\":\"hunter2\xff\"}}", nil, 400, "UTF-8"},
@@ -46,8 +50,8 @@ func TestRefusedBodies(t *testing.T) {
 		{"compressed", viewer, []string{"Content-Encoding", "gzip"}, 415, "compressed"},
 		{"too large", `{"query":"` + strings.Repeat(" ", maxBody) + `"}`, nil, 413, "larger than 3145728 bytes"},
 		{"an answer nobody can give", viewer, []string{"Accept", "text/html"}, 406, "application/json"},
-		{"an operation that is not there", `{"query":"query A { viewer { name } }","operationName":"hunter2"}`, []string{"Accept", mediaResponse}, 400, "no operation of that name"},
-		{"several operations and none named", `{"query":"query A { viewer { name } } query B { viewer { name } }"}`, []string{"Accept", mediaResponse}, 400, "several"},
+		{"an operation that is not there", `{"query":"query A { viewer { name } }","operationName":"hunter2"}`, []string{"Accept", mediaResponse}, 422, "no operation of that name"},
+		{"several operations and none named", `{"query":"query A { viewer { name } } query B { viewer { name } }"}`, []string{"Accept", mediaResponse}, 422, "several"},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			a := s.post(test.body, test.headers...)
@@ -97,6 +101,14 @@ func TestGET(t *testing.T) {
 	a.only(t, http.StatusMethodNotAllowed, "BAD_REQUEST")
 	assert.Equal(t, "POST", a.Header().Get("Allow"))
 
+	a = get("query=%7B__typename%7D&operationName=&variables=&extensions=")
+	assert.Equal(t, map[string]any{"__typename": "Query"}, a.Data, "what is empty is not there")
+
+	a = s.do(httptest.NewRequest(http.MethodHead, "/graphql?query=%7B__typename%7D", nil))
+	assert.Equal(t, http.StatusOK, a.Code)
+	a = s.do(httptest.NewRequest(http.MethodHead, "/graphql?query=mutation%7B__typename%7D", nil))
+	assert.Equal(t, http.StatusMethodNotAllowed, a.Code)
+
 	for _, query := range []string{"", "query=%7B&variables=[1]", "query=%7B&extensions=hunter2", "query=%ff", "query=%zz"} {
 		a = get(query)
 		a.only(t, http.StatusBadRequest, "BAD_REQUEST")
@@ -105,7 +117,7 @@ func TestGET(t *testing.T) {
 
 	a = s.do(httptest.NewRequest(http.MethodPut, "/graphql", nil))
 	a.only(t, http.StatusMethodNotAllowed, "BAD_REQUEST")
-	assert.Equal(t, "GET, POST, OPTIONS", a.Header().Get("Allow"))
+	assert.Equal(t, "GET, HEAD, POST, OPTIONS", a.Header().Get("Allow"))
 }
 
 func TestAccept(t *testing.T) {

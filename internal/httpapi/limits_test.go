@@ -63,7 +63,7 @@ func TestBounds(t *testing.T) {
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			a := s.ask(test.query, nil, "Accept", mediaResponse)
-			require.Equal(t, http.StatusBadRequest, a.Code)
+			require.Contains(t, []int{http.StatusBadRequest, http.StatusUnprocessableEntity}, a.Code)
 			require.NotEmpty(t, a.Errors)
 			assert.Equal(t, test.code, a.Errors[0].Extensions["code"], a.Body.String())
 			assert.Contains(t, a.Errors[0].Message, test.says)
@@ -80,7 +80,7 @@ func TestMeasuringIsCheapWhateverFragmentsMultiplyTo(t *testing.T) {
 	}
 	query.WriteString(" fragment f90 on User { id }")
 	a := s.ask(query.String(), nil, "Accept", mediaResponse)
-	assert.Contains(t, a.only(t, http.StatusBadRequest, "BAD_REQUEST").Message, "1000 fields")
+	assert.Contains(t, a.only(t, http.StatusUnprocessableEntity, "BAD_REQUEST").Message, "1000 fields")
 }
 
 func TestWhatIsJustWithinTheBoundsPasses(t *testing.T) {
@@ -136,7 +136,7 @@ func TestNumbersThatCannotBeRead(t *testing.T) {
 		`mutation { createNote(input: {title: "a", content: "b", deadline: 99999999999999999999}) { note { id } } }`: "input.deadline",
 	} {
 		a := s.ask(query, nil, "Accept", mediaResponse)
-		found := a.only(t, http.StatusBadRequest, "INVALID_INPUT")
+		found := a.only(t, http.StatusUnprocessableEntity, "INVALID_INPUT")
 		assert.Equal(t, field, found.Extensions["field"], query)
 		assert.NotEmpty(t, found.Locations, query)
 	}

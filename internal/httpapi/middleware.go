@@ -145,7 +145,7 @@ func only(next http.Handler, methods ...string) http.Handler {
 func crossOrigin(origins []string, next http.Handler) http.Handler {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodOptions {
-			w.Header().Set("Allow", "GET, POST, OPTIONS")
+			w.Header().Set("Allow", allowedMethods)
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}

@@ -25,6 +25,9 @@ type params struct {
 	Extensions    map[string]any `json:"extensions"`
 }
 
+// allowedMethods are those of /graphql.
+const allowedMethods = "GET, HEAD, POST, OPTIONS"
+
 // read takes a request apart, or says with which status it is refused and why.
 func read(w http.ResponseWriter, r *http.Request) (*graphql.RawParams, int, *gqlerror.Error) {
 	var p params
@@ -34,17 +37,17 @@ func read(w http.ResponseWriter, r *http.Request) (*graphql.RawParams, int, *gql
 	switch r.Method {
 	case http.MethodPost:
 		status, refused = readPOST(w, r, &p)
-	case http.MethodGet:
+	case http.MethodGet, http.MethodHead:
 		status, refused = readGET(r, &p)
 	default:
-		w.Header().Set("Allow", "GET, POST, OPTIONS")
+		w.Header().Set("Allow", allowedMethods)
 		return nil, http.StatusMethodNotAllowed, refuse(model.ErrorCodeBadRequest, "send operations by POST, or queries by GET")
 	}
 	if refused != nil {
 		return nil, status, refused
 	}
 	if p.Query == nil || strings.TrimSpace(*p.Query) == "" {
-		return nil, http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "the parameter query is missing")
+		return nil, http.StatusUnprocessableEntity, refuse(model.ErrorCodeBadRequest, "the parameter query is missing")
 	}
 	raw := &graphql.RawParams{Query: *p.Query, Variables: p.Variables, Extensions: p.Extensions, Headers: r.Header}
 	if p.OperationName != nil {
@@ -75,7 +78,7 @@ func readPOST(w http.ResponseWriter, r *http.Request, p *params) (int, *gqlerror
 	if err != nil {
 		return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "the body could not be read to its end")
 	}
-	return http.StatusBadRequest, decode("the body", body, p)
+	return parse("the body", body, p)
 }
 
 func readGET(r *http.Request, p *params) (int, *gqlerror.Error) {
@@ -96,8 +99,8 @@ func readGET(r *http.Request, p *params) (int, *gqlerror.Error) {
 	}
 	for name, into := range map[string]*map[string]any{"variables": &p.Variables, "extensions": &p.Extensions} {
 		if text := query.Get(name); text != "" {
-			if refused := decode("the parameter "+name, []byte(text), into); refused != nil {
-				return http.StatusBadRequest, refused
+			if status, refused := parse("the parameter "+name, []byte(text), into); refused != nil {
+				return status, refused
 			}
 		}
 	}
@@ -106,28 +109,36 @@ func readGET(r *http.Request, p *params) (int, *gqlerror.Error) {
 
 // decode reads one JSON object and nothing after it. What it refuses is never quoted: it may be a secret.
 func decode(what string, text []byte, into any) *gqlerror.Error {
+	_, refused := parse(what, text, into)
+	return refused
+}
+
+// parse is decode, which also says with which status the text is refused: 400 when the text is not that, 422 when it is another value or holds one
+// of the wrong type.
+func parse(what string, text []byte, into any) (int, *gqlerror.Error) {
 	if !utf8.Valid(text) || loneSurrogate(text) {
-		return refuse(model.ErrorCodeBadRequest, "%s is not valid UTF-8", what)
-	}
-	if bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("[")) {
-		return refuse(model.ErrorCodeBadRequest, "%s is a list: send one JSON object; operations are not batched", what)
+		return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "%s is not valid UTF-8", what)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	err := decoder.Decode(into)
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		if wrong.Field != "" {
-			what += ": " + strings.SplitN(wrong.Field, ".", 2)[0]
-		}
-		return refuse(model.ErrorCodeBadRequest, "%s is of the wrong type", what)
-	}
-	if err != nil {
-		return refuse(model.ErrorCodeBadRequest, "%s is not JSON", what)
+	wrong, mistyped := errors.AsType[*json.UnmarshalTypeError](err)
+	if err != nil && !mistyped {
+		return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "%s is not JSON", what)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return refuse(model.ErrorCodeBadRequest, "%s goes on after its JSON object", what)
+		return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "%s goes on after its JSON object", what)
 	}
-	return nil
+	switch {
+	case bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("[")):
+		return http.StatusUnprocessableEntity, refuse(model.ErrorCodeBadRequest, "%s is a list: send one JSON object; operations are not batched", what)
+	case mistyped && wrong.Field != "":
+		what += ": " + strings.SplitN(wrong.Field, ".", 2)[0]
+		fallthrough
+	case mistyped:
+		return http.StatusUnprocessableEntity, refuse(model.ErrorCodeBadRequest, "%s is of the wrong type", what)
+	}
+	return 0, nil
 }
 
 // loneSurrogate reports whether JSON text escapes half of a character (\ud800), which would silently be replaced by U+FFFD.
