@@ -18,6 +18,8 @@ import (
 const (
 	mediaJSON     = "application/json"
 	mediaResponse = "application/graphql-response+json"
+	// mediaMultipart is that of answers in parts; see incremental.go.
+	mediaMultipart = "multipart/mixed"
 )
 
 // accepted returns the media type of the answer: the one the client prefers, the first of those it likes equally, and

@@ -48,6 +48,7 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if errs != nil {
 		resp := e.exec.DispatchError(graphql.WithOperationContext(ctx, op), errs)
 		describe(w, op, resp)
+		timings(w.Header(), &op.Stats, 0)
 		write(w, media, statusOfRefusal(media, resp), resp)
 		return
 	}
@@ -56,8 +57,10 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, hint))
 		return
 	}
+	start := time.Now()
 	next, ctx := e.exec.DispatchOperation(ctx, op)
 	resp := next(ctx)
+	timings(w.Header(), &op.Stats, time.Since(start))
 	status = statusOfResult(media, resp)
 	if resp == nil { // the time was up before anything was read
 		resp, status = late(ctx, e.exec, op), http.StatusServiceUnavailable

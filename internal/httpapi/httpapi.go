@@ -99,7 +99,7 @@ func New(o Options) (http.Handler, error) {
 	if o.LocalOnly {
 		h = thisMachine(h)
 	}
-	return observe(o.Metrics, o.Log, h), nil
+	return compressed(observe(o.Metrics, o.Log, h))
 }
 
 // graphQL returns what carries operations out, over HTTP and over sockets alike.

@@ -144,6 +144,9 @@ func only(next http.Handler, methods ...string) http.Handler {
 // leave. No origin may send credentials: tokens travel in a header that a page sets itself.
 func crossOrigin(origins []string, next http.Handler) http.Handler {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if allowed := w.Header().Get("Access-Control-Allow-Origin"); allowed != "" {
+			w.Header().Set("Timing-Allow-Origin", allowed)
+		}
 		if r.Method == http.MethodOptions {
 			w.Header().Set("Allow", allowedMethods)
 			w.WriteHeader(http.StatusNoContent)
@@ -164,7 +167,9 @@ func crossOrigin(origins []string, next http.Handler) http.Handler {
 // signIn finds out who is asking. Without a token that is nobody, who may still ask what is public, such as the schema.
 func signIn(o Options, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
 		v, err := o.identify(r.Context(), r.Header.Values("Authorization"))
+		timed(w.Header(), "sign-in", time.Since(start))
 		if err == nil {
 			next.ServeHTTP(w, r.WithContext(viewer.With(r.Context(), v)))
 			return

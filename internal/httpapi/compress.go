@@ -1,0 +1,27 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/klauspost/compress/gzhttp"
+	"github.com/klauspost/compress/gzip"
+)
+
+// smallest is the size from which an answer is compressed: one that fits into a packet arrives no sooner when it is smaller.
+const smallest = 1400
+
+// compressed sends answers of GraphQL as gzip or zstd to clients that take them so. It leaves alone what is compressed already
+// (the console's files, metrics) and event streams, whose events are small and would each hold a compressor. No secret of a page
+// can be guessed from the sizes: what a page of another origin sends carries no token.
+func compressed(next http.Handler) (http.Handler, error) {
+	wrap, err := gzhttp.NewWrapper(
+		gzhttp.MinSize(smallest),
+		gzhttp.CompressionLevel(gzip.BestSpeed),
+		gzhttp.ContentTypes([]string{mediaJSON, mediaResponse, mediaMultipart}),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("httpapi: compress: %w", err)
+	}
+	return wrap(next), nil
+}
