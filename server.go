@@ -190,6 +190,10 @@ func assemble(cfg config.Config, s *stores, metrics *telemetry.Metrics, log *slo
 	if err != nil {
 		return nil, err
 	}
+	trusted, err := trustedDocuments(cfg)
+	if err != nil {
+		return nil, err
+	}
 	newID := uuid.NewString
 	notesStore := dynamo.Notes{DB: s.db}
 	users := user.NewService(dynamo.Users{DB: s.db}, edge.NewLimiter(s.redis, cfg.TablePrefix+"email", 60, time.Second, time.Now), time.Now, newID)
@@ -240,6 +244,8 @@ func assemble(cfg config.Config, s *stores, metrics *telemetry.Metrics, log *slo
 		},
 		SignIn:           users.SignIn,
 		Sockets:          a.sockets,
+		Documents:        edge.NewDocuments(s.redis, edge.NewLimiter(s.redis, cfg.TablePrefix+"document", 300, 10*time.Second, time.Now)),
+		Trusted:          trusted,
 		Metrics:          metrics,
 		Log:              log,
 		Console:          console.Handler(),
@@ -377,7 +383,7 @@ const demoFile = "demo-loaded"
 
 // firstDemo loads the small demo set into a server that keeps its data embedded, once.
 func (a *application) firstDemo(ctx context.Context, url string) {
-	if a.local == nil || !a.cfg.EmbeddedDynamoDB() {
+	if a.local == nil || !a.cfg.EmbeddedDynamoDB() || a.cfg.TrustedMode == string(httpapi.TrustEnforce) {
 		return
 	}
 	marker := filepath.Join(a.cfg.Data, demoFile)

@@ -7362,7 +7362,9 @@ enum ErrorCode {
   INVALID_INPUT
   "No valid token came with the request, or its user has not signed up with ` + "`" + `createUser` + "`" + ` yet."
   UNAUTHENTICATED
-  "The caller may see the object but not do this to it."
+  "The server does not know a document by this id or hash: send its text, with the hash to have it kept."
+  PERSISTED_QUERY_NOT_FOUND
+  "The caller may see the object but not do this to it; or the server carries out trusted documents only, and this is none."
   FORBIDDEN
   "The object does not exist, or the caller may not know that it does."
   NOT_FOUND

@@ -1882,7 +1882,9 @@ const (
 	ErrorCodeInvalidInput ErrorCode = "INVALID_INPUT"
 	// No valid token came with the request, or its user has not signed up with `createUser` yet.
 	ErrorCodeUnauthenticated ErrorCode = "UNAUTHENTICATED"
-	// The caller may see the object but not do this to it.
+	// The server does not know a document by this id or hash: send its text, with the hash to have it kept.
+	ErrorCodePersistedQueryNotFound ErrorCode = "PERSISTED_QUERY_NOT_FOUND"
+	// The caller may see the object but not do this to it; or the server carries out trusted documents only, and this is none.
 	ErrorCodeForbidden ErrorCode = "FORBIDDEN"
 	// The object does not exist, or the caller may not know that it does.
 	ErrorCodeNotFound ErrorCode = "NOT_FOUND"
@@ -1902,6 +1904,7 @@ var AllErrorCode = []ErrorCode{
 	ErrorCodeBadRequest,
 	ErrorCodeInvalidInput,
 	ErrorCodeUnauthenticated,
+	ErrorCodePersistedQueryNotFound,
 	ErrorCodeForbidden,
 	ErrorCodeNotFound,
 	ErrorCodeConflict,
@@ -1912,7 +1915,7 @@ var AllErrorCode = []ErrorCode{
 
 func (e ErrorCode) IsValid() bool {
 	switch e {
-	case ErrorCodeGraphqlParseFailed, ErrorCodeGraphqlValidationFailed, ErrorCodeBadRequest, ErrorCodeInvalidInput, ErrorCodeUnauthenticated, ErrorCodeForbidden, ErrorCodeNotFound, ErrorCodeConflict, ErrorCodeExhausted, ErrorCodeUnavailable, ErrorCodeInternal:
+	case ErrorCodeGraphqlParseFailed, ErrorCodeGraphqlValidationFailed, ErrorCodeBadRequest, ErrorCodeInvalidInput, ErrorCodeUnauthenticated, ErrorCodePersistedQueryNotFound, ErrorCodeForbidden, ErrorCodeNotFound, ErrorCodeConflict, ErrorCodeExhausted, ErrorCodeUnavailable, ErrorCodeInternal:
 		return true
 	}
 	return false

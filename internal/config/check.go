@@ -50,6 +50,11 @@ func (c *checker) forms(config Config) {
 			c.add("TAGGIE_PPROF", "expected another address than TAGGIE_ADDR")
 		}
 	}
+	if !slices.Contains([]string{"off", "log", "enforce"}, config.TrustedMode) {
+		c.add("TAGGIE_TRUSTED_DOCUMENTS_MODE", "expected off, log or enforce")
+	} else if config.TrustedMode != "off" && config.TrustedDocuments == "" {
+		c.add("TAGGIE_TRUSTED_DOCUMENTS", "required with TAGGIE_TRUSTED_DOCUMENTS_MODE: the path of a manifest")
+	}
 	if config.LogFormat != "text" && config.LogFormat != "json" {
 		c.add("TAGGIE_LOG_FORMAT", "expected text or json")
 	}

@@ -94,6 +94,8 @@ func TestProblems(t *testing.T) {
 		"local issuer on a name":     {[]string{"TAGGIE_ADDR=localhost.example.com:8080"}, "TAGGIE_ADDR", "loopback"},
 		"profiles for everybody":     {[]string{"TAGGIE_PPROF=:6060"}, "TAGGIE_PPROF", "loopback"},
 		"profiles on the same port":  {[]string{"TAGGIE_PPROF=127.0.0.1:8080"}, "TAGGIE_PPROF", "another"},
+		"trust in something else":    {[]string{"TAGGIE_TRUSTED_DOCUMENTS_MODE=on"}, "TAGGIE_TRUSTED_DOCUMENTS_MODE", "off, log or enforce"},
+		"trust in nothing":           {[]string{"TAGGIE_TRUSTED_DOCUMENTS_MODE=enforce"}, "TAGGIE_TRUSTED_DOCUMENTS", "required"},
 		"log level":                  {[]string{"TAGGIE_LOG_LEVEL=loud"}, "TAGGIE_LOG_LEVEL", "debug, info"},
 		"log format":                 {[]string{"TAGGIE_LOG_FORMAT=xml"}, "TAGGIE_LOG_FORMAT", "text or json"},
 		"timeout without unit":       {[]string{"TAGGIE_OPERATION_TIMEOUT=10"}, "TAGGIE_OPERATION_TIMEOUT", "such as 10s"},

@@ -1,6 +1,6 @@
 // Package edge keeps in Redis what the front of the server needs there.
 //
-// It knows rates; budgets, persisted queries and revocations follow. It must
+// It knows rates and persisted documents; budgets and revocations follow. It must
 // not know the domain or the graph. Everything here may vanish at any moment:
 // Redis is disposable. Start reading at [Limiter].
 package edge

@@ -3,6 +3,7 @@
 // It knows gqlgen, media types, status codes, limits and which kind of fault becomes which `extensions.code`. It must not
 // know engines, settings or rules of the domain. Start reading at [New]: it lists the routes; then endpoint, which is
 // the way of one operation, and present, through which every error goes.
+// Documents that requests only name are found by persisted.
 //
 // Sockets speak graphql-transport-ws at the same address: [upgrader] opens them, [socket] reads what the client says and
 // carries it out, [Sockets] keeps them so that the server can close them. Their close codes are in socket_messages.go.
@@ -55,7 +56,10 @@ type Options struct {
 	AllowedOrigins   []string
 	OperationTimeout time.Duration // bounds each operation, and before it the sign-in
 	// Sockets keeps the open WebSockets, so that the server can close them; without any, a registry that nobody closes.
-	Sockets   *Sockets
+	Sockets *Sockets
+	// Documents keeps the documents that clients register by their hash; without it none are kept.
+	Documents Documents
+	Trusted   Trusted
 	LocalOnly bool // answer only requests that name this machine in their Host header
 }
 
@@ -84,6 +88,9 @@ func New(o Options) (http.Handler, error) {
 	if o.Sockets == nil {
 		o.Sockets = NewSockets(SocketLimits{})
 	}
+	if ids := o.Trusted.misfits(o.Schema.Schema()); len(ids) > 0 {
+		o.Log.Warn("trusted documents do not fit the schema", "count", len(ids), "first", ids[0])
+	}
 	exec, ops := graphQL(o)
 	requests := crossOrigin(o.AllowedOrigins, signIn(o, endpoint{exec: exec, timeout: o.OperationTimeout}))
 	sockets := &upgrader{options: o, exec: exec, ops: ops, sockets: o.Sockets}
@@ -111,6 +118,7 @@ func graphQL(o Options) (graphql.GraphExecutor, operations) {
 	exec.SetParserTokenLimit(maxTokens)
 	exec.SetErrorPresenter(present)
 	exec.SetRecoverFunc(ops.recovered)
+	exec.Use(newPersisted(o))
 	exec.Use(bounds{cache})
 	exec.Use(extension.Introspection{})
 	exec.AroundResponses(ops.respond)

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -20,6 +22,7 @@ import (
 // params are the parameters of a request; each may be left out or null.
 type params struct {
 	Query         *string        `json:"query"`
+	DocumentID    *string        `json:"documentId"` // of a document that the server knows, in place of query
 	OperationName *string        `json:"operationName"`
 	Variables     map[string]any `json:"variables"`
 	Extensions    map[string]any `json:"extensions"`
@@ -46,15 +49,31 @@ func read(w http.ResponseWriter, r *http.Request) (*graphql.RawParams, int, *gql
 	if refused != nil {
 		return nil, status, refused
 	}
-	if p.Query == nil || strings.TrimSpace(*p.Query) == "" {
+	raw, complete := p.raw(start)
+	if !complete {
 		return nil, http.StatusUnprocessableEntity, refuse(model.ErrorCodeBadRequest, "the parameter query is missing")
 	}
-	raw := &graphql.RawParams{Query: *p.Query, Variables: p.Variables, Extensions: p.Extensions, Headers: r.Header}
+	raw.Headers = r.Header
+	return raw, 0, nil
+}
+
+// raw is what gqlgen reads; it is complete when it has a document or names one.
+func (p params) raw(start time.Time) (raw *graphql.RawParams, complete bool) {
+	raw = &graphql.RawParams{Variables: p.Variables, Extensions: p.Extensions}
+	if p.Query != nil {
+		raw.Query = *p.Query
+	}
 	if p.OperationName != nil {
 		raw.OperationName = *p.OperationName
 	}
+	if p.DocumentID != nil && *p.DocumentID != "" {
+		if raw.Extensions = maps.Clone(p.Extensions); raw.Extensions == nil {
+			raw.Extensions = make(map[string]any, 1)
+		}
+		raw.Extensions[extensionDocument] = *p.DocumentID
+	}
 	raw.ReadTime = graphql.TraceTiming{Start: start, End: graphql.Now()}
-	return raw, 0, nil
+	return raw, strings.TrimSpace(raw.Query) != "" || raw.Extensions[extensionDocument] != nil || raw.Extensions[extensionPersisted] != nil
 }
 
 func readPOST(w http.ResponseWriter, r *http.Request, p *params) (int, *gqlerror.Error) {
@@ -86,13 +105,16 @@ func readGET(r *http.Request, p *params) (int, *gqlerror.Error) {
 	if err != nil {
 		return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "the query string is not well-formed")
 	}
-	for _, name := range []string{"query", "operationName"} {
+	for _, name := range []string{"query", "documentId", "operationName"} {
 		if !utf8.ValidString(query.Get(name)) {
 			return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "the parameter %s is not UTF-8", name)
 		}
 	}
 	if query.Has("query") {
 		p.Query = new(query.Get("query"))
+	}
+	if query.Has("documentId") {
+		p.DocumentID = new(query.Get("documentId"))
 	}
 	if query.Has("operationName") {
 		p.OperationName = new(query.Get("operationName"))

@@ -79,14 +79,10 @@ func readOperation(payload json.RawMessage) (*graphql.RawParams, string) {
 	if err := decode("the payload of subscribe", payload, &p); err != nil {
 		return nil, err.Message
 	}
-	if p.Query == nil {
+	raw, complete := p.raw(start)
+	if !complete && p.Query == nil {
 		return nil, "the payload of subscribe has no query"
 	}
-	raw := &graphql.RawParams{Query: *p.Query, Variables: p.Variables, Extensions: p.Extensions}
-	if p.OperationName != nil {
-		raw.OperationName = *p.OperationName
-	}
-	raw.ReadTime = graphql.TraceTiming{Start: start, End: graphql.Now()}
 	return raw, ""
 }
 

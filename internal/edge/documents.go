@@ -1,0 +1,69 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// documentKept is how long a document is kept after it was last asked for.
+const documentKept = 7 * 24 * time.Hour
+
+// Documents keeps documents by their hash, for all servers together, so that clients need to send each of them once.
+type Documents struct {
+	client  redis.UniversalClient
+	limiter *Limiter
+}
+
+// NewDocuments returns a store to which everybody may add what the limiter allows.
+func NewDocuments(client redis.UniversalClient, limiter *Limiter) *Documents {
+	return &Documents{client: client, limiter: limiter}
+}
+
+// documentKey is taggie:document:<hash>.
+func documentKey(hash string) string { return "taggie:document:" + hash }
+
+// Find returns the document with this hash, if there is one, and keeps it for another week. An error means that Redis did not
+// answer within a moment; for another moment there is then no document at all.
+func (d *Documents) Find(ctx context.Context, hash string) (text string, found bool, err error) {
+	if d.limiter.away() {
+		return "", false, nil
+	}
+	bounded, cancel := context.WithTimeout(ctx, d.limiter.patience)
+	defer cancel()
+	text, err = d.client.GetEx(bounded, documentKey(hash), documentKept).Result()
+	if errors.Is(err, redis.Nil) {
+		return "", false, nil
+	}
+	if err != nil {
+		if ctx.Err() == nil {
+			d.limiter.leave()
+		}
+		return "", false, fmt.Errorf("find a document: %w", err)
+	}
+	return text, true, nil
+}
+
+// Put keeps a document for a week. It is false when the document is not kept, because who has put as many as the limiter allows or
+// because Redis did not answer a moment ago.
+func (d *Documents) Put(ctx context.Context, who, hash, text string) (bool, error) {
+	ok, err := d.limiter.Allow(ctx, who)
+	if errors.Is(err, ErrAway) {
+		return false, nil
+	}
+	if !ok || err != nil {
+		return false, err
+	}
+	bounded, cancel := context.WithTimeout(ctx, d.limiter.patience)
+	defer cancel()
+	if err := d.client.Set(bounded, documentKey(hash), text, documentKept).Err(); err != nil {
+		if ctx.Err() == nil {
+			d.limiter.leave()
+		}
+		return false, fmt.Errorf("keep a document: %w", err)
+	}
+	return true, nil
+}

@@ -1,0 +1,83 @@
+package edge
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestDocumentKey(t *testing.T) {
+	assert.Equal(t, "taggie:document:ab", documentKey("ab"))
+}
+
+func TestDocuments(t *testing.T) {
+	both(t, func(t *testing.T, client redis.UniversalClient) {
+		d := NewDocuments(client, newLimiter(client, t.Name(), 2, time.Hour))
+		_, found, err := d.Find(t.Context(), "ab")
+		require.NoError(t, err)
+		assert.False(t, found)
+
+		ok, err := d.Put(t.Context(), "ada", "ab", "{ viewer { name } }")
+		require.NoError(t, err)
+		assert.True(t, ok)
+		another := NewDocuments(client, newLimiter(client, t.Name(), 2, time.Hour))
+		text, found, err := another.Find(t.Context(), "ab")
+		require.NoError(t, err)
+		assert.True(t, found, "servers share them")
+		assert.Equal(t, "{ viewer { name } }", text)
+	})
+}
+
+func TestDocumentsAreKeptForAWeekAfterTheirLastUse(t *testing.T) {
+	both(t, func(t *testing.T, client redis.UniversalClient) {
+		d := NewDocuments(client, newLimiter(client, t.Name(), 2, time.Hour))
+		_, err := d.Put(t.Context(), "ada", "ab", "{ viewer { name } }")
+		require.NoError(t, err)
+		left := func() time.Duration { return client.TTL(t.Context(), documentKey("ab")).Val() }
+		assert.Greater(t, left(), documentKept-time.Hour)
+		require.NoError(t, client.Expire(t.Context(), documentKey("ab"), time.Hour).Err())
+		_, _, err = d.Find(t.Context(), "ab")
+		require.NoError(t, err)
+		assert.Greater(t, left(), documentKept-time.Hour)
+	})
+}
+
+func TestNobodyFillsRedisWithDocuments(t *testing.T) {
+	both(t, func(t *testing.T, client redis.UniversalClient) {
+		d := NewDocuments(client, newLimiter(client, t.Name(), 1, time.Hour))
+		for _, who := range []string{"ada", "grace"} {
+			ok, err := d.Put(t.Context(), who, "ab"+who, "text")
+			require.NoError(t, err)
+			assert.True(t, ok, "each has an allowance of her own")
+		}
+		ok, err := d.Put(t.Context(), "ada", "cd", "text")
+		require.NoError(t, err)
+		assert.False(t, ok)
+		_, found, err := d.Find(t.Context(), "cd")
+		require.NoError(t, err)
+		assert.False(t, found)
+	})
+}
+
+func TestDocumentsDoNotWaitForRedis(t *testing.T) {
+	addr, _ := mute(t)
+	client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, ContextTimeoutEnabled: true, DisableIdentity: true})
+	t.Cleanup(func() { _ = client.Close() })
+	now := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+	d := NewDocuments(client, NewLimiter(client, "documents", 1, time.Second, func() time.Time { return now }))
+	_, _, err := d.Find(t.Context(), "ab")
+	require.Error(t, err)
+	_, found, err := d.Find(t.Context(), "ab")
+	require.NoError(t, err, "it is told once, and left alone for a moment")
+	assert.False(t, found)
+	kept, err := d.Put(t.Context(), "ada", "ab", "text")
+	require.NoError(t, err)
+	assert.False(t, kept)
+
+	now = now.Add(pause)
+	_, err = d.Put(t.Context(), "ada", "ab", "text")
+	require.Error(t, err)
+}

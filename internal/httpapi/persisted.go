@@ -1,0 +1,168 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"log/slog"
+	"regexp"
+	"strings"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/handler/lru"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/viewer"
+)
+
+// Documents keeps documents that clients ask for by their hash. An error means that it does not answer now.
+type Documents interface {
+	Find(ctx context.Context, hash string) (text string, found bool, err error)
+	// Put keeps a document; false when the user has put too many.
+	Put(ctx context.Context, who, hash, text string) (bool, error)
+}
+
+const (
+	// extensionPersisted is where Apollo's clients, and those that do as they do, put the hash of a document.
+	extensionPersisted = "persistedQuery"
+	// extensionDocument is where the parameter documentId is kept between reading it and finding the document.
+	extensionDocument = "documentId"
+	// prefixSHA256 marks a documentId that is a hash, as the specification's appendix on persisted documents has it.
+	prefixSHA256 = "sha256:"
+
+	// maxKept bounds the text of a document that is kept; longer ones are carried out, and sent each time.
+	maxKept = 32 << 10
+	// messageNotFound is the text by which some clients know that they have to send the document.
+	messageNotFound = "PersistedQueryNotFound"
+)
+
+var hexSHA256 = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// persisted finds the documents that requests name, keeps those that are registered, and tells trusted ones from others. gqlgen's
+// own keeps what was not validated yet, from everybody.
+type persisted struct {
+	trusted   Trusted
+	documents Documents // nil keeps none
+	recent    *lru.LRU[string]
+	log       *slog.Logger
+}
+
+func newPersisted(o Options) persisted {
+	return persisted{trusted: o.Trusted, documents: o.Documents, recent: lru.New[string](maxCached), log: o.Log}
+}
+
+// ExtensionName names the extension to gqlgen.
+func (persisted) ExtensionName() string { return "Persisted" }
+
+// Validate accepts every schema.
+func (persisted) Validate(graphql.ExecutableSchema) error { return nil }
+
+// MutateOperationParameters puts the document in whose id a request has in its place.
+func (p persisted) MutateOperationParameters(ctx context.Context, params *graphql.RawParams) *gqlerror.Error {
+	id, refused := named(params.Extensions)
+	if refused != nil {
+		return refused
+	}
+	if id != "" {
+		text, known := p.find(ctx, id)
+		switch {
+		case params.Query == "" && !known:
+			return refuse(model.ErrorCodePersistedQueryNotFound, messageNotFound)
+		case params.Query == "":
+			params.Query = text
+		case params.Query != text && hashOf(params.Query) != id:
+			return refuse(model.ErrorCodeBadRequest, "the id or hash is of another document than query")
+		}
+	}
+	if p.trusted.Mode == TrustLog || p.trusted.Mode == TrustEnforce {
+		return p.judge(ctx, params.Query)
+	}
+	return nil
+}
+
+// judge logs or refuses a document that is not trusted. The log has the hash, never the text.
+func (p persisted) judge(ctx context.Context, text string) *gqlerror.Error {
+	if p.trusted.has(text) {
+		return nil
+	}
+	if p.trusted.Mode == TrustEnforce {
+		return refuse(model.ErrorCodeForbidden, "this server carries out only documents that it knows from its clients' builds")
+	}
+	p.log.WarnContext(ctx, "document is not trusted", "sha256", hashOf(text))
+	return nil
+}
+
+// MutateOperationContext keeps a document that was registered with its hash, now that it has proved valid.
+func (p persisted) MutateOperationContext(ctx context.Context, op *graphql.OperationContext) *gqlerror.Error {
+	id, _ := named(op.Extensions)
+	who := viewer.From(ctx).UserID
+	if id == "" || who == "" || p.documents == nil || len(op.RawQuery) > maxKept || p.trusted.Mode == TrustEnforce {
+		return nil
+	}
+	if _, trusted := p.trusted.find(id); trusted {
+		return nil
+	}
+	if _, known := p.recent.Get(ctx, id); known || hashOf(op.RawQuery) != id {
+		return nil
+	}
+	kept, err := p.documents.Put(ctx, string(who), id, op.RawQuery)
+	if err != nil {
+		p.log.WarnContext(ctx, "a document was not kept", "error", err)
+	}
+	if kept {
+		p.recent.Add(ctx, id, op.RawQuery)
+	}
+	return nil
+}
+
+// find returns the document with this id: a trusted one, or one that was registered.
+func (p persisted) find(ctx context.Context, id string) (string, bool) {
+	if text, ok := p.trusted.find(id); ok {
+		return text, true
+	}
+	if p.documents == nil || p.trusted.Mode == TrustEnforce || !hexSHA256.MatchString(id) {
+		return "", false
+	}
+	if text, ok := p.recent.Get(ctx, id); ok {
+		return text, true
+	}
+	text, found, err := p.documents.Find(ctx, id)
+	if err != nil {
+		// The client sends the document then: it is slower, and works.
+		p.log.WarnContext(ctx, "a document could not be looked for", "error", err)
+		return "", false
+	}
+	if !found || hashOf(text) != id {
+		return "", false
+	}
+	p.recent.Add(ctx, id, text)
+	return text, true
+}
+
+// named returns the id or hash of the document that a request names, "" when it names none.
+func named(extensions map[string]any) (string, *gqlerror.Error) {
+	if id, ok := extensions[extensionDocument].(string); ok {
+		return strings.TrimPrefix(id, prefixSHA256), nil
+	}
+	given, ok := extensions[extensionPersisted]
+	if !ok || given == nil {
+		return "", nil
+	}
+	fields, _ := given.(map[string]any)
+	hash, _ := fields["sha256Hash"].(string)
+	if hash == "" {
+		return "", refuse(model.ErrorCodeBadRequest, "extensions.%s has no sha256Hash", extensionPersisted)
+	}
+	if version, ok := fields["version"].(json.Number); !ok || version != "1" {
+		return "", refuse(model.ErrorCodeBadRequest, "extensions.%s is of another version than 1", extensionPersisted)
+	}
+	return hash, nil
+}
+
+// hashOf is the SHA-256 of a document as clients spell it.
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
