@@ -7189,7 +7189,10 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 				data = ec._Query(ctx, opCtx.Operation.SelectionSet)
 			} else {
 				if atomic.LoadInt32(&ec.PendingDeferred) > 0 {
-					result := <-ec.DeferredResults
+					result, ok := lean.Next(ctx, ec.DeferredResults)
+					if !ok {
+						return nil
+					}
 					atomic.AddInt32(&ec.PendingDeferred, -1)
 					data = result.Result
 					response.Path = result.Path
@@ -38759,12 +38762,7 @@ func (ec *executionContext) _AbortUploadPayload(ctx context.Context, sel ast.Sel
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -38804,12 +38802,7 @@ func (ec *executionContext) _AddEntityRelationsPayload(ctx context.Context, sel 
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -38849,12 +38842,7 @@ func (ec *executionContext) _AddNoteTagsPayload(ctx context.Context, sel ast.Sel
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -38894,12 +38882,7 @@ func (ec *executionContext) _AddProjectCategoriesPayload(ctx context.Context, se
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -38949,12 +38932,7 @@ func (ec *executionContext) _AlreadyFinished(ctx context.Context, sel ast.Select
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -38994,12 +38972,7 @@ func (ec *executionContext) _AlreadySignedUp(ctx context.Context, sel ast.Select
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -39062,8 +39035,7 @@ func (ec *executionContext) _Annotation(ctx context.Context, sel ast.SelectionSe
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -39080,12 +39052,7 @@ func (ec *executionContext) _Annotation(ctx context.Context, sel ast.SelectionSe
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -39130,12 +39097,7 @@ func (ec *executionContext) _AnnotationChange(ctx context.Context, sel ast.Selec
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -39170,12 +39132,7 @@ func (ec *executionContext) _CancelProjectImportPayload(ctx context.Context, sel
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -39238,8 +39195,7 @@ func (ec *executionContext) _Category(ctx context.Context, sel ast.SelectionSet,
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -39279,8 +39235,7 @@ func (ec *executionContext) _Category(ctx context.Context, sel ast.SelectionSet,
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -39297,12 +39252,7 @@ func (ec *executionContext) _Category(ctx context.Context, sel ast.SelectionSet,
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -39342,12 +39292,7 @@ func (ec *executionContext) _ChangeNoteDeadlinePayload(ctx context.Context, sel 
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -39392,12 +39337,7 @@ func (ec *executionContext) _ClaimProjectItemsPayload(ctx context.Context, sel a
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -39437,12 +39377,7 @@ func (ec *executionContext) _CompleteUploadPayload(ctx context.Context, sel ast.
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -39477,12 +39412,7 @@ func (ec *executionContext) _CreateNotePayload(ctx context.Context, sel ast.Sele
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -39517,12 +39447,7 @@ func (ec *executionContext) _CreateProjectExportPayload(ctx context.Context, sel
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -39562,12 +39487,7 @@ func (ec *executionContext) _CreateProjectImportPayload(ctx context.Context, sel
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -39602,12 +39522,7 @@ func (ec *executionContext) _CreateProjectPayload(ctx context.Context, sel ast.S
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -39642,12 +39557,7 @@ func (ec *executionContext) _CreateScopePayload(ctx context.Context, sel ast.Sel
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -39687,12 +39597,7 @@ func (ec *executionContext) _CreateScorePayload(ctx context.Context, sel ast.Sel
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -39732,12 +39637,7 @@ func (ec *executionContext) _CreateSnapshotPayload(ctx context.Context, sel ast.
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -39777,12 +39677,7 @@ func (ec *executionContext) _CreateTeamPayload(ctx context.Context, sel ast.Sele
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -39822,12 +39717,7 @@ func (ec *executionContext) _CreateUserPayload(ctx context.Context, sel ast.Sele
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -39887,12 +39777,7 @@ func (ec *executionContext) _DeadLetter(ctx context.Context, sel ast.SelectionSe
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -39927,12 +39812,7 @@ func (ec *executionContext) _DeclareEntityIndexPayload(ctx context.Context, sel 
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -39972,12 +39852,7 @@ func (ec *executionContext) _DeleteEntityPayload(ctx context.Context, sel ast.Se
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -40017,12 +39892,7 @@ func (ec *executionContext) _DeleteItemPayload(ctx context.Context, sel ast.Sele
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -40062,12 +39932,7 @@ func (ec *executionContext) _DeleteNotePayload(ctx context.Context, sel ast.Sele
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -40107,12 +39972,7 @@ func (ec *executionContext) _DeleteScorePayload(ctx context.Context, sel ast.Sel
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -40152,12 +40012,7 @@ func (ec *executionContext) _DeleteSnapshotPayload(ctx context.Context, sel ast.
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -40202,12 +40057,7 @@ func (ec *executionContext) _DeletedNote(ctx context.Context, sel ast.SelectionS
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -40242,12 +40092,7 @@ func (ec *executionContext) _DropDeadLetterPayload(ctx context.Context, sel ast.
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -40310,8 +40155,7 @@ func (ec *executionContext) _EffortReview(ctx context.Context, sel ast.Selection
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -40333,12 +40177,7 @@ func (ec *executionContext) _EffortReview(ctx context.Context, sel ast.Selection
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -40373,12 +40212,7 @@ func (ec *executionContext) _EffortReviewed(ctx context.Context, sel ast.Selecti
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -40413,12 +40247,7 @@ func (ec *executionContext) _EffortUndone(ctx context.Context, sel ast.Selection
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -40458,12 +40287,7 @@ func (ec *executionContext) _EmailTaken(ctx context.Context, sel ast.SelectionSe
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -40521,8 +40345,7 @@ func (ec *executionContext) _Entity(ctx context.Context, sel ast.SelectionSet, o
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -40597,8 +40420,7 @@ func (ec *executionContext) _Entity(ctx context.Context, sel ast.SelectionSet, o
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -40638,8 +40460,7 @@ func (ec *executionContext) _Entity(ctx context.Context, sel ast.SelectionSet, o
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -40656,12 +40477,7 @@ func (ec *executionContext) _Entity(ctx context.Context, sel ast.SelectionSet, o
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -40701,12 +40517,7 @@ func (ec *executionContext) _EntityConflict(ctx context.Context, sel ast.Selecti
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -40751,12 +40562,7 @@ func (ec *executionContext) _EntityConnection(ctx context.Context, sel ast.Selec
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -40796,12 +40602,7 @@ func (ec *executionContext) _EntityEdge(ctx context.Context, sel ast.SelectionSe
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -40866,12 +40667,7 @@ func (ec *executionContext) _EntityIndex(ctx context.Context, sel ast.SelectionS
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -40911,12 +40707,7 @@ func (ec *executionContext) _EntityIndexEntry(ctx context.Context, sel ast.Selec
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -40974,8 +40765,7 @@ func (ec *executionContext) _EntityRelationConnection(ctx context.Context, sel a
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -40997,12 +40787,7 @@ func (ec *executionContext) _EntityRelationConnection(ctx context.Context, sel a
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -41075,8 +40860,7 @@ func (ec *executionContext) _EntityRelationEdge(ctx context.Context, sel ast.Sel
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -41093,12 +40877,7 @@ func (ec *executionContext) _EntityRelationEdge(ctx context.Context, sel ast.Sel
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -41138,12 +40917,7 @@ func (ec *executionContext) _ExtendClaimPayload(ctx context.Context, sel ast.Sel
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -41188,12 +40962,7 @@ func (ec *executionContext) _FinishOutcome(ctx context.Context, sel ast.Selectio
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -41238,12 +41007,7 @@ func (ec *executionContext) _FinishProjectItemPayload(ctx context.Context, sel a
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -41278,12 +41042,7 @@ func (ec *executionContext) _FinishProjectItemsPayload(ctx context.Context, sel 
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -41318,12 +41077,7 @@ func (ec *executionContext) _HeartbeatPayload(ctx context.Context, sel ast.Selec
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -41363,12 +41117,7 @@ func (ec *executionContext) _ImportItemsPayload(ctx context.Context, sel ast.Sel
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -41413,12 +41162,7 @@ func (ec *executionContext) _IndexedEntityConnection(ctx context.Context, sel as
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -41463,12 +41207,7 @@ func (ec *executionContext) _IndexedEntityEdge(ctx context.Context, sel ast.Sele
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -41551,8 +41290,7 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -41592,8 +41330,7 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -41633,8 +41370,7 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -41674,8 +41410,7 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -41715,8 +41450,7 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -41756,8 +41490,7 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -41797,8 +41530,7 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -41838,8 +41570,7 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -41879,8 +41610,7 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -41920,8 +41650,7 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -41961,8 +41690,7 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -42066,12 +41794,7 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -42116,12 +41839,7 @@ func (ec *executionContext) _ItemConnection(ctx context.Context, sel ast.Selecti
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -42161,12 +41879,7 @@ func (ec *executionContext) _ItemEdge(ctx context.Context, sel ast.SelectionSet,
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -42206,12 +41919,7 @@ func (ec *executionContext) _ItemInUse(ctx context.Context, sel ast.SelectionSet
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -42731,12 +42439,7 @@ func (ec *executionContext) _ItemUpload(ctx context.Context, sel ast.SelectionSe
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -42786,12 +42489,7 @@ func (ec *executionContext) _ItemUsage(ctx context.Context, sel ast.SelectionSet
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -42849,8 +42547,7 @@ func (ec *executionContext) _ItemUseConnection(ctx context.Context, sel ast.Sele
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -42872,12 +42569,7 @@ func (ec *executionContext) _ItemUseConnection(ctx context.Context, sel ast.Sele
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -42940,8 +42632,7 @@ func (ec *executionContext) _ItemUseEdge(ctx context.Context, sel ast.SelectionS
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -42958,12 +42649,7 @@ func (ec *executionContext) _ItemUseEdge(ctx context.Context, sel ast.SelectionS
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -42998,12 +42684,7 @@ func (ec *executionContext) _LastManager(ctx context.Context, sel ast.SelectionS
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -43038,12 +42719,7 @@ func (ec *executionContext) _LastOwner(ctx context.Context, sel ast.SelectionSet
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -43088,12 +42764,7 @@ func (ec *executionContext) _LeaseLost(ctx context.Context, sel ast.SelectionSet
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -43133,12 +42804,7 @@ func (ec *executionContext) _LineFault(ctx context.Context, sel ast.SelectionSet
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -43645,12 +43311,7 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -43703,8 +43364,7 @@ func (ec *executionContext) _MyQueue(ctx context.Context, sel ast.SelectionSet, 
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -43744,8 +43404,7 @@ func (ec *executionContext) _MyQueue(ctx context.Context, sel ast.SelectionSet, 
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -43762,12 +43421,7 @@ func (ec *executionContext) _MyQueue(ctx context.Context, sel ast.SelectionSet, 
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -43807,12 +43461,7 @@ func (ec *executionContext) _NameTaken(ctx context.Context, sel ast.SelectionSet
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -43847,12 +43496,7 @@ func (ec *executionContext) _NotUploaded(ctx context.Context, sel ast.SelectionS
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -43950,8 +43594,7 @@ func (ec *executionContext) _Note(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -43991,8 +43634,7 @@ func (ec *executionContext) _Note(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -44032,8 +43674,7 @@ func (ec *executionContext) _Note(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -44073,8 +43714,7 @@ func (ec *executionContext) _Note(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -44114,8 +43754,7 @@ func (ec *executionContext) _Note(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -44132,12 +43771,7 @@ func (ec *executionContext) _Note(ctx context.Context, sel ast.SelectionSet, obj
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -44195,8 +43829,7 @@ func (ec *executionContext) _NoteAccessConnection(ctx context.Context, sel ast.S
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -44218,12 +43851,7 @@ func (ec *executionContext) _NoteAccessConnection(ctx context.Context, sel ast.S
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -44281,8 +43909,7 @@ func (ec *executionContext) _NoteAccessEdge(ctx context.Context, sel ast.Selecti
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -44309,12 +43936,7 @@ func (ec *executionContext) _NoteAccessEdge(ctx context.Context, sel ast.Selecti
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -44369,12 +43991,7 @@ func (ec *executionContext) _NoteChangeConnection(ctx context.Context, sel ast.S
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -44414,12 +44031,7 @@ func (ec *executionContext) _NoteChangeEdge(ctx context.Context, sel ast.Selecti
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -44459,12 +44071,7 @@ func (ec *executionContext) _NoteConflict(ctx context.Context, sel ast.Selection
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -44509,12 +44116,7 @@ func (ec *executionContext) _NoteConnection(ctx context.Context, sel ast.Selecti
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -44554,12 +44156,7 @@ func (ec *executionContext) _NoteEdge(ctx context.Context, sel ast.SelectionSet,
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -44612,8 +44209,7 @@ func (ec *executionContext) _OnlineMember(ctx context.Context, sel ast.Selection
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -44635,12 +44231,7 @@ func (ec *executionContext) _OnlineMember(ctx context.Context, sel ast.Selection
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -44675,12 +44266,7 @@ func (ec *executionContext) _OwnEffort(ctx context.Context, sel ast.SelectionSet
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -44725,12 +44311,7 @@ func (ec *executionContext) _PageChange(ctx context.Context, sel ast.SelectionSe
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -44780,12 +44361,7 @@ func (ec *executionContext) _PageInfo(ctx context.Context, sel ast.SelectionSet,
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -44820,12 +44396,7 @@ func (ec *executionContext) _PauseProjectPayload(ctx context.Context, sel ast.Se
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -44918,8 +44489,7 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -44959,8 +44529,7 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -45000,8 +44569,7 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -45041,8 +44609,7 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -45082,8 +44649,7 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -45123,8 +44689,7 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -45164,8 +44729,7 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -45205,8 +44769,7 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -45251,8 +44814,7 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -45292,8 +44854,7 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -45333,8 +44894,7 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -45374,8 +44934,7 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -45415,8 +44974,7 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -45456,8 +45014,7 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -45497,8 +45054,7 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -45515,12 +45071,7 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -45560,12 +45111,7 @@ func (ec *executionContext) _ProjectConflict(ctx context.Context, sel ast.Select
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -45610,12 +45156,7 @@ func (ec *executionContext) _ProjectConnection(ctx context.Context, sel ast.Sele
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -45655,12 +45196,7 @@ func (ec *executionContext) _ProjectEdge(ctx context.Context, sel ast.SelectionS
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -45728,8 +45264,7 @@ func (ec *executionContext) _ProjectEvent(ctx context.Context, sel ast.Selection
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -45769,8 +45304,7 @@ func (ec *executionContext) _ProjectEvent(ctx context.Context, sel ast.Selection
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -45810,8 +45344,7 @@ func (ec *executionContext) _ProjectEvent(ctx context.Context, sel ast.Selection
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -45851,8 +45384,7 @@ func (ec *executionContext) _ProjectEvent(ctx context.Context, sel ast.Selection
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -45892,8 +45424,7 @@ func (ec *executionContext) _ProjectEvent(ctx context.Context, sel ast.Selection
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -45920,12 +45451,7 @@ func (ec *executionContext) _ProjectEvent(ctx context.Context, sel ast.Selection
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -45983,8 +45509,7 @@ func (ec *executionContext) _ProjectExport(ctx context.Context, sel ast.Selectio
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -46029,8 +45554,7 @@ func (ec *executionContext) _ProjectExport(ctx context.Context, sel ast.Selectio
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -46075,8 +45599,7 @@ func (ec *executionContext) _ProjectExport(ctx context.Context, sel ast.Selectio
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -46116,8 +45639,7 @@ func (ec *executionContext) _ProjectExport(ctx context.Context, sel ast.Selectio
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -46172,8 +45694,7 @@ func (ec *executionContext) _ProjectExport(ctx context.Context, sel ast.Selectio
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -46213,8 +45734,7 @@ func (ec *executionContext) _ProjectExport(ctx context.Context, sel ast.Selectio
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -46231,12 +45751,7 @@ func (ec *executionContext) _ProjectExport(ctx context.Context, sel ast.Selectio
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -46281,12 +45796,7 @@ func (ec *executionContext) _ProjectExportConnection(ctx context.Context, sel as
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -46326,12 +45836,7 @@ func (ec *executionContext) _ProjectExportEdge(ctx context.Context, sel ast.Sele
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -46366,12 +45871,7 @@ func (ec *executionContext) _ProjectGap(ctx context.Context, sel ast.SelectionSe
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -46429,8 +45929,7 @@ func (ec *executionContext) _ProjectImport(ctx context.Context, sel ast.Selectio
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -46485,8 +45984,7 @@ func (ec *executionContext) _ProjectImport(ctx context.Context, sel ast.Selectio
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -46526,8 +46024,7 @@ func (ec *executionContext) _ProjectImport(ctx context.Context, sel ast.Selectio
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -46589,12 +46086,7 @@ func (ec *executionContext) _ProjectImport(ctx context.Context, sel ast.Selectio
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -46639,12 +46131,7 @@ func (ec *executionContext) _ProjectImportConnection(ctx context.Context, sel as
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -46684,12 +46171,7 @@ func (ec *executionContext) _ProjectImportEdge(ctx context.Context, sel ast.Sele
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -46747,8 +46229,7 @@ func (ec *executionContext) _ProjectItem(ctx context.Context, sel ast.SelectionS
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -46803,8 +46284,7 @@ func (ec *executionContext) _ProjectItem(ctx context.Context, sel ast.SelectionS
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -46849,8 +46329,7 @@ func (ec *executionContext) _ProjectItem(ctx context.Context, sel ast.SelectionS
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -46895,8 +46374,7 @@ func (ec *executionContext) _ProjectItem(ctx context.Context, sel ast.SelectionS
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -46936,8 +46414,7 @@ func (ec *executionContext) _ProjectItem(ctx context.Context, sel ast.SelectionS
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -46982,8 +46459,7 @@ func (ec *executionContext) _ProjectItem(ctx context.Context, sel ast.SelectionS
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -47023,8 +46499,7 @@ func (ec *executionContext) _ProjectItem(ctx context.Context, sel ast.SelectionS
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -47064,8 +46539,7 @@ func (ec *executionContext) _ProjectItem(ctx context.Context, sel ast.SelectionS
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -47097,12 +46571,7 @@ func (ec *executionContext) _ProjectItem(ctx context.Context, sel ast.SelectionS
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -47155,8 +46624,7 @@ func (ec *executionContext) _ProjectItemClaim(ctx context.Context, sel ast.Selec
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -47206,8 +46674,7 @@ func (ec *executionContext) _ProjectItemClaim(ctx context.Context, sel ast.Selec
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -47224,12 +46691,7 @@ func (ec *executionContext) _ProjectItemClaim(ctx context.Context, sel ast.Selec
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -47269,12 +46731,7 @@ func (ec *executionContext) _ProjectItemConflict(ctx context.Context, sel ast.Se
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -47319,12 +46776,7 @@ func (ec *executionContext) _ProjectItemConnection(ctx context.Context, sel ast.
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -47384,12 +46836,7 @@ func (ec *executionContext) _ProjectItemCounts(ctx context.Context, sel ast.Sele
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -47429,12 +46876,7 @@ func (ec *executionContext) _ProjectItemEdge(ctx context.Context, sel ast.Select
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -47492,8 +46934,7 @@ func (ec *executionContext) _ProjectItemEffort(ctx context.Context, sel ast.Sele
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -47533,8 +46974,7 @@ func (ec *executionContext) _ProjectItemEffort(ctx context.Context, sel ast.Sele
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -47574,8 +47014,7 @@ func (ec *executionContext) _ProjectItemEffort(ctx context.Context, sel ast.Sele
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -47615,8 +47054,7 @@ func (ec *executionContext) _ProjectItemEffort(ctx context.Context, sel ast.Sele
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -47656,8 +47094,7 @@ func (ec *executionContext) _ProjectItemEffort(ctx context.Context, sel ast.Sele
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -47697,8 +47134,7 @@ func (ec *executionContext) _ProjectItemEffort(ctx context.Context, sel ast.Sele
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -47753,8 +47189,7 @@ func (ec *executionContext) _ProjectItemEffort(ctx context.Context, sel ast.Sele
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -47771,12 +47206,7 @@ func (ec *executionContext) _ProjectItemEffort(ctx context.Context, sel ast.Sele
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -47821,12 +47251,7 @@ func (ec *executionContext) _ProjectItemEffortConnection(ctx context.Context, se
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -47866,12 +47291,7 @@ func (ec *executionContext) _ProjectItemEffortEdge(ctx context.Context, sel ast.
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -47924,8 +47344,7 @@ func (ec *executionContext) _ProjectMember(ctx context.Context, sel ast.Selectio
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -47965,8 +47384,7 @@ func (ec *executionContext) _ProjectMember(ctx context.Context, sel ast.Selectio
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -48016,8 +47434,7 @@ func (ec *executionContext) _ProjectMember(ctx context.Context, sel ast.Selectio
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -48034,12 +47451,7 @@ func (ec *executionContext) _ProjectMember(ctx context.Context, sel ast.Selectio
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -48084,12 +47496,7 @@ func (ec *executionContext) _ProjectMemberConnection(ctx context.Context, sel as
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -48129,12 +47536,7 @@ func (ec *executionContext) _ProjectMemberEdge(ctx context.Context, sel ast.Sele
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -48169,12 +47571,7 @@ func (ec *executionContext) _ProjectPaused(ctx context.Context, sel ast.Selectio
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -48229,12 +47626,7 @@ func (ec *executionContext) _ProjectQueue(ctx context.Context, sel ast.Selection
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -48302,8 +47694,7 @@ func (ec *executionContext) _ProjectSnapshot(ctx context.Context, sel ast.Select
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -48343,8 +47734,7 @@ func (ec *executionContext) _ProjectSnapshot(ctx context.Context, sel ast.Select
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -48361,12 +47751,7 @@ func (ec *executionContext) _ProjectSnapshot(ctx context.Context, sel ast.Select
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -48419,8 +47804,7 @@ func (ec *executionContext) _ProjectTeamStatistics(ctx context.Context, sel ast.
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -48442,12 +47826,7 @@ func (ec *executionContext) _ProjectTeamStatistics(ctx context.Context, sel ast.
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -48492,12 +47871,7 @@ func (ec *executionContext) _PutProjectMemberPayload(ctx context.Context, sel as
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -48542,12 +47916,7 @@ func (ec *executionContext) _PutScopeMemberPayload(ctx context.Context, sel ast.
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -48973,12 +48342,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -49018,12 +48382,7 @@ func (ec *executionContext) _QuotaReached(ctx context.Context, sel ast.Selection
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -49063,12 +48422,7 @@ func (ec *executionContext) _RebuildProjectQueuePayload(ctx context.Context, sel
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -49103,12 +48457,7 @@ func (ec *executionContext) _RebuildUnderWay(ctx context.Context, sel ast.Select
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -49148,12 +48497,7 @@ func (ec *executionContext) _ReleaseProjectItemPayload(ctx context.Context, sel 
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -49188,12 +48532,7 @@ func (ec *executionContext) _RemoveEntityIndexPayload(ctx context.Context, sel a
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -49228,12 +48567,7 @@ func (ec *executionContext) _RemoveEntityRelationsPayload(ctx context.Context, s
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -49313,12 +48647,7 @@ func (ec *executionContext) _RemoveNoteTagsPayload(ctx context.Context, sel ast.
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -49363,12 +48692,7 @@ func (ec *executionContext) _RemoveProjectMemberPayload(ctx context.Context, sel
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -49413,12 +48737,7 @@ func (ec *executionContext) _RemoveScopeMemberPayload(ctx context.Context, sel a
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -49458,12 +48777,7 @@ func (ec *executionContext) _RenameScopePayload(ctx context.Context, sel ast.Sel
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -49503,12 +48817,7 @@ func (ec *executionContext) _RenameSnapshotPayload(ctx context.Context, sel ast.
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -49548,12 +48857,7 @@ func (ec *executionContext) _RenameTeamPayload(ctx context.Context, sel ast.Sele
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -49593,12 +48897,7 @@ func (ec *executionContext) _ReplaceEntityRelationsPayload(ctx context.Context, 
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -49638,12 +48937,7 @@ func (ec *executionContext) _RequestUploadPayload(ctx context.Context, sel ast.S
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -49683,12 +48977,7 @@ func (ec *executionContext) _RestoreSnapshotPayload(ctx context.Context, sel ast
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -49728,12 +49017,7 @@ func (ec *executionContext) _RestoreVersionPayload(ctx context.Context, sel ast.
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -49768,12 +49052,7 @@ func (ec *executionContext) _ResumeProjectPayload(ctx context.Context, sel ast.S
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -49808,12 +49087,7 @@ func (ec *executionContext) _RetryDeadLetterPayload(ctx context.Context, sel ast
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -49858,12 +49132,7 @@ func (ec *executionContext) _ReviewEffortPayload(ctx context.Context, sel ast.Se
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -49946,8 +49215,7 @@ func (ec *executionContext) _Scope(ctx context.Context, sel ast.SelectionSet, ob
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -49992,8 +49260,7 @@ func (ec *executionContext) _Scope(ctx context.Context, sel ast.SelectionSet, ob
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -50033,8 +49300,7 @@ func (ec *executionContext) _Scope(ctx context.Context, sel ast.SelectionSet, ob
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -50074,8 +49340,7 @@ func (ec *executionContext) _Scope(ctx context.Context, sel ast.SelectionSet, ob
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -50092,12 +49357,7 @@ func (ec *executionContext) _Scope(ctx context.Context, sel ast.SelectionSet, ob
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -50137,12 +49397,7 @@ func (ec *executionContext) _ScopeConflict(ctx context.Context, sel ast.Selectio
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -50187,12 +49442,7 @@ func (ec *executionContext) _ScopeConnection(ctx context.Context, sel ast.Select
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -50232,12 +49482,7 @@ func (ec *executionContext) _ScopeEdge(ctx context.Context, sel ast.SelectionSet
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -50295,8 +49540,7 @@ func (ec *executionContext) _ScopeMemberConnection(ctx context.Context, sel ast.
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -50318,12 +49562,7 @@ func (ec *executionContext) _ScopeMemberConnection(ctx context.Context, sel ast.
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -50381,8 +49620,7 @@ func (ec *executionContext) _ScopeMemberEdge(ctx context.Context, sel ast.Select
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -50409,12 +49647,7 @@ func (ec *executionContext) _ScopeMemberEdge(ctx context.Context, sel ast.Select
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -50477,8 +49710,7 @@ func (ec *executionContext) _Score(ctx context.Context, sel ast.SelectionSet, ob
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -50558,8 +49790,7 @@ func (ec *executionContext) _Score(ctx context.Context, sel ast.SelectionSet, ob
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -50604,8 +49835,7 @@ func (ec *executionContext) _Score(ctx context.Context, sel ast.SelectionSet, ob
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -50645,8 +49875,7 @@ func (ec *executionContext) _Score(ctx context.Context, sel ast.SelectionSet, ob
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -50673,12 +49902,7 @@ func (ec *executionContext) _Score(ctx context.Context, sel ast.SelectionSet, ob
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -50733,12 +49957,7 @@ func (ec *executionContext) _ScoreChanges(ctx context.Context, sel ast.Selection
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -50778,12 +49997,7 @@ func (ec *executionContext) _ScoreConflict(ctx context.Context, sel ast.Selectio
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -50828,12 +50042,7 @@ func (ec *executionContext) _ScoreConnection(ctx context.Context, sel ast.Select
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -50873,12 +50082,7 @@ func (ec *executionContext) _ScoreEdge(ctx context.Context, sel ast.SelectionSet
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -50946,8 +50150,7 @@ func (ec *executionContext) _ScorePage(ctx context.Context, sel ast.SelectionSet
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -50964,12 +50167,7 @@ func (ec *executionContext) _ScorePage(ctx context.Context, sel ast.SelectionSet
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -51009,12 +50207,7 @@ func (ec *executionContext) _SetEntityPayload(ctx context.Context, sel ast.Selec
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -51049,12 +50242,7 @@ func (ec *executionContext) _SetItemQuotaPayload(ctx context.Context, sel ast.Se
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -51089,12 +50277,7 @@ func (ec *executionContext) _SetItemSetNamePayload(ctx context.Context, sel ast.
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -51174,12 +50357,7 @@ func (ec *executionContext) _SetProjectQueueSizePayload(ctx context.Context, sel
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -51224,12 +50402,7 @@ func (ec *executionContext) _ShareNotePayload(ctx context.Context, sel ast.Selec
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -51287,8 +50460,7 @@ func (ec *executionContext) _SharedNoteConnection(ctx context.Context, sel ast.S
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -51310,12 +50482,7 @@ func (ec *executionContext) _SharedNoteConnection(ctx context.Context, sel ast.S
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -51365,12 +50532,7 @@ func (ec *executionContext) _SharedNoteEdge(ctx context.Context, sel ast.Selecti
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -51405,12 +50567,7 @@ func (ec *executionContext) _SignUploadPartPayload(ctx context.Context, sel ast.
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -51450,12 +50607,7 @@ func (ec *executionContext) _SkipProjectItemPayload(ctx context.Context, sel ast
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -51528,8 +50680,7 @@ func (ec *executionContext) _Snapshot(ctx context.Context, sel ast.SelectionSet,
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -51569,8 +50720,7 @@ func (ec *executionContext) _Snapshot(ctx context.Context, sel ast.SelectionSet,
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -51587,12 +50737,7 @@ func (ec *executionContext) _Snapshot(ctx context.Context, sel ast.SelectionSet,
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -51632,12 +50777,7 @@ func (ec *executionContext) _SnapshotNameTaken(ctx context.Context, sel ast.Sele
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -51672,12 +50812,7 @@ func (ec *executionContext) _StartProjectImportPayload(ctx context.Context, sel 
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -51740,8 +50875,7 @@ func (ec *executionContext) _Subcategory(ctx context.Context, sel ast.SelectionS
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -51781,8 +50915,7 @@ func (ec *executionContext) _Subcategory(ctx context.Context, sel ast.SelectionS
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -51799,12 +50932,7 @@ func (ec *executionContext) _Subcategory(ctx context.Context, sel ast.SelectionS
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -51897,8 +51025,7 @@ func (ec *executionContext) _Tag(ctx context.Context, sel ast.SelectionSet, obj 
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -51938,8 +51065,7 @@ func (ec *executionContext) _Tag(ctx context.Context, sel ast.SelectionSet, obj 
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -51997,12 +51123,7 @@ func (ec *executionContext) _Tag(ctx context.Context, sel ast.SelectionSet, obj 
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -52047,12 +51168,7 @@ func (ec *executionContext) _TagConnection(ctx context.Context, sel ast.Selectio
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -52092,12 +51208,7 @@ func (ec *executionContext) _TagEdge(ctx context.Context, sel ast.SelectionSet, 
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -52327,8 +51438,7 @@ func (ec *executionContext) _TaggedNoteConnection(ctx context.Context, sel ast.S
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -52350,12 +51460,7 @@ func (ec *executionContext) _TaggedNoteConnection(ctx context.Context, sel ast.S
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -52395,12 +51500,7 @@ func (ec *executionContext) _TaggedNoteEdge(ctx context.Context, sel ast.Selecti
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -52458,8 +51558,7 @@ func (ec *executionContext) _Team(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -52514,8 +51613,7 @@ func (ec *executionContext) _Team(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -52555,8 +51653,7 @@ func (ec *executionContext) _Team(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -52573,12 +51670,7 @@ func (ec *executionContext) _Team(ctx context.Context, sel ast.SelectionSet, obj
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -52623,12 +51715,7 @@ func (ec *executionContext) _TeamStatistics(ctx context.Context, sel ast.Selecti
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -52668,12 +51755,7 @@ func (ec *executionContext) _TextChange(ctx context.Context, sel ast.SelectionSe
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -52713,12 +51795,7 @@ func (ec *executionContext) _TooManyClaims(ctx context.Context, sel ast.Selectio
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -52758,12 +51835,7 @@ func (ec *executionContext) _TooManySnapshots(ctx context.Context, sel ast.Selec
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -52803,12 +51875,7 @@ func (ec *executionContext) _TooManyTags(ctx context.Context, sel ast.SelectionS
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -52853,12 +51920,7 @@ func (ec *executionContext) _TypedFinish(ctx context.Context, sel ast.SelectionS
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -52893,12 +51955,7 @@ func (ec *executionContext) _UndeleteNotePayload(ctx context.Context, sel ast.Se
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -52943,12 +52000,7 @@ func (ec *executionContext) _UndoFinishPayload(ctx context.Context, sel ast.Sele
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -52983,12 +52035,7 @@ func (ec *executionContext) _UndoTooLate(ctx context.Context, sel ast.SelectionS
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -53028,12 +52075,7 @@ func (ec *executionContext) _UnknownItem(ctx context.Context, sel ast.SelectionS
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -53078,12 +52120,7 @@ func (ec *executionContext) _UnknownObject(ctx context.Context, sel ast.Selectio
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -53123,12 +52160,7 @@ func (ec *executionContext) _UnknownUser(ctx context.Context, sel ast.SelectionS
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -53168,12 +52200,7 @@ func (ec *executionContext) _UnshareNotePayload(ctx context.Context, sel ast.Sel
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -53213,12 +52240,7 @@ func (ec *executionContext) _UpdateEntityPayload(ctx context.Context, sel ast.Se
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -53258,12 +52280,7 @@ func (ec *executionContext) _UpdateNotePayload(ctx context.Context, sel ast.Sele
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -53303,12 +52320,7 @@ func (ec *executionContext) _UpdateProjectPayload(ctx context.Context, sel ast.S
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -53348,12 +52360,7 @@ func (ec *executionContext) _UpdateScorePayload(ctx context.Context, sel ast.Sel
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -53393,12 +52400,7 @@ func (ec *executionContext) _UpdateUserPayload(ctx context.Context, sel ast.Sele
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -53448,12 +52450,7 @@ func (ec *executionContext) _Upload(ctx context.Context, sel ast.SelectionSet, o
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -53493,12 +52490,7 @@ func (ec *executionContext) _UploadForm(ctx context.Context, sel ast.SelectionSe
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -53538,12 +52530,7 @@ func (ec *executionContext) _UploadHeader(ctx context.Context, sel ast.Selection
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -53578,12 +52565,7 @@ func (ec *executionContext) _UploadRefused(ctx context.Context, sel ast.Selectio
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -53628,12 +52610,7 @@ func (ec *executionContext) _UploadRequest(ctx context.Context, sel ast.Selectio
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -53683,12 +52660,7 @@ func (ec *executionContext) _UploadedPart(ctx context.Context, sel ast.Selection
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -53728,12 +52700,7 @@ func (ec *executionContext) _UsedWord(ctx context.Context, sel ast.SelectionSet,
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -53796,8 +52763,7 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -53852,8 +52818,7 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -53893,8 +52858,7 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -53934,8 +52898,7 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -53975,8 +52938,7 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -54016,8 +52978,7 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -54057,8 +53018,7 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -54098,8 +53058,7 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -54139,8 +53098,7 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -54180,8 +53138,7 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -54221,8 +53178,7 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -54262,8 +53218,7 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -54280,12 +53235,7 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -54325,12 +53275,7 @@ func (ec *executionContext) _UserConflict(ctx context.Context, sel ast.Selection
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -54383,8 +53328,7 @@ func (ec *executionContext) _UserStatistics(ctx context.Context, sel ast.Selecti
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -54411,12 +53355,7 @@ func (ec *executionContext) _UserStatistics(ctx context.Context, sel ast.Selecti
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -54504,8 +53443,7 @@ func (ec *executionContext) _Version(ctx context.Context, sel ast.SelectionSet, 
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -54522,12 +53460,7 @@ func (ec *executionContext) _Version(ctx context.Context, sel ast.SelectionSet, 
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -54572,12 +53505,7 @@ func (ec *executionContext) _VersionConnection(ctx context.Context, sel ast.Sele
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -54617,12 +53545,7 @@ func (ec *executionContext) _VersionEdge(ctx context.Context, sel ast.SelectionS
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -54677,12 +53600,7 @@ func (ec *executionContext) ___Directive(ctx context.Context, sel ast.SelectionS
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -54732,12 +53650,7 @@ func (ec *executionContext) ___EnumValue(ctx context.Context, sel ast.SelectionS
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -54797,12 +53710,7 @@ func (ec *executionContext) ___Field(ctx context.Context, sel ast.SelectionSet, 
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -54862,12 +53770,7 @@ func (ec *executionContext) ___InputValue(ctx context.Context, sel ast.Selection
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -54927,12 +53830,7 @@ func (ec *executionContext) ___Schema(ctx context.Context, sel ast.SelectionSet,
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -55017,12 +53915,7 @@ func (ec *executionContext) ___Type(ctx context.Context, sel ast.SelectionSet, o
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}

@@ -69,6 +69,8 @@ func rewrite(path string) error {
 		do   func(string) (string, int)
 	}{
 		{"scalars", scalars}, {"objects", objects}, {"ready fields", readyFields}, {"slices", slicesOf},
+		{"deferred fields", replaced("\t\t\t\t// don't run the out.Concurrently() call below\n\t\t\t\tout.Values[i] = graphql.Null\n", "\t\t\t\tout.Values[i] = lean.Deferred\n")},
+		{"deferred results", replaced("\t\t\t\t\tresult := <-ec.DeferredResults\n", "\t\t\t\t\tresult, ok := lean.Next(ctx, ec.DeferredResults)\n\t\t\t\t\tif !ok {\n\t\t\t\t\t\treturn nil\n\t\t\t\t\t}\n")},
 		{"imports", replaced("\t\"github.com/99designs/gqlgen/graphql\"\n", "\t\"github.com/99designs/gqlgen/graphql\"\n\t\"github.com/taggie/taggie/internal/lean\"\n")},
 	} {
 		rewritten, n := step.do(code)
@@ -120,7 +122,7 @@ func objects(code string) (string, int) {
 	const process = "\tec.ProcessDeferredGroup(graphql.DeferredGroup{\n\t\tDefers:   deferLabelToView,\n\t\tPath:     graphql.GetPath(ctx),\n\t\tFieldSet: deferredFieldSet,\n\t\tContext:  ctx,\n\t})\n\n\treturn out\n"
 	n := strings.Count(code, process)
 	return strings.NewReplacer(
-		process, "\tif len(deferLabelToView) > 0 {\n\t\tec.ProcessDeferredGroup(graphql.DeferredGroup{\n\t\t\tDefers:   deferLabelToView,\n\t\t\tPath:     graphql.GetPath(ctx),\n\t\t\tFieldSet: deferredFieldSet,\n\t\t\tContext:  ctx,\n\t\t})\n\t}\n\n\treturn lean.Object{Fields: fields, Values: out.Values}\n",
+		process, "\tif len(deferLabelToView) > 0 {\n\t\tlean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)\n\t}\n\n\treturn lean.Object{Fields: fields, Values: out.Values}\n",
 		"\tdeferredFieldSet := graphql.NewFieldSet(nil)\n", "\tvar deferredFieldSet *graphql.FieldSet\n",
 		"\tdeferLabelToView := make(map[string]*graphql.FieldSetView)\n", "\tvar deferLabelToView map[string]*graphql.FieldSetView\n",
 		"\t\t\t\tdeferredFieldSet.AddField(field)\n",

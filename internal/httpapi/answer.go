@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"mime"
 	"net/http"
 	"strconv"
@@ -25,22 +26,8 @@ const (
 // accepted returns the media type of the answer: the one the client prefers, the first of those it likes equally, and
 // application/json for a client that does not care. It is "" when the client takes neither.
 func accepted(r *http.Request) string {
-	header := strings.Join(r.Header.Values("Accept"), ",")
-	if strings.TrimSpace(header) == "" {
-		return mediaJSON
-	}
 	best, chosen := 0.0, ""
-	for part := range strings.SplitSeq(header, ",") {
-		media, params, err := mime.ParseMediaType(part)
-		if err != nil {
-			continue
-		}
-		quality := 1.0
-		if q, ok := params["q"]; ok {
-			if quality, err = strconv.ParseFloat(q, 64); err != nil {
-				continue
-			}
-		}
+	for media, wish := range wishes(r) {
 		switch media {
 		case "*/*", "application/*":
 			media = mediaJSON
@@ -48,11 +35,54 @@ func accepted(r *http.Request) string {
 		default:
 			continue
 		}
-		if quality > best {
-			best, chosen = quality, media
+		if wish.quality > best {
+			best, chosen = wish.quality, media
 		}
 	}
 	return chosen
+}
+
+// acceptsParts reports whether the client takes an answer in parts, in the form that we send.
+func acceptsParts(r *http.Request) bool {
+	for media, wish := range wishes(r) {
+		spec, given := wish.params["deferspec"]
+		_, another := wish.params["incrementalspec"]
+		if media == mediaMultipart && wish.quality > 0 && !another && (!given || spec == deferSpec) {
+			return true
+		}
+	}
+	return false
+}
+
+// wish is what a client says of a media type that it accepts.
+type wish struct {
+	quality float64
+	params  map[string]string
+}
+
+// wishes reads the header Accept; one that says nothing stands for application/json.
+func wishes(r *http.Request) iter.Seq2[string, wish] {
+	header := strings.Join(r.Header.Values("Accept"), ",")
+	if strings.TrimSpace(header) == "" {
+		header = mediaJSON
+	}
+	return func(yield func(string, wish) bool) {
+		for part := range strings.SplitSeq(header, ",") {
+			media, params, err := mime.ParseMediaType(part)
+			if err != nil {
+				continue
+			}
+			quality := 1.0
+			if q, ok := params["q"]; ok {
+				if quality, err = strconv.ParseFloat(q, 64); err != nil {
+					continue
+				}
+			}
+			if !yield(media, wish{quality, params}) {
+				return
+			}
+		}
+	}
 }
 
 // parts are what an answer is written from, one after the other. Its data is JSON already, which json.Marshal would read

@@ -20,8 +20,8 @@ type endpoint struct {
 
 // ServeHTTP answers one request.
 func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	media := accepted(r)
-	if media == "" {
+	media, inParts := accepted(r), acceptsParts(r)
+	if media == "" && !inParts {
 		writeError(w, r, http.StatusNotAcceptable, refuse(model.ErrorCodeBadRequest, "the answer is %s or %s", mediaJSON, mediaResponse))
 		return
 	}
@@ -39,7 +39,7 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(graphql.StartOperationTrace(r.Context()), e.timeout)
 	defer cancel()
 
-	op, errs := create(ctx, e.exec, params)
+	op, errs := prepare(ctx, e.exec, params)
 	if errs == nil && r.Method != http.MethodPost && op.Operation.Operation != ast.Query {
 		w.Header().Set("Allow", http.MethodPost)
 		writeError(w, r, http.StatusMethodNotAllowed, refuse(model.ErrorCodeBadRequest, "over GET only queries are carried out: use POST"))
@@ -57,6 +57,10 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, hint))
 		return
 	}
+	if !inParts && defers(op) {
+		writeError(w, r, http.StatusNotAcceptable, refuse(model.ErrorCodeBadRequest, messageDefer))
+		return
+	}
 	start := time.Now()
 	next, ctx := e.exec.DispatchOperation(ctx, op)
 	resp := next(ctx)
@@ -66,6 +70,10 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		resp, status = late(ctx, e.exec, op), http.StatusServiceUnavailable
 	}
 	describe(w, op, resp)
+	if resp.HasNext != nil && *resp.HasNext || media == "" {
+		e.stream(ctx, w, op, resp, next)
+		return
+	}
 	write(w, media, status, resp)
 }
 

@@ -71,8 +71,6 @@ func (b bounds) MutateOperationParameters(ctx context.Context, params *graphql.R
 		switch {
 		case m.refused != nil:
 			return m.refused
-		case m.deferred:
-			return refuse(model.ErrorCodeBadRequest, "@defer is not offered here")
 		case s.depth > maxDepth:
 			return refuse(model.ErrorCodeBadRequest, "the operation nests fields deeper than %d levels", maxDepth)
 		case s.roots > maxRootFields:
@@ -91,7 +89,6 @@ type size struct{ roots, fields, depth int }
 type measure struct {
 	doc       *ast.QueryDocument
 	fragments map[string]*size
-	deferred  bool
 	refused   *gqlerror.Error // of the first number that cannot be read
 }
 
@@ -136,7 +133,6 @@ func (m *measure) spread(name string) size {
 }
 
 func (m *measure) directives(list ast.DirectiveList) {
-	m.deferred = m.deferred || list.ForName("defer") != nil
 	for _, directive := range list {
 		m.arguments(directive.Arguments)
 	}

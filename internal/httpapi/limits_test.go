@@ -56,8 +56,6 @@ func TestBounds(t *testing.T) {
 		{"aliases that multiply", multiplying(4), "BAD_REQUEST", "1000 fields"},
 		{"spreads that multiply", "{ viewer { ...a ...a ...a ...a ...a } } fragment a on User { ...b ...b ...b ...b ...b } fragment b on User { ...c ...c ...c ...c ...c }" +
 			" fragment c on User {" + strings.Repeat(" id", 10) + " }", "BAD_REQUEST", "1000 fields"},
-		{"@defer", "{ viewer { ... @defer { name } } }", "BAD_REQUEST", "@defer"},
-		{"@defer on a spread", "{ viewer { ...f @defer } } fragment f on User { name }", "BAD_REQUEST", "@defer"},
 		{"fragments that spread themselves", "{ viewer { ...a } } fragment a on User { name ...b } fragment b on User { name ...a }", "GRAPHQL_VALIDATION_FAILED", "itself"},
 		{"the operation that is not chosen counts, too: it is validated", "query A { __typename } query B " + nested(maxDepth+1), "BAD_REQUEST", "deeper than 15"},
 	} {

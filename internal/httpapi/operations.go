@@ -30,11 +30,25 @@ type operations struct {
 	capacity bool
 }
 
-// create makes an operation of the parameters of a request, or says why it is refused.
+// create makes an operation of the parameters of a request that is answered in one piece, or says why it is refused.
 func create(ctx context.Context, exec graphql.GraphExecutor, params *graphql.RawParams) (*graphql.OperationContext, gqlerror.List) {
+	op, errs := prepare(ctx, exec, params)
+	if errs == nil && defers(op) {
+		errs = gqlerror.List{refuse(model.ErrorCodeBadRequest, messageDefer)}
+	}
+	return op, errs
+}
+
+// prepare makes an operation, which may be answered in parts, of the parameters of a request, or says why it is refused.
+func prepare(ctx context.Context, exec graphql.GraphExecutor, params *graphql.RawParams) (*graphql.OperationContext, gqlerror.List) {
 	op, errs := exec.CreateOperationContext(ctx, params)
 	if errs != nil && op.Doc != nil && op.Operation == nil {
 		errs = gqlerror.List{refuse(model.ErrorCodeBadRequest, "the document has no operation of that name, or several and no operationName")}
+	}
+	if errs == nil {
+		if refused := deferrable(op); refused != nil {
+			errs = gqlerror.List{refused}
+		}
 	}
 	return op, errs
 }
@@ -49,6 +63,14 @@ func late(ctx context.Context, exec graphql.GraphExecutor, op *graphql.Operation
 func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	start := time.Now()
 	op := graphql.GetOperationContext(ctx)
+	if tally, is := later(op); is { // its loaders, and its place in the counts, are those of the part before
+		resp := within(ctx, next)
+		if resp != nil {
+			o.cost(ctx, resp, tally)
+			o.tell(ctx, resp)
+		}
+		return resp
+	}
 	var tally *telemetry.Tally
 	if asksFor(op, "dynamo") {
 		ctx, tally = telemetry.WithTally(ctx)
@@ -62,15 +84,22 @@ func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *
 		// A subscription is counted once, by begun: most of the time before an event was spent waiting for it.
 		o.metrics.Operation(typeOf(op), outcome(resp), time.Since(start))
 	}
-	if tally != nil {
-		told := spent(tally.Snapshot())
-		if !o.capacity && !viewer.From(ctx).Admin() {
-			told.ConsumedCapacity, told.Keys = nil, nil // they tell how large and how many things are that the caller may not see
-		}
-		extend(resp, "dynamo", told)
-	}
+	begins(op, resp, tally)
+	o.cost(ctx, resp, tally)
 	o.tell(ctx, resp)
 	return resp
+}
+
+// cost adds what was asked of DynamoDB so far, if somebody counts it.
+func (o operations) cost(ctx context.Context, resp *graphql.Response, tally *telemetry.Tally) {
+	if tally == nil {
+		return
+	}
+	told := spent(tally.Snapshot())
+	if !o.capacity && !viewer.From(ctx).Admin() {
+		told.ConsumedCapacity, told.Keys = nil, nil // they tell how large and how many things are that the caller may not see
+	}
+	extend(resp, "dynamo", told)
 }
 
 // tell bounds the errors of a response and logs those that are ours.

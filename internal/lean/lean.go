@@ -37,10 +37,15 @@ func (o Object) MarshalGQL(w io.Writer) {
 		panic(TooLarge{})
 	}
 	_, _ = io.WriteString(w, "{")
+	first := true
 	for i := range o.Fields {
-		if i > 0 {
+		if _, later := o.Values[i].(deferred); later {
+			continue
+		}
+		if !first {
 			_, _ = io.WriteString(w, ",")
 		}
+		first = false
 		_, _ = io.WriteString(w, `"`)
 		_, _ = io.WriteString(w, o.Fields[i].Alias)
 		_, _ = io.WriteString(w, `":`)

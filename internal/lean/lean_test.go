@@ -86,3 +86,63 @@ func TestObjectStopsAnAnswerThatIsTooLarge(t *testing.T) {
 	out.Write(make([]byte, MaxAnswer))
 	assert.PanicsWithValue(t, TooLarge{}, func() { o.MarshalGQL(&out) })
 }
+
+func TestObjectLeavesOutWhatComesLater(t *testing.T) {
+	fields := make([]graphql.CollectedField, 3)
+	for i, alias := range []string{"a", "b", "c"} {
+		fields[i].Field = &ast.Field{Alias: alias}
+	}
+	for _, test := range []struct {
+		values []graphql.Marshaler
+		want   string
+	}{
+		{[]graphql.Marshaler{graphql.True, Deferred, graphql.Null}, `{"a":true,"c":null}`},
+		{[]graphql.Marshaler{Deferred, graphql.True, Deferred}, `{"b":true}`},
+		{[]graphql.Marshaler{Deferred, Deferred, Deferred}, `{}`},
+	} {
+		var out bytes.Buffer
+		Object{Fields: fields, Values: test.values}.MarshalGQL(&out)
+		assert.Equal(t, test.want, out.String())
+	}
+}
+
+// A field that is deferred below a deferred field may be ready first; it comes after it all the same.
+func TestDeferKeepsTheOrder(t *testing.T) {
+	ctx, cancel := response(t)
+	defer cancel()
+	var pending int32
+	results := make(chan graphql.DeferredResult)
+	ready := make(chan struct{})
+	one := func(then func(context.Context)) (*graphql.FieldSet, map[string]*graphql.FieldSetView) {
+		fields := graphql.NewFieldSet(nil)
+		fields.AddField(graphql.CollectedField{Field: &ast.Field{Alias: "x"}})
+		fields.Concurrently(0, func(ctx context.Context) graphql.Marshaler {
+			then(ctx)
+			return graphql.True
+		})
+		view := fields.NewView()
+		view.AddIndices(0)
+		return fields, map[string]*graphql.FieldSetView{"": view}
+	}
+	fields, views := one(func(ctx context.Context) {
+		inner, innerViews := one(func(ctx context.Context) {
+			graphql.AddErrorf(ctx, "inner")
+			close(ready)
+		})
+		Defer(ctx, &pending, results, inner, innerViews)
+		<-ready
+	})
+	Defer(ctx, &pending, results, fields, views)
+	first, ok := Next(ctx, results)
+	require.True(t, ok)
+	assert.Empty(t, first.Errors)
+	second, ok := Next(ctx, results)
+	require.True(t, ok)
+	require.Len(t, second.Errors, 1)
+	assert.Equal(t, "input: notes inner", second.Errors[0].Error())
+	assert.EqualValues(t, 2, pending, "the executor counts down")
+
+	cancel()
+	_, ok = Next(ctx, results)
+	assert.False(t, ok, "nobody waits when the time is up")
+}

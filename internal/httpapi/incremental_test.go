@@ -1,0 +1,188 @@
+package httpapi
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+)
+
+const (
+	deferring    = `{ viewer { id ... @defer(label: "address") { email } } }`
+	acceptsDefer = "multipart/mixed;deferSpec=20220824, application/json"
+)
+
+// textsOf are the texts of the parts of an answer, whose header and end are checked.
+func textsOf(t *testing.T, a answer) []string {
+	t.Helper()
+	require.Equal(t, http.StatusOK, a.Code, a.Body.String())
+	media, params, err := mime.ParseMediaType(a.Header().Get("Content-Type"))
+	require.NoError(t, err)
+	assert.Equal(t, "multipart/mixed", media)
+	assert.Equal(t, "20220824", params["deferspec"])
+	assert.True(t, strings.HasSuffix(a.Body.String(), "\r\n-----\r\n"), "%q", a.Body.String())
+	r := multipart.NewReader(a.Body, params["boundary"])
+	var texts []string
+	for {
+		part, err := r.NextPart()
+		if err == io.EOF { //nolint:errorlint // the package documents this very value
+			return texts
+		}
+		require.NoError(t, err)
+		assert.Equal(t, "application/json; charset=utf-8", part.Header.Get("Content-Type"))
+		text, err := io.ReadAll(part)
+		require.NoError(t, err)
+		texts = append(texts, string(text))
+	}
+}
+
+func TestDeferredFieldsComeLater(t *testing.T) {
+	s := newServer(t)
+	for accept := range map[string]bool{acceptsDefer: true, "multipart/mixed": true, "application/json, text/event-stream, multipart/mixed": true} {
+		texts := textsOf(t, s.ask(deferring, nil, "Accept", accept))
+		require.Len(t, texts, 2)
+		assert.JSONEq(t, `{"data":{"viewer":{"id":"`+adaGID+`"}},"hasNext":true}`, texts[0], "without the field, not with null in its place")
+		assert.JSONEq(t, `{"incremental":[{"data":{"email":"ada@example.com"},"path":["viewer"],"label":"address"}],"hasNext":false}`, texts[1])
+	}
+	text := s.get("/metrics").Body.String()
+	assert.Contains(t, text, `taggie_operations_total{operation_type="query",outcome="ok"} 3`, "each operation counts once")
+}
+
+func TestWhatIsNotDeferredIsAnsweredAtOnce(t *testing.T) {
+	s := newServer(t)
+	for _, query := range []string{
+		`query($later: Boolean! = false) { viewer { ... @defer(if: $later) { email } } }`,
+		`{ viewer { ... @defer(if: false) { email } } }`,
+		`{ viewer { ... @defer(if: true) { email } email } }`, // asked for at once as well
+		`{ ... @defer { viewer { email } } }`,                 // gqlgen does not defer root fields
+	} {
+		a := s.ask(query, nil, "Accept", acceptsDefer)
+		assert.JSONEq(t, `{"data":{"viewer":{"email":"ada@example.com"}}}`, a.Body.String(), query)
+		assert.Equal(t, "application/json; charset=utf-8", a.Header().Get("Content-Type"))
+	}
+	texts := textsOf(t, s.ask(`{ viewer { email } }`, nil, "Accept", "multipart/mixed"))
+	require.Len(t, texts, 1, "who accepts nothing else gets one part")
+	assert.JSONEq(t, `{"data":{"viewer":{"email":"ada@example.com"}},"hasNext":false}`, texts[0])
+}
+
+func TestDeferIsRefusedWhereItWouldLoseData(t *testing.T) {
+	s := newServer(t)
+	for _, accept := range []string{"", mediaJSON, mediaResponse, "*/*", "multipart/mixed;deferSpec=20990101, application/json", "multipart/mixed;incrementalSpec=v0.2, */*", "multipart/mixed;q=0, */*"} {
+		for _, query := range []string{deferring, `{ viewer { ...f @defer } } fragment f on User { email }`, `{ viewer { ...f } } fragment f on User { ... @defer { email } }`} {
+			a := s.ask(query, nil, "Accept", accept)
+			assert.Contains(t, a.only(t, http.StatusNotAcceptable, "BAD_REQUEST").Message, "multipart/mixed;deferSpec=20220824", accept)
+		}
+	}
+	a := s.ask(`mutation { createNote(input: {title: "a", content: "b"}) { ... @defer { note { id } } } }`, nil, "Accept", acceptsDefer)
+	assert.Contains(t, a.only(t, http.StatusOK, "BAD_REQUEST").Message, "for queries")
+
+	_, errs := create(graphql.StartOperationTrace(t.Context()), s.exec(), &graphql.RawParams{Query: deferring})
+	require.Len(t, errs, 1)
+	assert.Contains(t, errs[0].Message, "multipart/mixed", "sockets and event streams refuse it, too")
+}
+
+// exec is the executor of a server.
+func (s *server) exec() graphql.GraphExecutor {
+	exec, _ := graphQL(s.options)
+	return exec
+}
+
+// scripted answers every query with the responses that it is sent.
+type scripted struct {
+	graphql.ExecutableSchema
+	responses chan *graphql.Response
+}
+
+func (s scripted) Exec(context.Context) graphql.ResponseHandler {
+	return func(ctx context.Context) *graphql.Response {
+		select {
+		case resp := <-s.responses:
+			return resp
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func part(data string, more bool, path ...ast.PathElement) *graphql.Response {
+	return &graphql.Response{Data: json.RawMessage(data), Path: path, HasNext: &more}
+}
+
+// Each part is on its way before the next is there, compressed or not.
+func TestPartsAreNotHeldBack(t *testing.T) {
+	script := scripted{newServer(t).options.Schema, make(chan *graphql.Response)}
+	s := newServer(t, func(o *Options) { o.Schema = script })
+	listening := httptest.NewServer(s.handler)
+	t.Cleanup(listening.Close)
+	large := `{"viewer":{"id":"` + strings.Repeat("a", 10_000) + `"}}`
+	for _, coding := range []string{"identity", "gzip"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, listening.URL+"/graphql", strings.NewReader(`{"query":"{ viewer { id ... @defer { email } } }"}`))
+		require.NoError(t, err)
+		with(r, "Content-Type", mediaJSON, "Accept", acceptsDefer, "Accept-Encoding", coding)
+		go func() { script.responses <- part(large, true) }()
+		w, err := http.DefaultTransport.RoundTrip(r)
+		require.NoError(t, err)
+		body := io.Reader(w.Body)
+		if coding == "gzip" {
+			require.Equal(t, "gzip", w.Header.Get("Content-Encoding"))
+			body, err = gzip.NewReader(w.Body)
+			require.NoError(t, err)
+		}
+		lines := bufio.NewReader(body)
+		until := func(says string) {
+			for {
+				line, err := lines.ReadString('\n')
+				require.NoError(t, err)
+				if strings.Contains(line, says) {
+					return
+				}
+			}
+		}
+		until(`"hasNext":true`)
+		go func() { script.responses <- part(`{"email":"b"}`, true, ast.PathName("viewer")) }()
+		until(`"path":["viewer"]`)
+		go func() { script.responses <- part(`{"name":"c"}`, false, ast.PathName("viewer")) }()
+		until(`"hasNext":false`)
+		require.NoError(t, w.Body.Close())
+	}
+}
+
+func TestAnAnswerInPartsEndsInTime(t *testing.T) {
+	script := scripted{newServer(t).options.Schema, make(chan *graphql.Response, 1)}
+	s := newServer(t, func(o *Options) { o.Schema, o.OperationTimeout = script, 50*time.Millisecond })
+	script.responses <- part(`{"viewer":{"id":"a"}}`, true)
+	texts := textsOf(t, s.ask(deferring, nil, "Accept", acceptsDefer))
+	require.Len(t, texts, 2)
+	assert.Contains(t, texts[1], messageLate)
+	assert.Contains(t, texts[1], `"code":"UNAVAILABLE"`)
+	assert.True(t, strings.HasSuffix(texts[1], `,"hasNext":false}`), texts[1])
+}
+
+func TestErrorsOfParts(t *testing.T) {
+	script := scripted{newServer(t).options.Schema, make(chan *graphql.Response, 2)}
+	s := newServer(t, func(o *Options) { o.Schema = script })
+	script.responses <- part(`{"viewer":{"id":"a"}}`, true)
+	failed := part(`null`, false, ast.PathName("viewer"), ast.PathIndex(3))
+	failed.Errors = gqlerror.List{refuse("NOT_FOUND", "gone")}
+	script.responses <- failed
+	texts := textsOf(t, s.ask(deferring, nil, "Accept", acceptsDefer, "Taggie-Extensions", "dynamo"))
+	require.Len(t, texts, 2)
+	assert.Contains(t, texts[0], `"dynamo":{"calls":0`)
+	assert.Contains(t, texts[1], `{"incremental":[{"errors":[{"message":"gone"`)
+	assert.Contains(t, texts[1], `"data":null,"extensions":{"dynamo":`)
+	assert.True(t, strings.HasSuffix(texts[1], `,"path":["viewer",3]}],"hasNext":false}`), texts[1])
+}
