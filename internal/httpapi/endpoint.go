@@ -20,6 +20,7 @@ type endpoint struct {
 
 // ServeHTTP answers one request.
 func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Add("Vary", "Accept")
 	media, inParts := accepted(r), acceptsParts(r)
 	if media == "" && !inParts {
 		writeError(w, r, http.StatusNotAcceptable, refuse(model.ErrorCodeBadRequest, "the answer is %s or %s", mediaJSON, mediaResponse))
@@ -28,7 +29,7 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	params, status, refused := read(w, r)
 	if refused != nil {
 		switch {
-		case status == http.StatusRequestEntityTooLarge:
+		case status == http.StatusRequestEntityTooLarge, status == http.StatusRequestTimeout:
 			w.Header().Set("Connection", "close") // rather than read the rest
 		case status == http.StatusUnprocessableEntity && media == mediaJSON:
 			status = http.StatusBadRequest

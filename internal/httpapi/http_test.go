@@ -1,10 +1,12 @@
 package httpapi
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -70,6 +72,27 @@ func TestBodyOfUnknownLengthIsBounded(t *testing.T) {
 	a := s.do(with(r, "Content-Type", mediaJSON))
 	a.only(t, http.StatusRequestEntityTooLarge, "BAD_REQUEST")
 	assert.Equal(t, "close", a.Header().Get("Connection"), "the rest is not read")
+}
+
+func TestBodyThatDoesNotCome(t *testing.T) {
+	s := newServer(t)
+	listening := httptest.NewUnstartedServer(s.handler)
+	listening.Config.ReadTimeout = 100 * time.Millisecond
+	listening.Start()
+	t.Cleanup(listening.Close)
+	conn, err := net.Dial("tcp", listening.Listener.Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	_, err = io.WriteString(conn, "POST /graphql HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+	require.NoError(t, err)
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err)
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusRequestTimeout, resp.StatusCode)
+	assert.Contains(t, string(text), `"code":"BAD_REQUEST"`)
+	assert.True(t, resp.Close)
 }
 
 func TestAcceptedBodies(t *testing.T) {

@@ -26,6 +26,7 @@ func TestAnswer(t *testing.T) {
 	assert.Equal(t, "application/json; charset=utf-8", a.Header().Get("Content-Type"))
 	assert.Equal(t, "nosniff", a.Header().Get("X-Content-Type-Options"))
 	assert.Equal(t, "no-store", a.Header().Get("Cache-Control"))
+	assert.Contains(t, a.Header().Values("Vary"), "Accept")
 }
 
 func TestSignIn(t *testing.T) {

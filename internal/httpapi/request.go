@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -93,6 +94,9 @@ func readPOST(w http.ResponseWriter, r *http.Request, p *params) (int, *gqlerror
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return http.StatusRequestEntityTooLarge, tooLarge
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return http.StatusRequestTimeout, refuse(model.ErrorCodeBadRequest, "the body did not come in time")
 	}
 	if err != nil {
 		return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "the body could not be read to its end")

@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"net/http"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -48,6 +50,24 @@ func TestTrustedDocumentsAreAskedForByTheirID(t *testing.T) {
 			}
 			assert.Empty(t, s.logged("document is not trusted"))
 			s.post(`{"documentId":"unheard-of"}`, ada...).only(t, http.StatusOK, "PERSISTED_QUERY_NOT_FOUND")
+		}
+	}
+}
+
+// The files were written by generate-persisted-query-manifest 1.4.0 and relay-compiler 21.0.1, for operations on this schema.
+func TestManifestsOfTheTools(t *testing.T) {
+	for file, count := range map[string]int{"testdata/apollo-manifest.json": 2, "testdata/relay-manifest.json": 1} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		s := newServer(t, trusting(t, string(text), TrustEnforce))
+		assert.Empty(t, s.logged("trusted documents do not fit the schema"), file)
+		trusted := s.options.Trusted
+		require.Equal(t, count, trusted.Len(), file)
+		for id, text := range trusted.byID {
+			if strings.HasPrefix(text, "query") {
+				a := s.post(registering(id, ""), ada...)
+				assert.Equal(t, "Ada", a.Data["viewer"].(map[string]any)["name"], file)
+			}
 		}
 	}
 }
