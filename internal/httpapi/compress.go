@@ -18,6 +18,7 @@ func compressed(next http.Handler) (http.Handler, error) {
 	wrap, err := gzhttp.NewWrapper(
 		gzhttp.MinSize(smallest),
 		gzhttp.CompressionLevel(gzip.BestSpeed),
+		gzhttp.PreferZstd(false), // it needs about twice the CPU for 6 % less (BenchmarkCompression)
 		gzhttp.ContentTypes([]string{mediaJSON, mediaResponse, mediaMultipart}),
 	)
 	if err != nil {
