@@ -132,6 +132,9 @@ func TestGET(t *testing.T) {
 	a = s.do(httptest.NewRequest(http.MethodHead, "/graphql?query=mutation%7B__typename%7D", nil))
 	assert.Equal(t, http.StatusMethodNotAllowed, a.Code)
 
+	a = get("query=%7B__typename%7D&variables=" + strings.Repeat("+", maxAddress))
+	assert.Contains(t, a.only(t, http.StatusRequestURITooLong, "BAD_REQUEST").Message, "use POST")
+
 	for _, query := range []string{"", "query=%7B&variables=[1]", "query=%7B&extensions=hunter2", "query=%ff", "query=%zz"} {
 		a = get(query)
 		a.only(t, http.StatusBadRequest, "BAD_REQUEST")

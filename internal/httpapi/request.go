@@ -104,7 +104,13 @@ func readPOST(w http.ResponseWriter, r *http.Request, p *params) (int, *gqlerror
 	return parse("the body", body, p)
 }
 
+// maxAddress bounds what comes in the address of a request; net/http refuses all headers together above 64 KiB, as text.
+const maxAddress = 48 << 10
+
 func readGET(r *http.Request, p *params) (int, *gqlerror.Error) {
+	if len(r.RequestURI) > maxAddress {
+		return http.StatusRequestURITooLong, refuse(model.ErrorCodeBadRequest, "the address is longer than %d bytes: use POST", maxAddress)
+	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "the query string is not well-formed")
