@@ -12,15 +12,18 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/faultinject"
 )
 
 // parted is an answer in parts, put together.
 type parted struct {
 	data   map[string]any
-	errors int
+	errors []gqlError
 	parts  int
 	calls  int // of DynamoDB, as the last part tells
 }
@@ -29,6 +32,7 @@ type parted struct {
 type increments struct {
 	Data        map[string]any
 	HasNext     *bool
+	Errors      []gqlError
 	Extensions  struct{ Dynamo struct{ Calls int } }
 	Incremental []struct {
 		Data       map[string]any
@@ -69,12 +73,13 @@ func (c *client) inParts(query string) parted {
 		require.NoError(c.t, json.NewDecoder(text).Decode(&part))
 		require.NotNil(c.t, part.HasNext)
 		more = *part.HasNext
+		p.errors = append(p.errors, part.Errors...)
 		if p.parts == 0 {
 			p.data, p.calls = part.Data, part.Extensions.Dynamo.Calls
 		}
 		for _, i := range part.Incremental {
 			place(c.t, p.data, i.Path, i.Data)
-			p.errors += len(i.Errors)
+			p.errors = append(p.errors, i.Errors...)
 			p.calls = i.Extensions.Dynamo.Calls
 		}
 	}
@@ -121,9 +126,29 @@ func TestPartsMakeTheWholeAnswer(t *testing.T) {
 			whole := ada.must(deferral.ReplaceAllString(query, ""), nil)
 			p := ada.inParts(query)
 			assert.Equal(t, whole.Data, p.data)
-			assert.Zero(t, p.errors)
+			assert.Empty(t, p.errors)
 			assert.Greater(t, p.parts, 1)
 			t.Logf("%d parts, %d calls, %d when whole", p.parts, p.calls, whole.Extensions.Dynamo.Calls)
 		})
+	}
+}
+
+func TestAFieldThatFailsOrHangsEndsItsPartOnly(t *testing.T) {
+	const query = `{ viewer { id ... @defer(label: "notes") { notes(first: 10) { nodes { id } } } } }`
+	s := newServer(t, within(time.Second))
+	ada := s.user("ada@example.com")
+	queries := faultinject.Operation("Query")
+	for code, fault := range map[string]func(){
+		"INTERNAL":    func() { s.faults.Fail(http.StatusBadRequest, "ValidationException", faultinject.Always, queries) },
+		"UNAVAILABLE": func() { s.faults.Delay(time.Hour, faultinject.Always, queries) },
+	} {
+		fault()
+		p := ada.inParts(query)
+		s.faults.Clear()
+		assert.Equal(t, ada.id, p.data["viewer"].(map[string]any)["id"], code)
+		require.Len(t, p.errors, 1, code)
+		assert.Equal(t, code, p.errors[0].Extensions.Code)
+		assert.Equal(t, []any{"viewer", "notes"}, p.errors[0].Path)
+		assert.Equal(t, 2, p.parts)
 	}
 }

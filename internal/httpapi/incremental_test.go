@@ -172,6 +172,30 @@ func TestAnAnswerInPartsEndsInTime(t *testing.T) {
 	assert.True(t, strings.HasSuffix(texts[1], `,"hasNext":false}`), texts[1])
 }
 
+// A client that goes away ends what is worked on for it, and is no fault of a store.
+func TestAClientThatDoesNotWaitForAllParts(t *testing.T) {
+	script := scripted{newServer(t).options.Schema, make(chan *graphql.Response, 1)}
+	s := newServer(t, func(o *Options) { o.Schema = script })
+	ended := make(chan struct{})
+	listening := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer close(ended)
+		s.handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(listening.Close)
+	script.responses <- part(`{"viewer":{"id":"a"}}`, true)
+	ctx, leave := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, listening.URL+"/graphql", strings.NewReader(`{"query":"{ viewer { id ... @defer { email } } }"}`))
+	require.NoError(t, err)
+	w, err := http.DefaultClient.Do(with(r, "Content-Type", mediaJSON, "Accept", acceptsDefer))
+	require.NoError(t, err)
+	defer func() { _ = w.Body.Close() }()
+	_, err = bufio.NewReader(w.Body).ReadString('}')
+	require.NoError(t, err)
+	leave()
+	<-ended
+	assert.Empty(t, s.logged("unavailable"))
+}
+
 func TestErrorsOfParts(t *testing.T) {
 	script := scripted{newServer(t).options.Schema, make(chan *graphql.Response, 2)}
 	s := newServer(t, func(o *Options) { o.Schema = script })
