@@ -3,6 +3,7 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/klauspost/compress/gzhttp"
 	"github.com/klauspost/compress/gzip"
@@ -25,4 +26,13 @@ func compressed(next http.Handler) (http.Handler, error) {
 		return nil, fmt.Errorf("httpapi: compress: %w", err)
 	}
 	return wrap(next), nil
+}
+
+// uncompressed takes the compressor from around the writer of an event stream: it would hold back a header that is flushed
+// before the first event.
+func uncompressed(w http.ResponseWriter) http.ResponseWriter {
+	if wrapper, ok := w.(interface{ Unwrap() http.ResponseWriter }); ok && strings.HasPrefix(w.Header().Get("Content-Type"), "text/event-stream") {
+		return wrapper.Unwrap()
+	}
+	return w
 }

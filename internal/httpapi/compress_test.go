@@ -71,6 +71,32 @@ func TestOnlyAnswersAreCompressed(t *testing.T) {
 	}
 }
 
+func TestHeadersOfEventStreamsAreNotHeldBack(t *testing.T) {
+	begun := make(chan struct{})
+	s := newServer(t, func(o *Options) {
+		o.Console = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+			w.WriteHeader(http.StatusOK)
+			assert.NoError(t, http.NewResponseController(w).Flush())
+			<-begun
+			_, _ = io.WriteString(w, "data: 1\n\n")
+		})
+	})
+	listening := httptest.NewServer(s.handler)
+	t.Cleanup(listening.Close)
+	for _, coding := range []string{"gzip", "identity"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, listening.URL, nil)
+		require.NoError(t, err)
+		resp, err := http.DefaultTransport.RoundTrip(with(r, "Accept-Encoding", coding))
+		require.NoError(t, err)
+		go func() { begun <- struct{}{} }()
+		text, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		assert.Equal(t, "data: 1\n\n", string(text))
+		require.NoError(t, resp.Body.Close())
+	}
+}
+
 func TestServerTiming(t *testing.T) {
 	s := newServer(t, func(o *Options) { o.AllowedOrigins = []string{"https://app.example.com"} })
 	names := func(a answer) (found []string) {

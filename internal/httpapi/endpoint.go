@@ -41,7 +41,7 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 
 	op, errs := prepare(ctx, e.exec, params)
-	if errs == nil && r.Method != http.MethodPost && op.Operation.Operation != ast.Query {
+	if r.Method != http.MethodPost && op.Operation != nil && op.Operation.Operation != ast.Query {
 		w.Header().Set("Allow", http.MethodPost)
 		writeError(w, r, http.StatusMethodNotAllowed, refuse(model.ErrorCodeBadRequest, "over GET only queries are carried out: use POST"))
 		return

@@ -123,6 +123,8 @@ func TestGET(t *testing.T) {
 	a = get("query=" + url.QueryEscape(`mutation { createNote(input: {title: "a", content: "b"}) { note { id } } }`))
 	a.only(t, http.StatusMethodNotAllowed, "BAD_REQUEST")
 	assert.Equal(t, "POST", a.Header().Get("Allow"))
+	a = get("query=" + url.QueryEscape(`mutation($t: String!) { createNote(input: {title: $t, content: "b"}) { note { id } } }`))
+	a.only(t, http.StatusMethodNotAllowed, "BAD_REQUEST") // whatever else is wrong with it
 
 	a = get("query=%7B__typename%7D&operationName=&variables=&extensions=")
 	assert.Equal(t, map[string]any{"__typename": "Query"}, a.Data, "what is empty is not there")

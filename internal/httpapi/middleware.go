@@ -39,6 +39,7 @@ type recorder struct {
 func (r *recorder) WriteHeader(status int) {
 	if r.status == 0 && status >= 200 {
 		r.status = status
+		r.ResponseWriter = uncompressed(r.ResponseWriter)
 	}
 	r.ResponseWriter.WriteHeader(status)
 }
