@@ -41730,8 +41730,7 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -41771,8 +41770,7 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -41977,8 +41975,7 @@ func (ec *executionContext) _ItemSet(ctx context.Context, sel ast.SelectionSet, 
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -42018,8 +42015,7 @@ func (ec *executionContext) _ItemSet(ctx context.Context, sel ast.SelectionSet, 
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -42059,8 +42055,7 @@ func (ec *executionContext) _ItemSet(ctx context.Context, sel ast.SelectionSet, 
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -42077,12 +42072,7 @@ func (ec *executionContext) _ItemSet(ctx context.Context, sel ast.SelectionSet, 
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -42150,8 +42140,7 @@ func (ec *executionContext) _ItemTag(ctx context.Context, sel ast.SelectionSet, 
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -42191,8 +42180,7 @@ func (ec *executionContext) _ItemTag(ctx context.Context, sel ast.SelectionSet, 
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -42214,12 +42202,7 @@ func (ec *executionContext) _ItemTag(ctx context.Context, sel ast.SelectionSet, 
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -42264,12 +42247,7 @@ func (ec *executionContext) _ItemTagConnection(ctx context.Context, sel ast.Sele
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -42309,12 +42287,7 @@ func (ec *executionContext) _ItemTagEdge(ctx context.Context, sel ast.SelectionS
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -42354,12 +42327,7 @@ func (ec *executionContext) _ItemTagValue(ctx context.Context, sel ast.Selection
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -48607,12 +48575,7 @@ func (ec *executionContext) _RemoveItemTagsPayload(ctx context.Context, sel ast.
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -50317,12 +50280,7 @@ func (ec *executionContext) _SetItemTagsPayload(ctx context.Context, sel ast.Sel
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -51105,8 +51063,7 @@ func (ec *executionContext) _Tag(ctx context.Context, sel ast.SelectionSet, obj 
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -51266,8 +51223,7 @@ func (ec *executionContext) _TaggedItemConnection(ctx context.Context, sel ast.S
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -51289,12 +51245,7 @@ func (ec *executionContext) _TaggedItemConnection(ctx context.Context, sel ast.S
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -51357,8 +51308,7 @@ func (ec *executionContext) _TaggedItemEdge(ctx context.Context, sel ast.Selecti
 					view.AddIndices(fieldIndex)
 				}
 
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
+				out.Values[i] = lean.Deferred
 				continue
 			}
 
@@ -51375,12 +51325,7 @@ func (ec *executionContext) _TaggedItemEdge(ctx context.Context, sel ast.Selecti
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
