@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"mime"
+	"net/url"
 	"strings"
 	"time"
 
@@ -92,6 +93,26 @@ func (b *Bucket) PresignPart(ctx context.Context, m score.Multipart, p score.Par
 		return score.Request{}, fmt.Errorf("presign a part: %w", err)
 	}
 	return signed(request), nil
+}
+
+// Origin returns where what is presigned is found: scheme and host, as a Content-Security-Policy names them. It asks nobody:
+// any credentials do, for the signature is thrown away.
+func (b *Bucket) Origin(ctx context.Context) (string, error) {
+	anybody := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+		return aws.Credentials{AccessKeyID: "anybody", SecretAccessKey: "anything"}, nil
+	})
+	unsigned := func(o *s3.PresignOptions) {
+		o.ClientOptions = append(o.ClientOptions, func(c *s3.Options) { c.Credentials = anybody })
+	}
+	r, err := b.signer.PresignGetObject(ctx, &s3.GetObjectInput{Bucket: &b.name, Key: aws.String("any")}, unsigned)
+	if err != nil {
+		return "", fmt.Errorf("find the origin of the bucket: %w", err)
+	}
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return "", fmt.Errorf("find the origin of the bucket: %w", err)
+	}
+	return u.Scheme + "://" + u.Host, nil
 }
 
 // PresignGet returns a URL from which the object can be downloaded until the time is up. A browser saves it under the name

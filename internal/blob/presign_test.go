@@ -51,6 +51,16 @@ func nothingAt(t *testing.T, b *blob.Bucket, key string) {
 	assert.True(t, fault.Is(err, fault.NotFound), "something is at %s: %v", key, err)
 }
 
+func TestTheOriginIsWhereDownloadsAre(t *testing.T) {
+	b := made(t)
+	origin, err := b.Origin(t.Context())
+	require.NoError(t, err)
+	address, err := b.PresignInline(t.Context(), "items/i", "i.png", "image/png", time.Minute)
+	require.NoError(t, err)
+	assert.Regexp(t, `^https?://[^/]+$`, origin)
+	assert.True(t, strings.HasPrefix(address, origin+"/"), "%s is of %s", address, origin)
+}
+
 func TestAnUploadTakesTheseBytesOnly(t *testing.T) {
 	b := made(t)
 	r, err := b.PresignUpload(t.Context(), put("uploads/u", "12345"), time.Minute)
