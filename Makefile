@@ -36,10 +36,10 @@ bin/taggie-s3 bin/taggie-redis: bin/taggie-%: embedded/%/go.mod embedded/%/go.su
 bin/taggie-s3: $(filter-out %_test.go,$(wildcard embedded/s3/*.go))
 bin/taggie-redis: $(filter-out %_test.go,$(wildcard embedded/redis/*.go))
 
-console: console/dist/index.html ## Build GraphiQL and the other pages, when their sources have changed
+console: console/dist/index.html ## Build GraphiQL and the board, when their sources have changed
 
-console/dist/index.html: console/node_modules/.installed \
-		$(shell find console \( -name node_modules -o -name dist \) -prune -o -type f ! -name '*.go' ! -name '*.md' -print)
+console/dist/index.html: console/node_modules/.installed schema.graphqls \
+		$(shell find console \( -name node_modules -o -name dist -o -name gql \) -prune -o -type f ! -name '*.go' ! -name '*.md' -print)
 	cd console && npm run build
 	@touch $@
 

@@ -234,6 +234,10 @@ func assemble(cfg config.Config, s *stores, metrics *telemetry.Metrics, log *slo
 		Projects: projects.Showing(projectsStore.WithoutMetadata()),
 		Scores:   scores.Showing(scoresStore.WithoutPages()),
 	}
+	bucket, err := s.bucket.Origin(context.Background()) // asks nobody
+	if err != nil {
+		return nil, err
+	}
 	options := httpapi.Options{
 		Schema: graph.NewExecutableSchema(graph.Config{Resolvers: &resolvers.Resolver{
 			Users: users, Notes: notes, Entities: entities, Projects: projects, Queues: a.queues.service, Hub: a.queues.hub,
@@ -248,7 +252,7 @@ func assemble(cfg config.Config, s *stores, metrics *telemetry.Metrics, log *slo
 		Trusted:          trusted,
 		Metrics:          metrics,
 		Log:              log,
-		Console:          console.Handler(),
+		Console:          console.Handler(console.Options{Pictures: append([]string{bucket}, cfg.PictureOrigins...)}),
 		AllowedOrigins:   cfg.AllowedOrigins,
 		OperationTimeout: cfg.OperationTimeout,
 		LocalOnly:        cfg.LocalIssuer(),

@@ -1,8 +1,9 @@
-// Package console serves the page at /: GraphiQL, built from the npm sources beside this file.
+// Package console serves the pages that are built from the npm sources beside this file: GraphiQL at /, and the live board of
+// a project's queue at /board.
 //
-// It knows files, their types, how long a browser may keep them, and what the page may do. It must not know the API, who
-// is signed in, or any rule of Taggie: the page asks the server over HTTP like every other client. Start reading at [Handler];
-// the page itself starts in src/main.jsx.
+// It knows files, their types, how long a browser may keep them, and what the pages may do. It must not know the API, who
+// is signed in, or any rule of Taggie: the pages ask the server over HTTP like every other client. Start reading at [Handler];
+// the pages themselves start in src/main.jsx and src/board/main.tsx.
 package console
 
 import (
@@ -29,33 +30,48 @@ var dist embed.FS
 //go:embed unbuilt.html unbuilt.css
 var unbuilt embed.FS
 
-// policy is the Content-Security-Policy of every answer. Nothing is loaded from, or sent to, another origin. Scripts and workers
+// policy is the Content-Security-Policy of every answer but the board's. Nothing is loaded from, or sent to, another origin. Scripts and workers
 // are files of ours. Styles may be inline, because the Monaco editor writes its theme into <style> elements, and the style
 // sheets of GraphiQL and Monaco carry fonts and small pictures as data.
 const policy = "default-src 'none'; script-src 'self'; worker-src 'self'; connect-src 'self'; style-src 'self' 'unsafe-inline'; " +
 	"font-src 'self' data:; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Built reports whether the page was built before the program was.
+// board is where the board is served.
+const board = "/board"
+
+// boardPolicy is that of the board, which needs no inline style, but shows pictures of items.
+func boardPolicy(pictures []string) string {
+	return "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src " +
+		strings.Join(append([]string{"'self'", "data:"}, pictures...), " ") + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+}
+
+// Options are what the pages need of the server.
+type Options struct {
+	// Pictures lists the origins from which the board may show pictures, besides our own.
+	Pictures []string
+}
+
+// Built reports whether the pages were built before the program was.
 func Built() bool {
 	_, err := fs.Stat(dist, "dist/index.html")
 	return err == nil
 }
 
-// Handler serves the page at / and its files below it, answers GET and HEAD, and knows no other path. Without a built page, / says
-// how to get one.
-func Handler() http.Handler {
+// Handler serves the pages at / and /board and their files below /, answers GET and HEAD, and knows no other path. Without built
+// pages, both say how to get them.
+func Handler(o Options) http.Handler {
 	files, err := fs.Sub(dist, "dist")
 	if err == nil {
 		_, err = fs.Stat(files, "index.html")
 	}
 	if err != nil {
-		return newHandler(unbuilt, "unbuilt.html")
+		return newHandler(unbuilt, map[string]string{"unbuilt.html": "/"}, o)
 	}
-	return newHandler(files, "index.html")
+	return newHandler(files, map[string]string{"index.html": "/", "board.html": board}, o)
 }
 
-// newHandler serves all files of a file system that cannot change, with the named one at /.
-func newHandler(files fs.FS, index string) http.Handler {
+// newHandler serves all files of a file system that cannot change: the named ones at paths of their own, the others at their names.
+func newHandler(files fs.FS, named map[string]string, o Options) http.Handler {
 	pages := make(map[string]page)
 	walk := func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || strings.HasPrefix(entry.Name(), ".") {
@@ -65,20 +81,27 @@ func newHandler(files fs.FS, index string) http.Handler {
 		if err != nil {
 			return err
 		}
-		if name == index {
-			pages["/"] = newPage(name, body)
-			return nil
+		at, found := named[name]
+		if !found {
+			at = "/" + strings.TrimSuffix(name, ".gz")
 		}
-		pages["/"+strings.TrimSuffix(name, ".gz")] = newPage(name, body)
+		pages[at] = newPage(name, body)
 		return nil
 	}
 	if err := fs.WalkDir(files, ".", walk); err != nil {
 		// Embedded files are memory: this is a broken build, not a state of the machine.
 		panic(fmt.Sprintf("console: read the embedded files: %v", err))
 	}
+	if _, found := pages[board]; !found {
+		pages[board] = pages["/"] // which says how to build both
+	}
+	policyOfBoard := boardPolicy(o.Pictures)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
+		if r.URL.Path == board {
+			h.Set("Content-Security-Policy", policyOfBoard)
+		}
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "no-referrer")
@@ -86,7 +109,7 @@ func newHandler(files fs.FS, index string) http.Handler {
 		p, found := pages[r.URL.Path]
 		switch {
 		case !found:
-			http.Error(w, "There is no such page. GraphiQL is at /, the API at /graphql.", http.StatusNotFound)
+			http.Error(w, "There is no such page. GraphiQL is at /, the board at /board, the API at /graphql.", http.StatusNotFound)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
 			http.Error(w, "This page answers GET and HEAD only. The API is at /graphql.", http.StatusMethodNotAllowed)

@@ -30,11 +30,12 @@ func built() http.Handler {
 	return newHandler(fstest.MapFS{
 		".keep":                      {},
 		"index.html":                 {Data: []byte("<!doctype html><title>Taggie</title>")},
+		"board.html":                 {Data: []byte("<!doctype html><title>Board</title>")},
 		"favicon.svg":                {Data: []byte("<svg/>")},
 		"assets/index-Ab12Cd.js.gz":  {Data: deflate(script)},
 		"assets/index-Ab12Cd.css.gz": {Data: deflate("body {}")},
 		"assets/icons-Ab12Cd.ttf":    {Data: []byte("ttf")},
-	}, "index.html")
+	}, map[string]string{"index.html": "/", "board.html": board}, Options{Pictures: []string{"https://pictures.example.com"}})
 }
 
 func ask(h http.Handler, method, target string, header ...string) *http.Response {
@@ -58,6 +59,7 @@ func TestFilesHaveTypesAndLifetimes(t *testing.T) {
 	const forever = "public, max-age=31536000, immutable"
 	for _, c := range []struct{ path, contentType, cacheControl string }{
 		{"/", "text/html; charset=utf-8", "no-cache"},
+		{"/board", "text/html; charset=utf-8", "no-cache"},
 		{"/favicon.svg", "image/svg+xml", "no-cache"},
 		{"/assets/index-Ab12Cd.js", "text/javascript; charset=utf-8", forever},
 		{"/assets/index-Ab12Cd.css", "text/css; charset=utf-8", forever},
@@ -121,7 +123,7 @@ func TestUnchangedPageIsNotSentAgain(t *testing.T) {
 }
 
 func TestOtherPathsAndMethods(t *testing.T) {
-	for _, path := range []string{"/nothing", "/index.html", "/.keep", "/assets", "/assets/", "/assets/../.keep", "/dist/", "//"} {
+	for _, path := range []string{"/nothing", "/index.html", "/board.html", "/board/", "/.keep", "/assets", "/assets/", "/assets/../.keep", "/dist/", "//"} {
 		res := ask(built(), http.MethodGet, path)
 		assert.Equal(t, http.StatusNotFound, res.StatusCode, path)
 		assert.Empty(t, res.Header.Get("Cache-Control"), path)
@@ -154,8 +156,19 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 	}
 }
 
+func TestTheBoardShowsPicturesOfTheseOriginsOnly(t *testing.T) {
+	res := ask(built(), http.MethodGet, "/board")
+	assert.Contains(t, text(t, res), "<title>Board</title>")
+	csp := res.Header.Get("Content-Security-Policy")
+	assert.Contains(t, csp, "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; ")
+	assert.Contains(t, csp, "; img-src 'self' data: https://pictures.example.com; ")
+	assert.NotContains(t, csp, "unsafe")
+	assert.NotContains(t, ask(built(), http.MethodGet, "/").Header.Get("Content-Security-Policy"), "pictures.example.com")
+}
+
 func TestWithoutABuildThePageSaysHowToGetOne(t *testing.T) {
-	h := newHandler(unbuilt, "unbuilt.html")
+	h := newHandler(unbuilt, map[string]string{"unbuilt.html": "/"}, Options{})
+	assert.Equal(t, text(t, ask(h, http.MethodGet, "/")), text(t, ask(h, http.MethodGet, "/board")))
 	res := ask(h, http.MethodGet, "/")
 	assert.Equal(t, http.StatusOK, res.StatusCode)
 	html := text(t, res)
@@ -168,17 +181,19 @@ func TestWithoutABuildThePageSaysHowToGetOne(t *testing.T) {
 	assert.Contains(t, text(t, css), "prefers-color-scheme: dark")
 }
 
-// Whatever state dist is in, the page at / must be whole: each file that it names is served.
-func TestEmbeddedPageIsWhole(t *testing.T) {
-	h := Handler()
-	res := ask(h, http.MethodGet, "/")
-	require.Equal(t, http.StatusOK, res.StatusCode)
-	html := text(t, res)
-	assert.Equal(t, Built(), !strings.Contains(html, "make console"))
-	links := regexp.MustCompile(`<(?:script|link)[^>]*(?:src|href)="([^"]+)"`).FindAllStringSubmatch(html, -1)
-	require.NotEmpty(t, links)
-	for _, link := range links {
-		path := "/" + strings.TrimPrefix(link[1], "./")
-		assert.Equal(t, http.StatusOK, ask(h, http.MethodGet, path).StatusCode, path)
+// Whatever state dist is in, the pages must be whole: each file that they name is served.
+func TestEmbeddedPagesAreWhole(t *testing.T) {
+	h := Handler(Options{})
+	for _, page := range []string{"/", "/board"} {
+		res := ask(h, http.MethodGet, page)
+		require.Equal(t, http.StatusOK, res.StatusCode)
+		html := text(t, res)
+		assert.Equal(t, Built(), !strings.Contains(html, "make console"))
+		links := regexp.MustCompile(`<(?:script|link)[^>]*(?:src|href)="([^"]+)"`).FindAllStringSubmatch(html, -1)
+		require.NotEmpty(t, links)
+		for _, link := range links {
+			path := "/" + strings.TrimPrefix(link[1], "./")
+			assert.Equal(t, http.StatusOK, ask(h, http.MethodGet, path).StatusCode, path)
+		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 func ExampleHandler() {
 	mux := http.NewServeMux()
-	mux.Handle("/", console.Handler())
+	mux.Handle("/", console.Handler(console.Options{}))
 
 	w := httptest.NewRecorder()
 	mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))

@@ -1,8 +1,12 @@
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { describeToken, readToken } from './session.js';
 
-/** The slim bar above GraphiQL: who is signed in, an own token, and whether answers show their cost. */
-export function SessionBar({ session }) {
+/**
+ * The slim bar above a page: who is signed in, an own token, links to other pages, and whether answers show their cost.
+ *
+ * @param {{session: ReturnType<typeof import('./session.js').createSession>, links: {href: string, text: string}[], withCost?: boolean}} props
+ */
+export function SessionBar({ session, links, withCost = true }) {
   const state = useSyncExternalStore(session.subscribe, session.get);
   const [editing, setEditing] = useState(false);
   const opener = useRef(null);
@@ -19,6 +23,13 @@ export function SessionBar({ session }) {
           <img src="./favicon.svg" alt="" width="20" height="20" />
           Taggie
         </h1>
+        <nav className="bar-links" aria-label="Other pages">
+          {links.map(({ href, text }) => (
+            <a key={href} href={href}>
+              {text}
+            </a>
+          ))}
+        </nav>
         <p className="bar-who" role="status">
           <Who state={state} />
         </p>
@@ -36,10 +47,12 @@ export function SessionBar({ session }) {
           <button ref={opener} type="button" aria-expanded={editing} aria-controls="own-token" onClick={() => setEditing(!editing)}>
             Use own token
           </button>
-          <label className="bar-check" title="Asks for the DynamoDB calls, keys and capacity units of each answer">
-            <input type="checkbox" checked={state.cost} onChange={(event) => session.setCost(event.target.checked)} />
-            Show cost
-          </label>
+          {withCost && (
+            <label className="bar-check" title="Asks for what each answer cost: DynamoDB calls, keys and capacity units, and your budget">
+              <input type="checkbox" checked={state.cost} onChange={(event) => session.setCost(event.target.checked)} />
+              Show cost
+            </label>
+          )}
         </div>
       </div>
       {editing && (

@@ -2,6 +2,7 @@ import 'graphiql/setup-workers/vite'; // must come first: Monaco looks for its w
 import { GraphiQL } from 'graphiql';
 import { createRoot } from 'react-dom/client';
 import 'graphiql/style.css';
+import './bar.css';
 import './style.css';
 import { createAsk, createFetcher } from './fetcher.js';
 import { exampleTabs, firstQuery } from './queries.js';
@@ -17,7 +18,7 @@ const fetcher = createFetcher(session, ask);
 
 createRoot(document.getElementById('root')).render(
   <>
-    <SessionBar session={session} />
+    <SessionBar session={session} links={[{ href: './board', text: 'Board' }]} />
     <main className="console">
       <GraphiQL
         fetcher={fetcher}

@@ -95,6 +95,11 @@ func (c *checker) forms(config Config) {
 			c.add("TAGGIE_ALLOWED_ORIGINS", "expected origins as browsers send them, separated by commas, such as https://app.example.com: http or https, lower case, no path, no default port, no wildcard")
 		}
 	}
+	for _, origin := range config.PictureOrigins {
+		if !exactOrigin(origin) || strings.ContainsAny(origin, ";'") { // which mean something in a policy
+			c.add("TAGGIE_PICTURE_ORIGINS", "expected origins separated by commas, such as https://pictures.example.com: http or https, lower case, no path, no default port, no wildcard")
+		}
+	}
 	for _, audience := range config.OIDCAudience {
 		if strings.TrimSpace(audience) != audience || audience == "" {
 			c.add("TAGGIE_OIDC_AUDIENCE", "expected audiences separated by commas, without blanks and none of them empty")

@@ -29,6 +29,7 @@ type Config struct {
 	LogLevel         slog.Level `env:"TAGGIE_LOG_LEVEL" envDefault:"info" expect:"expected debug, info, warn or error" desc:"debug, info, warn or error."`
 	LogFormat        string     `env:"TAGGIE_LOG_FORMAT" envDefault:"text" desc:"text or json."`
 	Pprof            string     `env:"TAGGIE_PPROF" desc:"Loopback address of a second listener with profiles; empty means none."`
+	PictureOrigins   []string   `env:"TAGGIE_PICTURE_ORIGINS" desc:"Origins from which the board may show pictures of items, besides the bucket's, separated by commas. Of other items it shows a link."`
 
 	OperationTimeout  time.Duration `env:"TAGGIE_OPERATION_TIMEOUT" envDefault:"10s" expect:"expected a duration such as 10s" desc:"Deadline of a query or mutation, at most 30s."`
 	DrainDelay        time.Duration `env:"TAGGIE_DRAIN_DELAY" envDefault:"0s" expect:"expected a duration such as 5s" desc:"How long the server, told to end, goes on accepting requests while /readyz already says 503: what the load balancer needs to notice, at most 5m."`

@@ -122,6 +122,8 @@ func TestProblems(t *testing.T) {
 		"origin with path":           {[]string{"TAGGIE_ALLOWED_ORIGINS=https://a.example/"}, "TAGGIE_ALLOWED_ORIGINS", "no path"},
 		"any origin":                 {[]string{"TAGGIE_ALLOWED_ORIGINS=*"}, "TAGGIE_ALLOWED_ORIGINS", "no wildcard"},
 		"origin with default port":   {[]string{"TAGGIE_ALLOWED_ORIGINS=https://a.example:443"}, "TAGGIE_ALLOWED_ORIGINS", "default port"},
+		"pictures of everywhere":     {[]string{"TAGGIE_PICTURE_ORIGINS=https:"}, "TAGGIE_PICTURE_ORIGINS", "no wildcard"},
+		"pictures and more":          {[]string{"TAGGIE_PICTURE_ORIGINS=https://a.example;script-src"}, "TAGGIE_PICTURE_ORIGINS", "no path"},
 		"origin in capitals":         {[]string{"TAGGIE_ALLOWED_ORIGINS=https://A.example"}, "TAGGIE_ALLOWED_ORIGINS", "lower case"},
 		"second origin":              {[]string{"TAGGIE_ALLOWED_ORIGINS=https://a.example, https://b.example"}, "TAGGIE_ALLOWED_ORIGINS", "commas"},
 		"issuer without audience":    {[]string{"TAGGIE_OIDC_ISSUER=https://id.example"}, "TAGGIE_OIDC_AUDIENCE", "required"},

@@ -1,0 +1,130 @@
+import { useEffect, useState } from 'react';
+import { SessionBar } from '../SessionBar.jsx';
+import { StatusBar, StatusLegend } from './charts';
+import { Columns } from './Columns';
+import { HelpDialog, ProjectDialog } from './Dialogs';
+import { History } from './History';
+import { useBoard, useBoardState } from './hooks';
+import { useKeys } from './keys';
+import { ConnectionState, Notices } from './Notices';
+import { Review } from './Review';
+import type { Session } from './session';
+import { Statistics } from './Statistics';
+import { fromAddress, toAddress } from './store';
+import { Work } from './Work';
+
+const pages = [
+  ['work', 'Work'],
+  ['board', 'Board'],
+  ['statistics', 'Statistics'],
+  ['review', 'Review'],
+  ['history', 'History'],
+] as const;
+type Page = (typeof pages)[number][0];
+
+const named = (name: string): Page => pages.find(([page]) => page === name)?.[0] ?? 'work';
+
+/** The whole page: who is signed in, which project, how it is, and one of five pages. */
+export function App({ session }: { session: Session }) {
+  const { store, settings } = useBoard();
+  const { phase, project } = useBoardState();
+  const [page, setPage] = useState<Page>(() => named(fromAddress().page));
+  const [dialog, setDialog] = useState<'help' | 'projects' | null>(null);
+
+  function open(name: Page) {
+    setPage(name);
+    toAddress({ page: name });
+  }
+  useEffect(() => {
+    const follow = () => setPage(named(fromAddress().page));
+    window.addEventListener('hashchange', follow);
+    return () => window.removeEventListener('hashchange', follow);
+  }, []);
+  useEffect(() => {
+    document.title = project ? `${project.name} – Taggie` : 'Taggie board';
+  }, [project]);
+
+  useKeys(settings, {
+    ...Object.fromEntries(pages.map(([name], i) => [String(i + 1), () => open(name)])),
+    u: () => void store.work.undo(),
+    p: () => setDialog('projects'),
+    '?': () => setDialog('help'),
+  });
+
+  return (
+    <>
+      <SessionBar session={session} links={[{ href: './', text: 'GraphiQL' }]} withCost={false} />
+      {phase === 'ready' ? (
+        <>
+          <Head page={page} onOpen={open} onProjects={() => setDialog('projects')} onHelp={() => setDialog('help')} />
+          <main className="page" key={project?.id}>
+            {page === 'work' && <Work />}
+            {page === 'board' && <Columns />}
+            {page === 'statistics' && <Statistics />}
+            {page === 'review' && <Review />}
+            {page === 'history' && <History />}
+          </main>
+        </>
+      ) : (
+        <main className="page">
+          <Nothing />
+        </main>
+      )}
+      <Notices />
+      {dialog === 'help' && <HelpDialog onClose={() => setDialog(null)} />}
+      {dialog === 'projects' && <ProjectDialog onClose={() => setDialog(null)} />}
+    </>
+  );
+}
+
+function Head(props: { page: Page; onOpen: (page: Page) => void; onProjects: () => void; onHelp: () => void }) {
+  const { project, live, held } = useBoardState();
+  return (
+    <header className="head" aria-label="Project">
+      <div className="head-row">
+        <button type="button" className="project" onClick={props.onProjects}>
+          {project?.name} <kbd>p</kbd>
+        </button>
+        <ConnectionState />
+        <button type="button" className="help-button" onClick={props.onHelp}>
+          Keys <kbd>?</kbd>
+        </button>
+      </div>
+      <div className="head-row">
+        <nav aria-label="Pages">
+          {pages.map(([name, title], i) => (
+            <button key={name} type="button" aria-current={name === props.page ? 'page' : undefined} onClick={() => props.onOpen(name)}>
+              {title}
+              {name === 'work' && held.length > 0 && <span className="count">{held.length}</span>} <kbd>{i + 1}</kbd>
+            </button>
+          ))}
+        </nav>
+        {live.counts && (
+          <div className="progress">
+            <StatusBar counts={live.counts} thin />
+            <StatusLegend counts={live.counts} />
+          </div>
+        )}
+      </div>
+    </header>
+  );
+}
+
+/** Why there is no project to show, and what to do about it. */
+function Nothing() {
+  const { phase, problem } = useBoardState();
+  const texts: Record<string, [string, string]> = {
+    starting: ['One moment…', 'The board is being put together.'],
+    anonymous: ['Not signed in', 'Sign in above, with a token of your own or, where there is one, as the demo user.'],
+    stranger: ['Not signed up yet', 'The token is valid, but nobody has signed up with it: run the mutation createUser in GraphiQL, then reload this page.'],
+    empty: ['No project yet', 'You are in no project. Ask a manager to take you into a team, or create one in GraphiQL.'],
+    failed: ['That did not work', problem],
+  };
+  const [title, text] = texts[phase] ?? ['', ''];
+  return (
+    <section className="empty" aria-live="polite">
+      <h1>{title}</h1>
+      <p className="muted">{text}</p>
+    </section>
+  );
+}

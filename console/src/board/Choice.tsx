@@ -1,0 +1,112 @@
+import { useId, useState, type KeyboardEvent } from 'react';
+import { matching, type Option } from './options';
+
+/** One of many, chosen by typing a part of its name, by arrows, or by a click. The list is always in sight. */
+export function Choice(props: {
+  label: string;
+  hint?: string;
+  options: Option[];
+  value: string;
+  optional?: boolean;
+  inputRef: React.RefObject<HTMLInputElement | null>;
+  onChange: (id: string) => void;
+  /** Goes on to the next field. */
+  onDone: () => void;
+}) {
+  const { label, options, value, optional, inputRef, onChange, onDone } = props;
+  const id = useId();
+  const [typed, setTyped] = useState('');
+  const [at, setAt] = useState(-1);
+  const chosen = options.find((option) => option.id === value);
+  const shown = matching(options, typed);
+  const active = typed.trim() && at < 0 ? 0 : at;
+
+  function pick(option: Option | undefined) {
+    if (option) onChange(option.id);
+    setTyped('');
+    setAt(-1);
+  }
+
+  function press(event: KeyboardEvent) {
+    if (event.ctrlKey || event.metaKey || event.nativeEvent.isComposing) return;
+    switch (event.key) {
+      case 'ArrowDown':
+      case 'ArrowUp': {
+        event.preventDefault();
+        const step = event.key === 'ArrowDown' ? 1 : -1;
+        const from = active < 0 ? (step > 0 ? -1 : 0) : active;
+        setAt(shown.length ? (from + step + shown.length) % shown.length : -1);
+        break;
+      }
+      case 'Enter':
+        event.preventDefault();
+        if (active >= 0 && shown[active]) pick(shown[active]);
+        else if (typed.trim()) return; // nothing fits: stay
+        onDone();
+        break;
+      case 'Backspace':
+        if (!typed && optional && value) onChange('');
+        break;
+      case 'Tab':
+        if (typed.trim() && shown[active]) pick(shown[active]);
+        break;
+    }
+  }
+
+  return (
+    <div className="choice">
+      <label htmlFor={`${id}-input`}>
+        {label} {props.hint && <kbd>{props.hint}</kbd>}
+        {optional && <span className="muted"> if any</span>}
+      </label>
+      <div className="choice-field">
+        <input
+          id={`${id}-input`}
+          ref={inputRef}
+          role="combobox"
+          aria-expanded="true"
+          aria-controls={`${id}-list`}
+          aria-activedescendant={active >= 0 && shown[active] ? `${id}-${shown[active].id}` : undefined}
+          aria-autocomplete="list"
+          autoComplete="off"
+          spellCheck={false}
+          placeholder={chosen ? chosen.name : 'Type to find…'}
+          className={chosen && !typed ? 'is-chosen' : undefined}
+          value={typed}
+          onChange={(event) => {
+            setTyped(event.target.value);
+            setAt(-1);
+          }}
+          onKeyDown={press}
+        />
+        {optional && value && (
+          <button type="button" className="quiet" aria-label={`Remove ${label.toLowerCase()}`} onClick={() => onChange('')}>
+            ×
+          </button>
+        )}
+      </div>
+      <ul id={`${id}-list`} role="listbox" aria-label={label} className="options">
+        {shown.map((option, i) => (
+          <li
+            key={option.id}
+            id={`${id}-${option.id}`}
+            role="option"
+            aria-selected={option.id === value}
+            className={i === active ? 'is-active' : undefined}
+            ref={(element) => {
+              if (element && i === active) element.scrollIntoView({ block: 'nearest' });
+            }}
+            onMouseDown={(event) => event.preventDefault()}
+            onClick={() => {
+              pick(optional && option.id === value ? { id: '', name: '' } : option);
+              onDone();
+            }}
+          >
+            {option.name}
+          </li>
+        ))}
+        {!shown.length && <li className="muted">Nothing fits “{typed}”.</li>}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,164 @@
+import type { ReactNode } from 'react';
+import { useBoard, useBoardState, useNow } from './hooks';
+import { columns, finding, review } from './live';
+import { ago, number, span } from './text';
+import type { Card, Event, Person, ProjectEventType } from './types';
+
+const SHOWN = 30;
+
+/** The queue as it moves: a column for each status, who has what, and what happened. */
+export function Columns() {
+  const { store } = useBoard();
+  const { live, online, project, viewer } = useBoardState();
+  const now = useNow();
+  const sorted = columns(live);
+  const { counts } = live;
+  const manager = project?.viewerMember.type === 'MANAGER';
+  return (
+    <div className="board">
+      <div className="board-columns">
+        <Column title="Waiting" count={counts?.new} note={live.paused ? 'paused' : `${number(live.queued)} of at most ${number(live.size)} are queued`}>
+          {manager && (
+            <li className="column-action">
+              <button type="button" onClick={() => void store.pause(!live.paused)}>
+                {live.paused ? 'Resume' : 'Pause'} handing out
+              </button>
+            </li>
+          )}
+          {sorted.waiting.slice(0, SHOWN).map((card) => (
+            <Tile key={card.id} card={card}>
+              {card.efforts?.nodes[0]?.review?.verdict === 'INCORRECT' && <span className="tag is-bad">came back</span>}
+            </Tile>
+          ))}
+        </Column>
+        <Column title="In hands" count={counts?.claimed} note={`${online.length} online`}>
+          {groups(sorted.claimed, online).map(({ person, here, cards }) => (
+            <li key={person.id} className="group">
+              <p className="group-name">
+                <span className={here ? 'dot is-on' : 'dot'} title={here ? 'Online' : 'Not online'} />
+                {person.name}
+                {person.id === viewer?.id && <span className="muted"> (you)</span>} <span className="muted">{cards.length || 'nothing in hands'}</span>
+              </p>
+              <ul>
+                {cards.slice(0, 8).map((card) => (
+                  <Tile key={card.id} card={card}>
+                    {card.claim && <span className="muted">for {span(now - Date.parse(card.claim.since))}</span>}
+                  </Tile>
+                ))}
+              </ul>
+            </li>
+          ))}
+        </Column>
+        <Column title="Finished" count={counts?.finished} note="with those reviewed">
+          {sorted.finished.slice(0, SHOWN).map((card) => (
+            <Found key={card.id} card={card} now={now} />
+          ))}
+        </Column>
+        <Column title="Reviewed" note="the latest">
+          {sorted.reviewed.slice(0, SHOWN).map((card) => (
+            <Found key={card.id} card={card} now={now} />
+          ))}
+        </Column>
+        <Column title="Skipped" count={counts?.skipped} note="for nobody">
+          {sorted.skipped.slice(0, SHOWN).map((card) => (
+            <Tile key={card.id} card={card} />
+          ))}
+        </Column>
+      </div>
+      <section className="feed" aria-label="What happens">
+        <h2>What happens</h2>
+        <ol aria-live="off">
+          {live.feed.slice(0, 80).map(({ cursor, event }) => (
+            <li key={cursor}>
+              <span className={`verb is-${event.type.toLowerCase()}`}>{verbs[event.type]}</span>
+              <span className="feed-what">
+                {event.item ? event.item.name : 'The project'} <span className="muted">{doer(event)}</span>
+              </span>
+              <time dateTime={event.at} className="muted">
+                {ago(event.at, now)}
+              </time>
+            </li>
+          ))}
+          {!live.feed.length && <li className="muted">Nothing since this page listens.</li>}
+        </ol>
+      </section>
+    </div>
+  );
+}
+
+function Column({ title, count, note, children }: { title: string; count?: number; note?: string; children: ReactNode }) {
+  return (
+    <section className="column" aria-label={title}>
+      <h2>
+        {title} {count !== undefined && <span className="count">{number(count)}</span>}
+      </h2>
+      <p className="muted column-note">{note}</p>
+      {/* It scrolls: by keyboard, too. */}
+      <ul tabIndex={0} aria-label={`${title}, items`}>
+        {children}
+      </ul>
+    </section>
+  );
+}
+
+function Tile({ card, children }: { card: Card; children?: ReactNode }) {
+  return (
+    <li className={`tile is-${card.status.toLowerCase()}`}>
+      <span className="tile-name">{card.name}</span>
+      {children && <span className="tile-more">{children}</span>}
+    </li>
+  );
+}
+
+function Found({ card, now }: { card: Card; now: number }) {
+  const effort = finding(card);
+  const said = review(card);
+  return (
+    <Tile card={card}>
+      <span className="tag">{[card.category?.name, card.subcategory?.name].filter(Boolean).join(' · ')}</span>
+      {said && <span className={said.verdict === 'CORRECT' ? 'tag is-good' : 'tag is-bad'}>{said.verdict === 'CORRECT' ? 'correct' : 'incorrect'}</span>}
+      <span className="muted">
+        {effort?.user?.name}
+        {said?.by && `, reviewed by ${said.by.name}`}, {ago(said?.at ?? effort?.finishedAt ?? card.updatedAt, now)}
+      </span>
+    </Tile>
+  );
+}
+
+/** The claimed cards by who has them, the busiest first, then who is online with empty hands. */
+function groups(cards: Card[], online: Person[]) {
+  const found = new Map<string, { person: Person; here: boolean; cards: Card[] }>();
+  const at = (person: Person) => {
+    const group = found.get(person.id) ?? { person, here: online.some(({ id }) => id === person.id), cards: [] };
+    found.set(person.id, group);
+    return group;
+  };
+  for (const card of cards) at(card.claim?.user ?? { id: '', name: 'Somebody' }).cards.push(card);
+  online.forEach(at);
+  return [...found.values()].sort((a, b) => b.cards.length - a.cards.length || a.person.name.localeCompare(b.person.name));
+}
+
+const verbs: Record<ProjectEventType, string> = {
+  CLAIMED: 'claimed',
+  EXTENDED: 'extended',
+  FINISHED: 'finished',
+  SKIPPED: 'skipped',
+  DEFERRED: 'put off',
+  RELEASED: 'released',
+  EXPIRED: 'ran out',
+  REVIEWED: 'reviewed',
+  UNDONE: 'undone',
+  IMPORTED: 'imported',
+  PAUSED: 'paused',
+  RESUMED: 'resumed',
+  RESIZED: 'resized',
+  MEMBERS: 'members',
+  RESTARTED: 'restarted',
+};
+
+function doer(event: Event): string {
+  const by = event.user ? `by ${event.user.name}` : '';
+  if (event.type === 'FINISHED' && event.item?.category) return `${event.item.category.name}, ${by}`;
+  if (event.type === 'REVIEWED') return `${event.status === 'FINISHED' ? 'correct' : 'incorrect'}, ${by}`;
+  return by;
+}

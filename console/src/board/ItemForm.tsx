@@ -1,0 +1,113 @@
+import { useEffect, useRef, useState } from 'react';
+import { Choice } from './Choice';
+import { Keywords } from './Keywords';
+import { useBoard, useBoardState } from './hooks';
+import { useKeys } from './keys';
+import type { Held } from './types';
+
+/** The form in which one says what an item is. What is typed is kept at once. */
+export function ItemForm({ item, onSkip }: { item: Held; onSkip: () => void }) {
+  const { store, settings } = useBoard();
+  const { project, connection } = useBoardState();
+  const [draft, setDraft] = useState(() => store.work.draft(item.id));
+  const [problem, setProblem] = useState('');
+  const category = useRef<HTMLInputElement>(null);
+  const subcategory = useRef<HTMLInputElement>(null);
+  const keywords = useRef<HTMLInputElement>(null);
+  const finishButton = useRef<HTMLButtonElement>(null);
+
+  // Whoever works by keyboard goes on typing at the next item.
+  useEffect(() => category.current?.focus({ preventScroll: true }), []);
+
+  function change(part: Partial<typeof draft>) {
+    store.work.type(item.id, part);
+    setDraft(store.work.draft(item.id));
+    setProblem('');
+  }
+
+  function finish() {
+    const missing = store.work.finish(item.id);
+    setDraft(store.work.draft(item.id));
+    setProblem(missing);
+    if (missing) category.current?.focus();
+  }
+
+  useKeys(settings, {
+    'Ctrl+Enter': finish,
+    c: () => category.current?.focus(),
+    b: () => subcategory.current?.focus(),
+    w: () => keywords.current?.focus(),
+    s: onSkip,
+    r: () => void store.work.release(item.id),
+    e: () => void store.work.extend(item.id),
+  });
+
+  const last = item.efforts?.nodes[0];
+  const returned = last?.review?.verdict === 'INCORRECT' ? last.review : null;
+  const sending = Boolean(draft.sending);
+  return (
+    <form
+      className="item-form"
+      aria-label={`What “${item.name}” is`}
+      onSubmit={(event) => {
+        event.preventDefault();
+        finish();
+      }}
+    >
+      {returned && (
+        <p className="returned" role="note">
+          <strong>Found incorrect</strong> by {returned.by?.name ?? 'a reviewer'}: {returned.comment || 'no comment.'}
+        </p>
+      )}
+      <Choice
+        label="Category"
+        hint="c"
+        options={project?.categories ?? []}
+        value={draft.categoryId}
+        inputRef={category}
+        onChange={(categoryId) => change({ categoryId })}
+        onDone={() => (subcategory.current ?? keywords.current)?.focus()}
+      />
+      {project?.subcategories?.length ? (
+        <Choice
+          label="Subcategory"
+          hint="b"
+          optional
+          options={project.subcategories}
+          value={draft.subcategoryId}
+          inputRef={subcategory}
+          onChange={(subcategoryId) => change({ subcategoryId })}
+          onDone={() => keywords.current?.focus()}
+        />
+      ) : null}
+      <Keywords
+        project={project?.id ?? ''}
+        suggested={project?.suggestedKeywords ?? []}
+        value={draft.keywords}
+        word={draft.word}
+        inputRef={keywords}
+        onChange={(words, word) => change({ keywords: words, word })}
+      />
+      {problem && (
+        <p className="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <div className="item-actions">
+        <button ref={finishButton} type="submit" className="primary" disabled={sending && connection === 'live'}>
+          {sending ? 'Send again' : 'Finish'} <kbd>Ctrl ↵</kbd>
+        </button>
+        <button type="button" onClick={onSkip}>
+          Skip… <kbd>s</kbd>
+        </button>
+        <button type="button" onClick={() => void store.work.release(item.id)}>
+          Release <kbd>r</kbd>
+        </button>
+        <button type="button" onClick={() => void store.work.extend(item.id)}>
+          Extend <kbd>e</kbd>
+        </button>
+      </div>
+      <p className="muted kept-note">{sending ? 'Not sent yet. It is kept in this browser, and sent by itself.' : draft.at ? 'Draft kept in this browser.' : ' '}</p>
+    </form>
+  );
+}

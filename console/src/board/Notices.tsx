@@ -1,0 +1,44 @@
+import { useBoard, useBoardState, useNow } from './hooks';
+import { span, watch } from './text';
+
+/** What just happened, told to screen readers too. */
+export function Notices() {
+  const { store } = useBoard();
+  const { notices } = useBoardState();
+  const now = useNow();
+  return (
+    <div className="notices" role="log" aria-live="polite" aria-label="Messages">
+      {notices.map(({ id, kind, text, undo }) => (
+        <div key={id} className={`notice is-${kind}`}>
+          <p>{text}</p>
+          {undo && undo.until > now && (
+            <button type="button" onClick={() => void store.work.undo(undo.effortId)}>
+              Undo <kbd>u</kbd> <span className="time">{watch(undo.until - now)}</span>
+            </button>
+          )}
+          <button type="button" className="quiet" aria-label="Dismiss" onClick={() => store.dismiss(id)}>
+            ×
+          </button>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** How the connection is, in a word; in a sentence when it is lost. */
+export function ConnectionState() {
+  const { connection, cutAt, caughtUp } = useBoardState();
+  const now = useNow();
+  const texts = {
+    connecting: 'Connecting…',
+    live: caughtUp === null ? 'Live' : `Live again: ${caughtUp} ${caughtUp === 1 ? 'event' : 'events'} caught up`,
+    cut: `Connection lost ${span(now - cutAt)} ago. Trying again; go on, what you type is kept.`,
+  };
+  return (
+    <p className={`connection is-${connection}`} role="status">
+      <span className={connection === 'live' ? 'dot is-on' : 'dot'} />
+      {/* The seconds are for the eye only. */}
+      <span aria-live={connection === 'cut' ? 'off' : 'polite'}>{texts[connection]}</span>
+    </p>
+  );
+}

@@ -1,0 +1,107 @@
+import { useEffect, useState } from 'react';
+import { useBoard } from './hooks';
+import type { Held } from './types';
+
+/** Where the picture of an item is: a file of ours, or an address that the import told. */
+export function pictureOf(item: Pick<Held, 'item' | 'url' | 'type'>): { url: string; small?: string } | null {
+  if (item.item?.url && item.item.type.startsWith('image/')) return { url: item.item.url, small: item.item.thumbnailUrl ?? undefined };
+  if (item.url && /^image\/(?!tiff)/.test(item.type)) return { url: item.url };
+  return null;
+}
+
+export const originalOf = (item: Pick<Held, 'item' | 'url'>) => item.item?.url ?? item.url ?? null;
+
+/** An item as one looks at it: its picture, or what is known of it, and what the import told. */
+export function Picture({ item, zoomed, onZoom }: { item: Held; zoomed: boolean; onZoom: () => void }) {
+  const picture = pictureOf(item);
+  const { mayShow } = useBoard();
+  const [failed, setFailed] = useState('');
+  useEffect(() => setFailed(''), [picture?.url]);
+  const original = originalOf(item);
+  const shown = picture && failed !== picture.url && mayShow(picture.url);
+
+  return (
+    <figure className="picture">
+      <div className={zoomed ? 'picture-frame is-zoomed' : 'picture-frame'} tabIndex={zoomed ? 0 : -1} aria-label={zoomed ? 'Picture, scrollable' : undefined}>
+        {shown ? (
+          <img
+            key={item.id}
+            src={picture.url}
+            alt={item.name}
+            width={item.item?.width ?? undefined}
+            height={item.item?.height ?? undefined}
+            onClick={onZoom}
+            onError={() => setFailed(picture.url)}
+          />
+        ) : (
+          <Unseen item={item} failed={Boolean(picture)} />
+        )}
+      </div>
+      <figcaption>
+        <span className="picture-name">
+          <strong>{item.name}</strong> <span className="muted">{item.type || 'no type'}</span>
+        </span>
+        <span className="picture-actions">
+          {shown && (
+            <button type="button" onClick={onZoom} aria-pressed={zoomed}>
+              {zoomed ? 'Fit' : 'Full size'} <kbd>z</kbd>
+            </button>
+          )}
+          {original && (
+            <a className="button" href={original} target="_blank" rel="noreferrer noopener">
+              Original <kbd>o</kbd>
+            </a>
+          )}
+        </span>
+      </figcaption>
+      <Metadata item={item} />
+    </figure>
+  );
+}
+
+function Unseen({ item, failed }: { item: Held; failed: boolean }) {
+  const original = originalOf(item);
+  const host = original ? new URL(original).host : '';
+  return (
+    <div className="unseen">
+      <svg viewBox="0 0 64 48" width="96" height="72" aria-hidden="true">
+        <rect x="1.5" y="1.5" width="61" height="45" rx="5" fill="none" stroke="currentColor" strokeWidth="2" strokeDasharray="5 4" />
+        <circle cx="19" cy="16" r="4.5" fill="none" stroke="currentColor" strokeWidth="2" />
+        <path d="M8 38 24 25l9 7 11-12 12 18" fill="none" stroke="currentColor" strokeWidth="2" strokeLinejoin="round" />
+      </svg>
+      <p className="unseen-name">{item.name}</p>
+      <p className="muted">
+        {!original && 'There is nothing to look at: the import told no address.'}
+        {original && !failed && 'This type has no preview here. Open the original in another tab.'}
+        {original && failed && (
+          <>
+            The picture at {host} cannot be shown here. It opens in another tab with <kbd>o</kbd>; a server that has {host} in{' '}
+            <code>TAGGIE_PICTURE_ORIGINS</code> shows it in its place.
+          </>
+        )}
+      </p>
+    </div>
+  );
+}
+
+/** What else the import told, names and values. */
+function Metadata({ item }: { item: Held }) {
+  const entries = Object.entries(item.metadata ?? {}).slice(0, 40);
+  if (!entries.length) return null;
+  return (
+    <dl className="metadata" aria-label="What the import told">
+      {entries.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{typeof value === 'object' && value !== null ? flat(value as object) : String(value)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+const flat = (value: object) =>
+  Object.entries(value)
+    .map(([name, part]) => `${Array.isArray(value) ? '' : `${name} `}${typeof part === 'object' ? JSON.stringify(part) : String(part)}`)
+    .join(', ')
+    .slice(0, 300);

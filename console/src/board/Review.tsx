@@ -1,0 +1,212 @@
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { ask, type Answer } from './client';
+import { ReviewDocument, ToReviewDocument, type ToReviewQuery, type Verdict } from './gql/graphql';
+import { useBoard, useBoardState, useNow } from './hooks';
+import { useKeys } from './keys';
+import { finding, review } from './live';
+import { originalOf, Picture } from './Picture';
+import { ago } from './text';
+import type { Held } from './types';
+
+const ENOUGH = 20;
+const MOST_PAGES = 10;
+const AGAIN_MS = 3_000;
+
+/** The page on which reviewers look at what others found out. */
+export function Review() {
+  const { store, settings } = useBoard();
+  const { project, viewer, live } = useBoardState();
+  const may = project?.viewerMember.type !== 'TAGGIE';
+  const [found, setFound] = useState<Held[] | null>(null);
+  const [chosen, setChosen] = useState('');
+  const [comments, setComments] = useState<Record<string, string>>({}); // by item
+  const [problem, setProblem] = useState('');
+  const [zoomed, setZoomed] = useState(false);
+  const [sending, setSending] = useState(false);
+  const further = useRef<string | null>(null); // where the last look ended
+  const why = useRef<HTMLTextAreaElement>(null);
+  const now = useNow(5_000);
+
+  const load = useCallback(async (): Promise<boolean> => {
+    if (!project || !may) return true;
+    const open: Held[] = [];
+    let after = further.current;
+    let complete = true;
+    for (let pages = 0; pages < MOST_PAGES && open.length < ENOUGH; pages++) {
+      const answer: Answer<ToReviewQuery> = await ask(store.client, ToReviewDocument, { project: project.id, after });
+      const items: NonNullable<ToReviewQuery['project']>['items'] | undefined = answer.data?.project?.items;
+      complete = Boolean(items) && items!.nodes.every(({ efforts }) => efforts);
+      if (!items) break;
+      open.push(...items.nodes.filter((item) => finding(item) && !review(item) && finding(item)?.user?.id !== viewer?.id));
+      after = items.pageInfo.hasNextPage ? items.pageInfo.endCursor : null;
+      if (!after) break;
+    }
+    further.current = after;
+    // What one is looking at stays where it is.
+    const fresh = new Map(open.map((item) => [item.id, item]));
+    setFound((before) => [...new Map([...(before ?? []).map((item) => [item.id, item] as const), ...fresh]).values()]);
+    return complete;
+  }, [project, may, store, viewer]);
+
+  // At first, when somebody finished something, and again when not all could be read.
+  const finished = live.finishes.length;
+  useEffect(() => {
+    let over = false;
+    let timer: ReturnType<typeof setTimeout>;
+    async function look() {
+      const complete = await load();
+      if (!complete && !over) timer = setTimeout(() => void look(), AGAIN_MS);
+    }
+    timer = setTimeout(() => void look(), finished ? AGAIN_MS : 0);
+    return () => {
+      over = true;
+      clearTimeout(timer);
+    };
+  }, [load, finished]);
+
+  // What others did meanwhile needs no look: undone, reviewed, or finished anew.
+  const open = (found ?? []).filter(({ id }) => {
+    const card = live.cards.get(id)?.card;
+    return !card || (card.status === 'FINISHED' && !review(card));
+  });
+  const at = Math.max(open.findIndex(({ id }) => id === chosen), 0);
+  const item = open[at];
+  const effort = item && finding(item);
+  const comment = (item && comments[item.id]) ?? '';
+
+  async function say(verdict: Verdict) {
+    if (!effort || !item || sending) return;
+    if (verdict === 'INCORRECT' && !comment.trim()) {
+      setProblem('Say why, for the author.');
+      return why.current?.focus();
+    }
+    setSending(true);
+    const { data, failure } = await ask(store.client, ReviewDocument, {
+      input: { effortId: effort.id, verdict, comment: comment.trim(), idempotencyKey: crypto.randomUUID() },
+    });
+    setSending(false);
+    const refused = failure?.message ?? data?.reviewEffort?.problem?.message;
+    if (refused) return setProblem(refused);
+    setFound((before) => before?.filter(({ id }) => id !== item.id) ?? null);
+    setChosen(open[at + 1]?.id ?? '');
+    setProblem('');
+    why.current?.blur();
+    store.say('good', `“${item.name}”: ${verdict === 'CORRECT' ? 'correct' : 'incorrect, and back to its author'}.`);
+    if (open.length <= 1) void load();
+  }
+
+  function step(by: number) {
+    setChosen(open[(at + by + open.length) % open.length]?.id ?? '');
+    setProblem('');
+  }
+
+  useKeys(settings, {
+    j: () => step(1),
+    k: () => step(-1),
+    a: () => void say('CORRECT'),
+    i: () => why.current?.focus(),
+    'Ctrl+Enter': () => {
+      if (document.activeElement === why.current) void say('INCORRECT');
+    },
+    z: () => setZoomed(!zoomed),
+    o: () => {
+      const original = item && originalOf(item);
+      if (original) window.open(original, '_blank', 'noopener,noreferrer');
+    },
+  });
+
+  if (!may) return <Empty title="For reviewers" text="You label items in this project. Reviewers and managers look at what was found." />;
+  if (!found) return <Empty title="Looking for results…" text={problem} />;
+  if (!item || !effort) {
+    return (
+      <Empty title="Nothing to review" text="Every result of others that is there has been looked at.">
+        <button type="button" onClick={() => void load()}>
+          Look again
+        </button>
+      </Empty>
+    );
+  }
+  return (
+    <div className="work review">
+      <aside className="mine" aria-label="To review">
+        <div className="mine-head">
+          <h2>
+            To review <span className="count">{open.length}</span>
+          </h2>
+          <button type="button" onClick={() => void load()}>
+            Look again
+          </button>
+        </div>
+        <ul className="mine-list">
+          {open.map((other) => (
+            <li key={other.id}>
+              <button type="button" aria-current={other.id === item.id} onClick={() => setChosen(other.id)}>
+                <span className="mine-name">{other.name}</span>
+                <span className="time">{finding(other)?.user?.name}</span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      </aside>
+      <Picture item={item} zoomed={zoomed} onZoom={() => setZoomed(!zoomed)} />
+      <form
+        className="item-form"
+        aria-label={`Review “${item.name}”`}
+        onSubmit={(event) => {
+          event.preventDefault();
+          void say('INCORRECT');
+        }}
+      >
+        <dl className="found">
+          <div>
+            <dt>Category</dt>
+            <dd>{item.category?.name}</dd>
+          </div>
+          <div>
+            <dt>Subcategory</dt>
+            <dd>{item.subcategory?.name ?? '–'}</dd>
+          </div>
+          <div>
+            <dt>Keywords</dt>
+            <dd>{item.keywords.join(', ') || '–'}</dd>
+          </div>
+          <div>
+            <dt>Found by</dt>
+            <dd>
+              {effort.user?.name}, {ago(effort.finishedAt, now)}
+            </dd>
+          </div>
+        </dl>
+        <div className="item-actions">
+          <button type="button" className="primary" disabled={sending} onClick={() => void say('CORRECT')}>
+            Correct <kbd>a</kbd>
+          </button>
+        </div>
+        <label htmlFor="comment">
+          What is wrong <kbd>i</kbd> <span className="muted">for the author</span>
+        </label>
+        <textarea id="comment" ref={why} rows={4} maxLength={2000} value={comment} onChange={(event) => setComments({ ...comments, [item.id]: event.target.value })} />
+        {problem && (
+          <p className="problem" role="alert">
+            {problem}
+          </p>
+        )}
+        <div className="item-actions">
+          <button type="submit" className="danger" disabled={sending}>
+            Incorrect <kbd>Ctrl ↵</kbd>
+          </button>
+        </div>
+      </form>
+    </div>
+  );
+}
+
+function Empty({ title, text, children }: { title: string; text: string; children?: React.ReactNode }) {
+  return (
+    <section className="empty">
+      <h2>{title}</h2>
+      <p className="muted">{text}</p>
+      {children}
+    </section>
+  );
+}

@@ -1,0 +1,101 @@
+import { useEffect, useRef } from 'react';
+import { useQuery } from 'urql';
+import { Bars, Pace, StatusBar, StatusLegend, type Bar } from './charts';
+import { StatisticsDocument } from './gql/graphql';
+import { useBoardState, useNow } from './hooks';
+import { pace } from './live';
+import { percent, span } from './text';
+import type { Statistics as Numbers } from './types';
+
+const MINUTES = 30;
+const AGAIN_MS = 3_000;
+
+/** How it goes, as charts that follow the events. */
+export function Statistics() {
+  const { project, live } = useBoardState();
+  const now = useNow(5_000);
+  const [{ data, error }, again] = useQuery({ query: StatisticsDocument, variables: { project: project?.id ?? '' }, pause: !project });
+
+  // Asked again when something happened, but not for each event of many.
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const shown = useRef(live.sequence);
+  useEffect(() => {
+    if (shown.current === live.sequence) return;
+    shown.current = live.sequence;
+    timer.current ??= setTimeout(() => {
+      timer.current = undefined;
+      again({ requestPolicy: 'network-only' });
+    }, AGAIN_MS);
+  }, [live.sequence, again]);
+  useEffect(
+    () => () => {
+      clearTimeout(timer.current);
+      timer.current = undefined;
+    },
+    [],
+  );
+
+  const numbers = data?.project;
+  const minutes = pace(live.finishes, now, MINUTES);
+  const lastTen = minutes.slice(-10).reduce((sum, value) => sum + value, 0);
+  const remaining = live.counts?.remaining ?? 0;
+  const estimate = lastTen && remaining ? `At this pace the ${remaining} that remain are done in ${span((remaining / lastTen) * 600_000)}.` : '';
+  const users = (numbers?.teams ?? []).flatMap((team) => team.statistics?.users.map((user) => ({ team, user })) ?? []);
+
+  return (
+    <div className="statistics">
+      <section className="chart is-wide">
+        <h3>Where the items are</h3>
+        {live.counts && (
+          <>
+            <StatusBar counts={live.counts} />
+            <StatusLegend counts={live.counts} />
+          </>
+        )}
+      </section>
+      <section className="chart is-wide">
+        <h3>Finished per minute</h3>
+        <Pace values={minutes} label={`Finished per minute in the last ${MINUTES} minutes: ${minutes.join(', ')}`} />
+        <p className="muted pace-ends">
+          <span>{MINUTES} minutes ago</span>
+          <span>the most in one: {Math.max(...minutes)}</span>
+          <span>now</span>
+        </p>
+        <p>
+          {live.finishes.length ? `${lastTen} in the last ten minutes. ${estimate}` : <span className="muted">Counted since this page listens: nothing yet.</span>}
+        </p>
+      </section>
+      {error && !numbers && <p className="problem">The statistics are being made anew; they come in some seconds.</p>}
+      <Bars title="Who finished how many" bars={people(users)} empty="Nobody finished anything yet." />
+      <Bars title="Teams" bars={teams(numbers)} empty="There are no teams." />
+      <Bars title="Categories used most" bars={words(numbers?.topCategories)} empty="None yet." />
+      <Bars title="Subcategories used most" bars={words(numbers?.topSubcategories)} empty="None yet." />
+      <Bars title="Keywords used most" bars={words(numbers?.topKeywords)} empty="None yet." />
+    </div>
+  );
+}
+
+type Users = { team: { id: string; name: string }; user: { user: { id: string; name: string } | null; finished: number; incorrect: number } }[];
+
+const people = (users: Users): Bar[] =>
+  users
+    .map(({ team, user }) => ({
+      key: `${team.id} ${user.user?.id}`,
+      name: user.user?.name ?? 'Somebody',
+      value: user.finished,
+      part: user.incorrect,
+      note: user.incorrect ? `${user.incorrect} incorrect (${percent(user.incorrect, user.finished)})` : undefined,
+    }))
+    .sort((a, b) => b.value - a.value)
+    .slice(0, 20);
+
+const teams = (numbers: Numbers | null | undefined): Bar[] =>
+  (numbers?.teams ?? []).map(({ id, name, statistics }) => ({
+    key: id,
+    name,
+    value: statistics?.finished ?? 0,
+    part: statistics?.incorrect ?? 0,
+    note: statistics?.incorrect ? `${statistics.incorrect} incorrect` : undefined,
+  }));
+
+const words = (used: { value: string; count: number }[] | null | undefined): Bar[] => (used ?? []).map(({ value, count }) => ({ key: value, name: value, value: count }));

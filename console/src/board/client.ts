@@ -1,0 +1,60 @@
+// The GraphQL client: urql, over POST, and over a socket for the subscription.
+import { Client, CombinedError, fetchExchange, subscriptionExchange, type TypedDocumentNode, type AnyVariables } from '@urql/core';
+import { createSocket, resume, type Connection } from './socket';
+import type { Session } from './session';
+
+/** Creates the client. There is no cache in it: what the board shows follows the events. */
+export function createBoardClient(session: Session, tell: (connection: Connection) => void) {
+  const address = new URL('graphql', window.location.href);
+  address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:';
+  const socket = createSocket(session, address.href, tell);
+  const client = new Client({
+    url: 'graphql',
+    preferGetMethod: false,
+    fetch: async (input, init) => {
+      const headers = new Headers(init?.headers);
+      new Headers((await session.authorization()) as Record<string, string>).forEach((value, name) => headers.set(name, value));
+      return fetch(input, { ...init, headers });
+    },
+    exchanges: [
+      fetchExchange,
+      subscriptionExchange({
+        forwardSubscription: (request) => ({ subscribe: (sink) => ({ unsubscribe: resume(socket, request, sink as never) }) }),
+      }),
+    ],
+  });
+  return { client, socket };
+}
+
+/** Why there is no answer, in a sentence; again says that the same may be asked later with success. */
+export interface Failure {
+  message: string;
+  again: boolean;
+  code: string;
+}
+
+export type Answer<Data> = { data: Data; failure?: undefined } | { data?: undefined; failure: Failure };
+
+/** Asks once; never rejects. */
+export async function ask<Data, Variables extends AnyVariables>(
+  client: Client,
+  document: TypedDocumentNode<Data, Variables>,
+  variables: Variables,
+): Promise<Answer<Data>> {
+  const isMutation = document.definitions.some((part) => part.kind === 'OperationDefinition' && part.operation === 'mutation');
+  const source = isMutation ? client.mutation(document, variables) : client.query(document, variables, { requestPolicy: 'network-only' });
+  const { data, error } = await source.toPromise();
+  // Parts of an answer may fail while the others are there.
+  if (data && (!error || Object.values(data).some((part) => part !== null))) return { data };
+  return { failure: describe(error) };
+}
+
+function describe(error: CombinedError | undefined): Failure {
+  const first = error?.graphQLErrors[0];
+  if (first) {
+    const code = String(first.extensions.code ?? '');
+    return { message: first.message, again: first.extensions.retryable === true || code === 'UNAVAILABLE', code };
+  }
+  if (error?.networkError) return { message: 'The server cannot be reached.', again: true, code: '' };
+  return { message: 'The server gave no answer.', again: true, code: '' };
+}

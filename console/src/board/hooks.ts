@@ -1,0 +1,41 @@
+// What the pages of the board share: the store, the settings, the time.
+import { createContext, useContext, useEffect, useState, useSyncExternalStore } from 'react';
+import type { Settings, SettingsStore } from './settings';
+import type { State } from './state';
+import type { Store } from './store';
+
+/** What main.tsx provides. */
+export interface Board {
+  store: Store;
+  settings: SettingsStore;
+  /** Whether the page may load the picture. */
+  mayShow: (url: string) => boolean;
+}
+
+export const BoardContext = createContext<Board | null>(null);
+
+export function useBoard(): Board {
+  const board = useContext(BoardContext);
+  if (!board) throw new Error('no board around this component');
+  return board;
+}
+
+export function useBoardState(): State {
+  const { store } = useBoard();
+  return useSyncExternalStore(store.subscribe, store.get);
+}
+
+export function useSettings(): Settings {
+  const { settings } = useBoard();
+  return useSyncExternalStore(settings.subscribe, settings.get);
+}
+
+/** The time, in milliseconds, again and again. */
+export function useNow(every = 1000): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), every);
+    return () => clearInterval(timer);
+  }, [every]);
+  return now;
+}

@@ -1,0 +1,27 @@
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { Provider } from 'urql';
+import '../bar.css';
+import './board.css';
+import { App } from './App';
+import { BoardContext } from './hooks';
+import { readPolicy } from './pictures';
+import { createSession } from './session';
+import { createSettings } from './settings';
+import { createStore } from './store';
+
+const session = createSession();
+const settings = createSettings(window.localStorage);
+const store = createStore(session, settings);
+const mayShow = await readPolicy();
+store.run();
+
+createRoot(document.getElementById('root')!).render(
+  <StrictMode>
+    <Provider value={store.client}>
+      <BoardContext value={{ store, settings, mayShow }}>
+        <App session={session} />
+      </BoardContext>
+    </Provider>
+  </StrictMode>,
+);

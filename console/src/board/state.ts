@@ -1,0 +1,113 @@
+// What the pages of the board show, in one object that is replaced at each change.
+import type { Connection } from './socket';
+import { nothing, type Live } from './live';
+import type { Held, Person, Project } from './types';
+
+/** A message to the user; it goes by itself unless it is about something that went wrong. */
+export interface Notice {
+  id: number;
+  kind: 'good' | 'plain' | 'bad';
+  text: string;
+  /** The effort that "Undo" takes back. */
+  undo?: { effortId: string; until: number };
+}
+
+/** An item that was finished a moment ago. */
+export interface Done {
+  effortId: string;
+  itemId: string;
+  name: string;
+  category: string;
+  until: number;
+}
+
+/** What was typed about an item that is not the user's any more. */
+export interface Kept {
+  id: string;
+  name: string;
+  reason: string;
+}
+
+export interface State {
+  /** What there is to show. */
+  phase: 'starting' | 'anonymous' | 'stranger' | 'empty' | 'ready' | 'failed';
+  problem: string;
+  viewer: Person | null;
+  projects: Person[];
+  project: Project | null;
+  live: Live;
+  connection: Connection;
+  /** When the connection was lost, in milliseconds. */
+  cutAt: number;
+  /** How many events came after the connection was there again; null when that is no news. */
+  caughtUp: number | null;
+  /** The caller's items, the oldest claim first. */
+  held: Held[];
+  /** The one that is worked on. */
+  selected: string | null;
+  kept: Kept[];
+  done: Done[];
+  notices: Notice[];
+  online: Person[];
+  /** What is being asked, so that it is not asked twice. */
+  busy: string;
+}
+
+export const start: State = {
+  phase: 'starting',
+  problem: '',
+  viewer: null,
+  projects: [],
+  project: null,
+  live: nothing,
+  connection: 'connecting',
+  cutAt: 0,
+  caughtUp: null,
+  held: [],
+  selected: null,
+  kept: [],
+  done: [],
+  notices: [],
+  online: [],
+  busy: '',
+};
+
+const NOTICE_MS = 8_000;
+
+/** Holds the state, and tells those who listen. */
+export function createHolder() {
+  let state = start;
+  let last = 0;
+  const listeners = new Set<() => void>();
+
+  function set(change: Partial<State>) {
+    state = { ...state, ...change };
+    for (const listener of listeners) listener();
+  }
+
+  function dismiss(id: number) {
+    if (state.notices.some((notice) => notice.id === id)) set({ notices: state.notices.filter((notice) => notice.id !== id) });
+  }
+
+  function say(kind: Notice['kind'], text: string, undo?: Notice['undo']) {
+    const id = ++last;
+    // The same words twice are one message.
+    set({ notices: [...state.notices.filter((notice) => notice.text !== text), { id, kind, text, undo }].slice(-4) });
+    if (kind !== 'bad') setTimeout(() => dismiss(id), NOTICE_MS);
+  }
+
+  return {
+    get: () => state,
+    set,
+    say,
+    dismiss,
+    subscribe(listener: () => void) {
+      listeners.add(listener);
+      return () => {
+        listeners.delete(listener);
+      };
+    },
+  };
+}
+
+export type Holder = ReturnType<typeof createHolder>;

@@ -1,0 +1,206 @@
+// Puts together who is asking, the project, its events and the user's work. Pages read its state and call its actions.
+import { ask, createBoardClient } from './client';
+import { EventsDocument, HeartbeatDocument, ListsDocument, OnlineDocument, PauseDocument, ProjectDocument, ResumeDocument, StartDocument } from './gql/graphql';
+import { lay, nothing, receive } from './live';
+import { identity, type Session } from './session';
+import type { SettingsStore } from './settings';
+import { createHolder, start } from './state';
+import type { Connection } from './socket';
+import type { Card, Message } from './types';
+import { createWork } from './work';
+
+const HEARTBEAT_MS = 25_000;
+const AGAIN_MS = 3_000;
+const NEWS_MS = 6_000;
+const SETTLED_MS = 1_500;
+
+/** Creates the board's store; nothing is asked before open(). */
+export function createStore(session: Session, settings: SettingsStore) {
+  const holder = createHolder();
+  const { get, set, say } = holder;
+  const { client, socket } = createBoardClient(session, connected);
+  const work = createWork(client, holder, settings);
+  let round = 0; // grows with each project and user; what was asked for an earlier one is not news
+  let stop = () => {};
+  let counting = -1; // events since the connection is there again; -1: not counted
+
+  function connected(connection: Connection) {
+    const before = get();
+    if (connection === before.connection || before.phase !== 'ready') return set({ connection, cutAt: Date.now() });
+    set({ connection, cutAt: connection === 'cut' ? Date.now() : before.cutAt });
+    if (connection !== 'live' || before.connection !== 'cut') return;
+    counting = 0;
+    work.send();
+    void online(round);
+    setTimeout(() => {
+      const caughtUp = counting;
+      counting = -1;
+      set({ caughtUp });
+      setTimeout(() => set({ caughtUp: null }), NEWS_MS);
+    }, SETTLED_MS);
+  }
+
+  /** Finds out who is asking, and opens the project that the address names, or the first one. */
+  async function open() {
+    const mine = ++round;
+    stop();
+    set({ ...start });
+    const signed = (await session.authorization()) as Record<string, string>;
+    if (mine !== round) return;
+    if (!signed.Authorization) return set({ phase: 'anonymous' });
+    const { data, failure } = await ask(client, StartDocument, {});
+    if (mine !== round) return;
+    if (failure) {
+      if (failure.again) setTimeout(() => mine === round && void open(), AGAIN_MS);
+      return set({ phase: 'failed', problem: failure.message });
+    }
+    if (!data.viewer) return set({ phase: 'stranger' });
+    const projects = data.viewer.projects?.nodes ?? [];
+    set({ viewer: { id: data.viewer.id, name: data.viewer.name }, projects });
+    const named = projects.find(({ id }) => id === fromAddress().project) ?? projects[0];
+    if (!named) return set({ phase: 'empty' });
+    await choose(named.id);
+  }
+
+  /** Shows another project. */
+  async function choose(id: string) {
+    const mine = ++round;
+    stop();
+    set({ project: null, live: nothing, held: [], kept: [], done: [], selected: null, online: [], phase: 'starting' });
+    const { data, failure } = await ask(client, ProjectDocument, { id });
+    if (mine !== round) return;
+    if (failure?.again) return void setTimeout(() => mine === round && void choose(id), AGAIN_MS);
+    if (!data?.project) return set({ phase: 'failed', problem: failure?.message ?? 'There is no such project.' });
+    set({ project: data.project, phase: 'ready' });
+    toAddress({ project: id });
+    listen(mine, id);
+    void lists(mine);
+    void online(mine);
+    await work.open(get().viewer!.id, id);
+  }
+
+  function listen(mine: number, project: string, after?: string) {
+    let cursor = after;
+    const again = () => {
+      stop();
+      // The server ended it: a membership changed, or the queue is being rebuilt.
+      setTimeout(() => mine === round && listen(mine, project, cursor), AGAIN_MS);
+    };
+    const subscription = client.subscription(EventsDocument, { project, after }).subscribe(({ data, error, hasNext }) => {
+      if (mine !== round) return;
+      const message = data?.projectEvents;
+      if (message) {
+        if ('cursor' in message) cursor = message.cursor;
+        heard(message);
+      }
+      if (error || hasNext === false) again();
+    });
+    stop = () => subscription.unsubscribe();
+  }
+
+  function heard(message: Message) {
+    const before = get().live;
+    const live = receive(before, message);
+    set({ live });
+    if (counting >= 0 && live !== before) counting += 1;
+    switch (message.__typename) {
+      case 'ProjectGap':
+        return say('plain', 'Some events were missed; everything is being read anew.');
+      case 'ProjectSnapshot':
+        if (before.counts) {
+          void lists(round); // after a gap
+          void work.load();
+        }
+        return;
+      case 'ProjectEvent':
+        if (live === before) return;
+        work.follow(message);
+        if (message.type === 'IMPORTED' || message.type === 'RESTARTED') relist();
+        if (message.type === 'MEMBERS') void online(round);
+        if (message.type === 'REVIEWED' && message.author?.id === get().viewer?.id && message.item?.status !== 'FINISHED') {
+          say('bad', `“${message.item?.name}” was found incorrect, and is kept for you: ${message.item?.efforts?.nodes[0]?.review?.comment || 'no comment'}`);
+        }
+        if (waitingRunsOut()) relist();
+    }
+  }
+
+  // The board knows the front of the queue only.
+  function waitingRunsOut() {
+    const { live } = get();
+    let shown = 0;
+    for (const { card } of live.cards.values()) if (card.status === 'NEW') shown += 1;
+    return shown < 5 && (live.counts?.new ?? 0) > shown;
+  }
+
+  let listing: ReturnType<typeof setTimeout> | undefined;
+  function relist() {
+    const mine = round;
+    listing ??= setTimeout(() => {
+      listing = undefined;
+      void lists(mine);
+    }, AGAIN_MS);
+  }
+
+  async function lists(mine: number) {
+    const project = get().project;
+    if (!project || mine !== round) return;
+    const asked = get().live.sequence;
+    const { data } = await ask(client, ListsDocument, { project: project.id });
+    if (mine !== round) return;
+    const found = data?.project;
+    if (!found) return relist();
+    const cards = [found.new, found.claimed, found.finished, found.skipped].flatMap((list): Card[] => list?.nodes ?? []);
+    set({ live: lay(get().live, cards, asked) });
+  }
+
+  async function online(mine: number) {
+    const project = get().project;
+    if (!project || mine !== round) return;
+    await ask(client, HeartbeatDocument, { input: { projectIds: [project.id] } });
+    const { data } = await ask(client, OnlineDocument, { project: project.id });
+    const found = data?.project?.online;
+    if (mine === round && found) set({ online: found.flatMap(({ user }) => user ?? []) });
+  }
+
+  async function pause(paused: boolean) {
+    const project = get().project;
+    if (!project) return;
+    const input = { projectId: project.id, idempotencyKey: crypto.randomUUID() };
+    const { failure } = paused ? await ask(client, PauseDocument, { input }) : await ask(client, ResumeDocument, { input });
+    if (failure) say('bad', failure.message);
+    else say('plain', paused ? 'Nothing is handed out any more.' : 'Items are handed out again.');
+  }
+
+  /** Listens to the session and to the clock, for as long as the page is open. */
+  function run() {
+    let who = identity(session.get());
+    session.subscribe(() => {
+      const now = identity(session.get());
+      if (now === who) return;
+      who = now;
+      socket.terminate(); // nothing more may come in under the name of somebody who has signed out
+      void open();
+    });
+    setInterval(() => {
+      if (document.visibilityState === 'visible' || get().held.length) void online(round);
+      work.watch();
+    }, HEARTBEAT_MS);
+    void open();
+  }
+
+  return { ...holder, work, client, run, choose, pause };
+}
+
+export type Store = ReturnType<typeof createStore>;
+
+/** What the address says after "#": which project and which page. */
+export function fromAddress(): { project: string; page: string } {
+  const parts = new URLSearchParams(window.location.hash.slice(1));
+  return { project: parts.get('project') ?? '', page: parts.get('page') ?? '' };
+}
+
+/** Says in the address what is shown, so that a reload and a bookmark lead there. */
+export function toAddress(change: { project?: string; page?: string }) {
+  const parts = new URLSearchParams({ ...fromAddress(), ...change });
+  window.history.replaceState(null, '', `#${parts}`);
+}
