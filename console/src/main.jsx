@@ -1,7 +1,9 @@
 import 'graphiql/setup-workers/vite'; // must come first: Monaco looks for its workers when it loads
-import { GraphiQL } from 'graphiql';
+import { explorerPlugin } from '@graphiql/plugin-explorer';
+import { GraphiQL, HISTORY_PLUGIN } from 'graphiql';
 import { createRoot } from 'react-dom/client';
 import 'graphiql/style.css';
+import '@graphiql/plugin-explorer/style.css';
 import './bar.css';
 import './style.css';
 import { createAsk, createFetcher } from './fetcher.js';
@@ -14,6 +16,7 @@ import { SessionBar } from './SessionBar.jsx';
 const session = createSession();
 session.start();
 const ask = createAsk(session);
+const plugins = [HISTORY_PLUGIN, explorerPlugin()];
 const fetcher = createFetcher(session, ask);
 
 createRoot(document.getElementById('root')).render(
@@ -22,6 +25,7 @@ createRoot(document.getElementById('root')).render(
     <main className="console">
       <GraphiQL
         fetcher={fetcher}
+        plugins={plugins}
         defaultQuery={firstQuery}
         defaultTabs={exampleTabs}
         isHeadersEditorEnabled

@@ -15,7 +15,7 @@ const keys = { mode: 'taggie:mode', token: 'taggie:token', cost: 'taggie:cost' }
  * @property {'demo'|'own'|'anonymous'} mode
  * @property {{token: string, user: {name?: string, email?: string}, expiresAt: string}|null} demo  null: no local issuer
  * @property {string} token     the visitor's own token
- * @property {boolean} cost     ask for the "dynamo" extension
+ * @property {boolean} cost     ask for the extensions "dynamo" and "cost"
  * @property {string} problem   why the demo session could not be renewed, or ''
  */
 
@@ -106,7 +106,7 @@ export function createSession({ storage = window.sessionStorage, fetch = window.
     /** The headers of one operation. */
     async headers() {
       const signed = await authorization();
-      return state.cost ? { ...signed, 'Taggie-Extensions': 'dynamo' } : signed;
+      return state.cost ? { ...signed, 'Taggie-Extensions': 'dynamo, cost' } : signed;
     },
     useDemo: () => choose('demo'),
     useToken: (text) => choose('own', text),

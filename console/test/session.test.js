@@ -27,7 +27,7 @@ const clock = (t) => t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: s
 test('demo session: signed, with cost', async (t) => {
   clock(t);
   const session = createSession({ storage: memory(), fetch: issuer() });
-  assert.deepEqual(await session.headers(), { Authorization: 'Bearer t1', 'Taggie-Extensions': 'dynamo' });
+  assert.deepEqual(await session.headers(), { Authorization: 'Bearer t1', 'Taggie-Extensions': 'dynamo, cost' });
   session.setCost(false);
   assert.deepEqual(await session.headers(), { Authorization: 'Bearer t1' });
 });
