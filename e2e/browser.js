@@ -40,15 +40,26 @@ function findChromium() {
   throw new Error('no Chromium in PATH: install it (Debian: apt-get install chromium) or set CHROMIUM_PATH');
 }
 
-/** Opens the console in a fresh browser context; complaints() lists everything that must not happen. */
+/** Opens GraphiQL in a fresh browser context. */
 export async function openConsole(browser, origin, options = {}) {
+  const opened = await openPage(browser, origin, '/', options);
+  await opened.page.locator('.graphiql-query-editor .view-line').first().waitFor();
+  return opened;
+}
+
+/**
+ * Opens a page in a fresh browser context; complaints() lists everything that must not happen. Pictures may come from the origins that
+ * are given, and complaints that match `expected` are none.
+ */
+export async function openPage(browser, origin, path, { pictures = [], expected, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, reducedMotion: 'reduce', ...options });
   const complaints = [];
   const operations = [];
 
   context.on('request', (request) => {
     const url = request.url();
-    if (!url.startsWith(`${origin}/`) && !/^(data|blob):/.test(url)) complaints.push(`request to ${url}`);
+    const picture = request.resourceType() === 'image' && pictures.includes(new URL(url).origin);
+    if (!url.startsWith(`${origin}/`) && !/^(data|blob):/.test(url) && !picture) complaints.push(`request to ${url}`);
     if (new URL(url).pathname === '/graphql') operations.push(request);
   });
   context.on('response', (response) => {
@@ -77,9 +88,8 @@ export async function openConsole(browser, origin, options = {}) {
       if (message.type() === 'error') complaints.push(`worker: ${message.text()}`);
     }),
   );
-  await page.goto(`${origin}/`);
-  await page.locator('.graphiql-query-editor .view-line').first().waitFor();
-  return { context, page, operations, complaints: () => complaints };
+  await page.goto(`${origin}${path}`);
+  return { context, page, operations, complaints: () => complaints.filter((text) => !expected?.test(text)) };
 }
 
 /** Puts the cursor into the operation editor. */

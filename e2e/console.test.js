@@ -167,6 +167,29 @@ onPage('the documentation explorer opens by keyboard and shows the schema', {}, 
   await page.getByRole('button', { name: 'Show History' }).waitFor();
 });
 
+onPage('the explorer opens by keyboard, and a field that is ticked there is in the query', {}, async ({ page }) => {
+  await signedIn(page);
+  await page.getByRole('button', { name: 'Show GraphiQL Explorer' }).focus();
+  await page.keyboard.press('Enter');
+  const email = page.locator('.graphiql-explorer-root').getByText('email', { exact: true });
+  await email.waitFor({ timeout: WAIT_MS });
+  await page.screenshot({ path: new URL('explorer.png', out).pathname });
+  await email.click();
+  await settled(page, 'email');
+  await focusEditor(page);
+  const { request, answer } = await run(page);
+  assert.equal((await request.allHeaders())['taggie-extensions'], 'dynamo, cost');
+  assert.match(answer.data.viewer.email, /@/);
+});
+
+onPage('a link leads to the board', { expected: /net::ERR_ABORTED/ }, async ({ page }) => {
+  await signedIn(page);
+  await page.getByRole('link', { name: 'Board' }).click();
+  await page.getByRole('status').getByText(/^Live/).waitFor({ timeout: WAIT_MS });
+  await page.getByRole('link', { name: 'GraphiQL' }).click();
+  await signedIn(page);
+});
+
 onPage('signing out, an own token, and the way back', {}, async ({ page }) => {
   await signedIn(page);
   await page.getByRole('button', { name: 'Sign out' }).click();

@@ -1,12 +1,13 @@
 // Starts the real server on a fresh data directory and an address of its own.
 
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const START_MS = 60_000;
@@ -61,12 +62,21 @@ export async function startServer(variables = {}) {
     await stop();
     throw new Error(`${error.message}\n--- the server's log ---\n${log}`, { cause: error });
   }
-  return { origin, stop, log: () => log };
+
+  /** A token of the local issuer for anybody. */
+  async function token(email) {
+    const { stdout } = await promisify(execFile)(binary, ['token', '--email', email], {
+      cwd: path.resolve(here, '..'),
+      env: { ...environment, ...variables, TAGGIE_DATA: data, TAGGIE_ADDR: address },
+    });
+    return stdout.trim();
+  }
+  return { origin, stop, token, log: () => log };
 }
 
-/** Sends one operation as the demo user. */
-export async function query(origin, text, variables) {
-  const session = await (await fetch(`${origin}/session`)).json();
+/** Sends one operation, as the demo user unless there is a token. */
+export async function query(origin, text, variables, token) {
+  const session = token ? { token } : await (await fetch(`${origin}/session`)).json();
   const response = await fetch(`${origin}/graphql`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${session.token}` },

@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict';
+import { mkdir } from 'node:fs/promises';
+import { after, before, test } from 'node:test';
+import { launch, openPage } from './browser.js';
+import { giveBack, itemOf, member, pictureProject, work } from './board.js';
+import { startProxy } from './proxy.js';
+import { startServer, until } from './server.js';
+
+const WAIT_MS = 15_000;
+const out = new URL('out/', import.meta.url);
+
+let server;
+let browser;
+let network; // to the server, which can be cut
+
+before(async () => {
+  await mkdir(out, { recursive: true });
+  server = await startServer();
+  network = await startProxy(server.origin);
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  network?.stop();
+  await server?.stop();
+});
+
+/** A test on the board of a new project, at whose end there must be nothing to complain of. */
+function onBoard(name, options, body) {
+  test(name, async (t) => {
+    const project = await pictureProject(server, name);
+    const opened = await openPage(browser, options.origin?.() ?? server.origin, `/board#project=${encodeURIComponent(project.id)}`, {
+      pictures: [project.pictures],
+      expected: /\/graphql: net::ERR_ABORTED/, // what a page asked when it was left
+      ...options,
+    });
+    try {
+      await live(opened.page);
+      await body({ ...opened, project, t });
+      assert.deepEqual(opened.complaints(), []);
+    } finally {
+      await opened.context.close();
+    }
+  });
+}
+
+const live = (page) => page.getByRole('status').getByText(/^Live/).waitFor({ timeout: WAIT_MS });
+const category = (page) => page.getByRole('combobox', { name: /^Category/ });
+const messages = (page) => page.getByRole('log', { name: 'Messages' });
+
+/** Waits until the form says so. */
+const chosen = (page, name) => category(page).and(page.locator(`[placeholder="${name}"]`)).waitFor({ timeout: WAIT_MS });
+
+/** Claims by keyboard; resolves to the name of the item, when its picture is there. */
+async function claim(page) {
+  await page.keyboard.press('n');
+  await category(page).waitFor({ timeout: WAIT_MS });
+  await page.locator('.picture img').evaluate((image) => image.decode());
+  return page.locator('.picture-name strong').innerText();
+}
+
+/** Types what the item is: the cursor is in the category when it is claimed. */
+async function type(page) {
+  await page.keyboard.type('mus');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('hand');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('bass clef');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('stai');
+}
+
+onBoard('an item is claimed, found out and finished by keyboard, and that is undone', {}, async ({ page, project }) => {
+  const name = await claim(page);
+  await type(page);
+  await page.keyboard.press('Control+Enter');
+  await messages(page).getByText(`“${name}”: Music.`).waitFor({ timeout: WAIT_MS });
+  const stored = await itemOf(server, project.id, name);
+  assert.equal(stored.status, 'FINISHED');
+  assert.deepEqual([stored.category.name, stored.subcategory.name, stored.keywords], ['Music', 'Handwritten', ['bass clef', 'stai']]);
+
+  // The next one came by itself.
+  await page.locator('.picture-name').getByText(name).waitFor({ state: 'detached', timeout: WAIT_MS });
+  await category(page).waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('u');
+  await messages(page).getByText(`“${name}” is yours again.`).waitFor({ timeout: WAIT_MS });
+  await chosen(page, 'Music');
+  assert.equal((await itemOf(server, project.id, name)).status, 'CLAIMED');
+
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('5');
+  await page.getByRole('table').getByText('undone').waitFor({ timeout: WAIT_MS });
+});
+
+onBoard('skip, release, and the help of keys', {}, async ({ page, project }) => {
+  const first = await claim(page);
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('s');
+  await page.keyboard.press('x');
+  await messages(page).getByText(`“${first}” is marked as one that cannot be labelled.`).waitFor({ timeout: WAIT_MS });
+  assert.equal((await itemOf(server, project.id, first)).status, 'SKIPPED');
+
+  await page.locator('.picture-name').getByText(first).waitFor({ state: 'detached', timeout: WAIT_MS });
+  await category(page).waitFor();
+  const second = await page.locator('.picture-name strong').innerText();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('e');
+  await messages(page).getByText('You have another 15 minutes for it.').waitFor({ timeout: WAIT_MS });
+  await page.keyboard.press('r');
+  await messages(page).getByText(`“${second}” is back in the queue.`).waitFor({ timeout: WAIT_MS });
+  await page.getByText('Ready when you are').waitFor();
+
+  await page.keyboard.press('?');
+  await page.getByRole('dialog').getByText('Finish, from any field').waitFor();
+  await page.getByLabel('Single keys do something').uncheck();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('2');
+  await page.getByRole('button', { name: /^Work/ }).and(page.locator('[aria-current=page]')).waitFor();
+});
+
+onBoard('what was typed outlives a reload and a lost claim', {}, async ({ page, project }) => {
+  const name = await claim(page);
+  await type(page);
+  await page.reload();
+  await live(page);
+  await chosen(page, 'Music');
+  assert.equal(await page.getByRole('combobox', { name: /^Keywords/ }).inputValue(), 'stai');
+
+  await giveBack(server, project.id);
+  const kept = page.getByRole('complementary', { name: 'Your items' });
+  await kept.getByText('Kept drafts').waitFor({ timeout: WAIT_MS });
+  await kept.getByText('Music · Handwritten · bass clef · stai').waitFor();
+
+  // It is handed out again sooner or later, and the form is as it was.
+  await page.keyboard.press('N');
+  await kept.getByRole('button', { name: new RegExp(`^${name}`) }).click({ timeout: WAIT_MS });
+  await chosen(page, 'Music');
+  assert.equal(await kept.getByText('Kept drafts').count(), 0);
+});
+
+onBoard('what others do is shown as it happens', {}, async ({ page, project }) => {
+  const colleague = await member(server, project.id, 'REVIEWER', 'grace@example.com');
+  await page.keyboard.press('2');
+  const item = await work(server, project.id, colleague, { finish: false });
+  await page.getByRole('region', { name: 'In hands' }).getByText(item.name).waitFor({ timeout: WAIT_MS });
+  await page.getByRole('region', { name: 'In hands' }).getByText('grace', { exact: false }).first().waitFor();
+  await giveBack(server, project.id, colleague);
+  await page.getByRole('region', { name: 'Waiting' }).getByText(item.name).waitFor({ timeout: WAIT_MS });
+  await page.getByRole('region', { name: 'What happens' }).getByText('released').waitFor();
+});
+
+onBoard('a reviewer finds a result incorrect, and its author is told', {}, async ({ page, project }) => {
+  const reviewer = await member(server, project.id, 'REVIEWER', 'rev@example.com');
+  const name = await claim(page);
+  await type(page);
+  await page.keyboard.press('Control+Enter');
+  await messages(page).getByText(`“${name}”: Music.`).waitFor({ timeout: WAIT_MS });
+
+  const other = await openPage(browser, server.origin, `/board#project=${encodeURIComponent(project.id)}&page=review`, { pictures: [project.pictures] });
+  await other.page.getByRole('button', { name: 'Use own token' }).click();
+  await other.page.getByLabel('JSON Web Token').fill(reviewer);
+  await other.page.keyboard.press('Enter');
+  await other.page.getByText(/^Signed in as .+ \(own token\)$/).waitFor();
+  await other.page.locator('.picture-name').getByText(name).waitFor({ timeout: WAIT_MS });
+  await other.page.locator('.picture img').evaluate((image) => image.decode());
+  await other.page.screenshot({ path: new URL('board-review.png', out).pathname });
+  await other.page.keyboard.press('i');
+  await other.page.keyboard.type('This is the title page.');
+  await other.page.keyboard.press('Control+Enter');
+  await messages(other.page).getByText(/incorrect, and back to its author/).waitFor({ timeout: WAIT_MS });
+  assert.deepEqual(other.complaints(), []);
+  await other.context.close();
+
+  await messages(page).getByText(/was found incorrect, and is kept for you: This is the title page\./).waitFor({ timeout: WAIT_MS });
+});
+
+onBoard(
+  'the network is cut for ten seconds, and the board catches up',
+  // What fails while the network is cut is what the test is about.
+  { origin: () => network.origin, expected: /ERR_|WebSocket connection|^socket: / },
+  async ({ page, project }) => {
+    const token = await member(server, project.id, 'TAGGIE', 'lin@example.com');
+    const sent = [];
+    const told = [];
+    page.on('websocket', (socket) => {
+      socket.on('framesent', ({ payload }) => sent.push(JSON.parse(payload)));
+      socket.on('framereceived', ({ payload }) => told.push(JSON.parse(payload)));
+    });
+    // The sockets that were opened before are not listened to: begin with a new one.
+    await page.reload();
+    await live(page);
+    await claim(page);
+    await type(page);
+    const typed = await page.locator('.picture-name strong').innerText();
+    await until('its event is there', WAIT_MS, () => told.some(({ payload }) => payload?.data?.projectEvents?.type === 'CLAIMED'));
+    const before = cursors(told).at(-1);
+
+    network.cut();
+    const since = Date.now();
+    await page.getByRole('status').getByText(/^Connection lost/).waitFor({ timeout: WAIT_MS });
+    await page.keyboard.press('Control+Enter');
+    await messages(page).getByText(/is not sent yet: The server cannot be reached\. It is kept here, and sent by itself\./).waitFor({ timeout: WAIT_MS });
+    const item = await work(server, project.id, token);
+    await page.screenshot({ path: new URL('board-cut.png', out).pathname });
+    await until('ten seconds are over', 20_000, () => Date.now() - since >= 10_000);
+    const mark = told.length;
+    network.mend();
+
+    await live(page);
+    await page.getByText(/^Live again: \d+ events? caught up$/).waitFor({ timeout: WAIT_MS });
+    const again = sent.filter((message) => message.type === 'subscribe').at(-1);
+    assert.equal(again.payload.variables.after, before, 'it goes on behind the last cursor');
+    const kinds = told.slice(mark).map(({ payload }) => payload?.data?.projectEvents?.__typename).filter(Boolean);
+    assert.ok(kinds.length >= 2 && kinds.every((kind) => kind === 'ProjectEvent'), `no gap, no snapshot: ${kinds}`);
+    await messages(page).getByText(`“${typed}”: Music.`).waitFor({ timeout: WAIT_MS });
+    assert.equal((await itemOf(server, project.id, typed)).status, 'FINISHED');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('2');
+    await page.getByRole('region', { name: 'Finished' }).getByText(item.name).waitFor({ timeout: WAIT_MS });
+    await page.screenshot({ path: new URL('board-caught-up.png', out).pathname });
+
+    // A network that loses everything, and closes nothing.
+    network.freeze();
+    await page.getByRole('status').getByText(/^Connection lost/).waitFor({ timeout: 40_000 });
+    network.mend();
+    await live(page);
+  },
+);
+
+const cursors = (told) => told.map(({ payload }) => payload?.data?.projectEvents?.cursor).filter(Boolean);
+
+onBoard('signed out, the board says so', {}, async ({ page }) => {
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('heading', { name: 'Not signed in' }).waitFor({ timeout: WAIT_MS });
+  await page.getByRole('button', { name: 'Use demo user' }).click();
+  await live(page);
+  await page.getByRole('button', { name: 'signed out, the board says so' }).waitFor({ timeout: WAIT_MS });
+});
