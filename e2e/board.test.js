@@ -231,6 +231,25 @@ onBoard(
 
 const cursors = (told) => told.map(({ payload }) => payload?.data?.projectEvents?.cursor).filter(Boolean);
 
+onBoard(
+  'a finish that was not sent is sent by the page that is opened next',
+  { origin: () => network.origin, expected: /ERR_|WebSocket connection|^socket: / },
+  async ({ page, context, project }) => {
+    const name = await claim(page);
+    await type(page);
+    network.cut();
+    await page.keyboard.press('Control+Enter');
+    await messages(page).getByText(/is not sent yet/).waitFor({ timeout: WAIT_MS });
+    const address = page.url();
+    await page.close();
+    network.mend();
+    const next = await context.newPage();
+    await next.goto(address);
+    await messages(next).getByText(`“${name}”: Music.`).waitFor({ timeout: WAIT_MS });
+    assert.deepEqual((await itemOf(server, project.id, name)).keywords, ['bass clef', 'stai']);
+  },
+);
+
 onBoard('signed out, the board says so', {}, async ({ page }) => {
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('heading', { name: 'Not signed in' }).waitFor({ timeout: WAIT_MS });

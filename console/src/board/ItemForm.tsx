@@ -16,8 +16,10 @@ export function ItemForm({ item, onSkip }: { item: Held; onSkip: () => void }) {
   const keywords = useRef<HTMLInputElement>(null);
   const finishButton = useRef<HTMLButtonElement>(null);
 
-  // Whoever works by keyboard goes on typing at the next item.
-  useEffect(() => category.current?.focus({ preventScroll: true }), []);
+  // Whoever works by keyboard goes on typing at the next item; on a phone the keyboard would cover the picture.
+  useEffect(() => {
+    if (!window.matchMedia('(pointer: coarse)').matches) category.current?.focus({ preventScroll: true });
+  }, []);
 
   function change(part: Partial<typeof draft>) {
     store.work.type(item.id, part);

@@ -1,5 +1,6 @@
 // The GraphQL client: urql, over POST, and over a socket for the subscription.
 import { Client, CombinedError, fetchExchange, subscriptionExchange, type TypedDocumentNode, type AnyVariables } from '@urql/core';
+import { learn } from './clock';
 import { createSocket, resume, type Connection } from './socket';
 import type { Session } from './session';
 
@@ -14,7 +15,9 @@ export function createBoardClient(session: Session, tell: (connection: Connectio
     fetch: async (input, init) => {
       const headers = new Headers(init?.headers);
       new Headers((await session.authorization()) as Record<string, string>).forEach((value, name) => headers.set(name, value));
-      return fetch(input, { ...init, headers });
+      const response = await fetch(input, { ...init, headers });
+      learn(response.headers.get('date'));
+      return response;
     },
     exchanges: [
       fetchExchange,

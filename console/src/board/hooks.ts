@@ -1,5 +1,6 @@
 // What the pages of the board share: the store, the settings, the time.
 import { createContext, useContext, useEffect, useState, useSyncExternalStore } from 'react';
+import { serverNow } from './clock';
 import type { Settings, SettingsStore } from './settings';
 import type { State } from './state';
 import type { Store } from './store';
@@ -30,11 +31,11 @@ export function useSettings(): Settings {
   return useSyncExternalStore(settings.subscribe, settings.get);
 }
 
-/** The time, in milliseconds, again and again. */
+/** The time of the server, in milliseconds, again and again. */
 export function useNow(every = 1000): number {
-  const [now, setNow] = useState(Date.now);
+  const [now, setNow] = useState(serverNow);
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), every);
+    const timer = setInterval(() => setNow(serverNow()), every);
     return () => clearInterval(timer);
   }, [every]);
   return now;

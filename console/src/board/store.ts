@@ -1,5 +1,6 @@
 // Puts together who is asking, the project, its events and the user's work. Pages read its state and call its actions.
 import { ask, createBoardClient } from './client';
+import { serverNow } from './clock';
 import { EventsDocument, HeartbeatDocument, ListsDocument, OnlineDocument, PauseDocument, ProjectDocument, ResumeDocument, StartDocument } from './gql/graphql';
 import { lay, nothing, receive } from './live';
 import { identity, type Session } from './session';
@@ -26,8 +27,8 @@ export function createStore(session: Session, settings: SettingsStore) {
 
   function connected(connection: Connection) {
     const before = get();
-    if (connection === before.connection || before.phase !== 'ready') return set({ connection, cutAt: Date.now() });
-    set({ connection, cutAt: connection === 'cut' ? Date.now() : before.cutAt });
+    if (connection === before.connection || before.phase !== 'ready') return set({ connection, cutAt: serverNow() });
+    set({ connection, cutAt: connection === 'cut' ? serverNow() : before.cutAt });
     if (connection !== 'live' || before.connection !== 'cut') return;
     counting = 0;
     work.send();

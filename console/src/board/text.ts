@@ -12,7 +12,7 @@ export function span(milliseconds: number): string {
 
 /** What is left, as on a watch: "14:59". */
 export function watch(milliseconds: number): string {
-  const seconds = Math.max(Math.ceil(milliseconds / 1000), 0);
+  const seconds = Math.max(Math.floor(milliseconds / 1000), 0);
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 }
 

@@ -1,6 +1,7 @@
 // What the user does with items: claim, finish, skip, release, extend, undo. What was typed outlives each way in which that can fail.
 import type { Client } from '@urql/core';
 import { ask, type Failure } from './client';
+import { serverNow } from './clock';
 import { blank, createDrafts, worthKeeping, type Draft, type Drafts } from './drafts';
 import { ClaimDocument, ClaimsDocument, ExtendDocument, FinishDocument, ReleaseDocument, SkipDocument, UndoDocument } from './gql/graphql';
 import type { SettingsStore } from './settings';
@@ -36,10 +37,11 @@ export function createWork(client: Client, holder: Holder, settings: SettingsSto
     if (failure) return void setTimeout(load, SEND_AGAIN_MS); // while the queue is being rebuilt
     const claims = data.project?.viewerClaims;
     if (!claims) return void setTimeout(load, SEND_AGAIN_MS);
-    for (const item of get().held) if (!claims.some(({ id }) => id === item.id)) keep(item, 'is not yours any more');
+    const gone = (id: string) => !claims.some((item) => item.id === id) && !drafts.get(id).sending;
+    for (const item of get().held) if (gone(item.id) && !underway.has(item.id)) keep(item, 'is not yours any more');
     hold(claims);
     const known = new Set(get().kept.map(({ id }) => id));
-    const others = drafts.ids().filter((id) => !claims.some((item) => item.id === id) && !known.has(id) && worthKeeping(drafts.get(id)));
+    const others = drafts.ids().filter((id) => gone(id) && !known.has(id) && worthKeeping(drafts.get(id)));
     set({ kept: [...get().kept, ...others.map((id) => ({ id, name: drafts.get(id).name || 'An item', reason: 'is not yours any more' }))] });
   }
 
@@ -128,7 +130,7 @@ export function createWork(client: Client, holder: Holder, settings: SettingsSto
   }
 
   /** Sends one finish; reports whether there was an answer. */
-  async function deliver(item: Held, draft: Draft): Promise<boolean> {
+  async function deliver(item: Pick<Held, 'id' | 'name'>, draft: Draft): Promise<boolean> {
     if (!draft.sending || underway.has(item.id)) return true;
     underway.add(item.id);
     const { token, key } = draft.sending;
@@ -166,12 +168,12 @@ export function createWork(client: Client, holder: Holder, settings: SettingsSto
     return true;
   }
 
-  /** Sends what could not be sent, until all of it is. */
+  /** Sends what could not be sent, or was sent by a page that did not live to see the answer, until all of it is. */
   function send() {
     clearTimeout(sending);
     sending = undefined;
-    const waiting = get().held.map((item) => ({ item, draft: drafts.get(item.id) })).filter(({ draft }) => draft.sending);
-    void Promise.all(waiting.map(({ item, draft }) => deliver(item, draft))).then((answered) => {
+    const waiting = drafts.ids().filter((id) => drafts.get(id).sending);
+    void Promise.all(waiting.map((id) => deliver({ id, name: drafts.get(id).name }, drafts.get(id)))).then((answered) => {
       if (answered.includes(false)) later();
     });
   }
@@ -230,7 +232,7 @@ export function createWork(client: Client, holder: Holder, settings: SettingsSto
   }
 
   /** Takes a finish back, the last one without an id. */
-  async function undo(effortId = get().done.find(({ until }) => until > Date.now())?.effortId) {
+  async function undo(effortId = get().done.find(({ until }) => until > serverNow())?.effortId) {
     if (!effortId) return say('plain', 'There is nothing to undo: five minutes after a finish it stays.');
     const { data, failure } = await ask(client, UndoDocument, { input: { effortId, idempotencyKey: crypto.randomUUID() } });
     if (failure) return sorry(failure, 'It was not undone');
@@ -280,7 +282,7 @@ export function createWork(client: Client, holder: Holder, settings: SettingsSto
     const item = byId(get().selected ?? '');
     if (!item?.claim) return;
     const draft = drafts.get(item.id);
-    const left = Date.parse(item.claim.until) - Date.now();
+    const left = Date.parse(item.claim.until) - serverNow();
     if (left < EXTEND_BEFORE_MS && Date.now() - draft.at < ACTIVE_MS && get().connection === 'live') void extend(item.id, true);
   }
 
