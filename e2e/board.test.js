@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { launch, openPage } from './browser.js';
-import { giveBack, itemOf, member, pictureProject, work } from './board.js';
+import { ask, giveBack, itemOf, member, pictureProject, work } from './board.js';
 import { startProxy } from './proxy.js';
 import { startServer, until } from './server.js';
 
@@ -249,6 +249,20 @@ onBoard(
     assert.deepEqual((await itemOf(server, project.id, name)).keywords, ['bass clef', 'stai']);
   },
 );
+
+onBoard('the queue is rebuilt, and the board begins anew without losing anything', {}, async ({ page, project }) => {
+  const name = await claim(page);
+  await type(page);
+  await ask(server, 'mutation ($input: RebuildProjectQueueInput!) { rebuildProjectQueue(input: $input) { project { id } } }', { input: { projectId: project.id } });
+  await messages(page).getByText('Some events were missed; everything is being read anew.').waitFor({ timeout: WAIT_MS });
+  await page.keyboard.press('Control+Enter');
+  await messages(page).getByText(`“${name}”: Music.`).waitFor({ timeout: WAIT_MS });
+  await page.locator('.picture-name').getByText(name).waitFor({ state: 'detached', timeout: WAIT_MS });
+  const other = await work(server, project.id);
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('2');
+  await page.getByRole('region', { name: 'Finished' }).getByText(other.name).waitFor({ timeout: WAIT_MS });
+});
 
 onBoard('signed out, the board says so', {}, async ({ page }) => {
   await page.getByRole('button', { name: 'Sign out' }).click();

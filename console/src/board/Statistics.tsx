@@ -4,7 +4,7 @@ import { Bars, Pace, StatusBar, StatusLegend, type Bar } from './charts';
 import { StatisticsDocument } from './gql/graphql';
 import { useBoardState, useNow } from './hooks';
 import { pace } from './live';
-import { percent, span } from './text';
+import { number, percent, span } from './text';
 import type { Statistics as Numbers } from './types';
 
 const MINUTES = 30;
@@ -38,8 +38,9 @@ export function Statistics() {
   const numbers = data?.project;
   const minutes = pace(live.finishes, now, MINUTES);
   const lastTen = minutes.slice(-10).reduce((sum, value) => sum + value, 0);
+  const watched = Math.min(Math.max(now - (live.finishes[0] ?? now), 60_000), 600_000);
   const remaining = live.counts?.remaining ?? 0;
-  const estimate = lastTen && remaining ? `At this pace the ${remaining} that remain are done in ${span((remaining / lastTen) * 600_000)}.` : '';
+  const estimate = lastTen && remaining ? `At this pace the ${number(remaining)} that remain are done in ${span((remaining / lastTen) * watched)}.` : '';
   const users = (numbers?.teams ?? []).flatMap((team) => team.statistics?.users.map((user) => ({ team, user })) ?? []);
 
   return (
@@ -62,7 +63,7 @@ export function Statistics() {
           <span>now</span>
         </p>
         <p>
-          {live.finishes.length ? `${lastTen} in the last ten minutes. ${estimate}` : <span className="muted">Counted since this page listens: nothing yet.</span>}
+          {live.finishes.length ? `${number(lastTen)} in the last ten minutes. ${estimate}` : <span className="muted">Counted since this page listens: nothing yet.</span>}
         </p>
       </section>
       {error && !numbers && <p className="problem">The statistics are being made anew; they come in some seconds.</p>}
