@@ -2,7 +2,11 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Provider } from 'urql';
 import '../bar.css';
-import './board.css';
+import './base.css';
+import './work.css';
+import './lists.css';
+import './overlays.css';
+import './widths.css'; // last: it changes what the others say
 import { App } from './App';
 import { BoardContext } from './hooks';
 import { readPolicy } from './pictures';
