@@ -173,7 +173,9 @@ onPage('the explorer opens by keyboard, and a field that is ticked there is in t
   await page.keyboard.press('Enter');
   const email = page.locator('.graphiql-explorer-root').getByText('email', { exact: true });
   await email.waitFor({ timeout: WAIT_MS });
-  await page.screenshot({ path: new URL('explorer.png', out).pathname });
+  await page.screenshot({ path: new URL('explorer-light.png', out).pathname });
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await page.screenshot({ path: new URL('explorer-dark.png', out).pathname });
   await email.click();
   await settled(page, 'email');
   await focusEditor(page);
