@@ -7644,7 +7644,7 @@ type Mutation {
   removeItemTags(input: RemoveItemTagsInput!): RemoveItemTagsPayload
 }
 
-"What is told while it happens, over a WebSocket (graphql-transport-ws)."
+"What is told while it happens, over a WebSocket (graphql-transport-ws) or as an event stream (` + "`" + `text/event-stream` + "`" + `, by graphql-sse)."
 type Subscription {
   """
   What happens in a project. Without ` + "`" + `after` + "`" + ` a ` + "`" + `ProjectSnapshot` + "`" + ` comes first, with ` + "`" + `after` + "`" + ` the events behind it; then each event
@@ -7655,7 +7655,7 @@ type Subscription {
   projectEvents(
     "The id of a ` + "`" + `Project` + "`" + `."
     projectId: ID!
-    "The cursor of the last event or snapshot that was seen."
+    "The cursor of the last event or snapshot that was seen. An event stream has it as the id of each event: ` + "`" + `Last-Event-ID` + "`" + ` counts before this."
     after: EventCursor
     "Only events of these types; all when there are none."
     types: [ProjectEventType!]

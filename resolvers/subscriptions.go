@@ -3,6 +3,8 @@ package resolvers
 import (
 	"context"
 
+	"github.com/99designs/gqlgen/graphql"
+
 	"github.com/taggie/taggie/graph"
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/entity"
@@ -47,6 +49,12 @@ func (s subscription) ProjectEvents(ctx context.Context, projectID_ gid.ID, afte
 	if len(types) > maxTypes {
 		return nil, fault.Invalidf("types", "there are no more than %d types", maxTypes)
 	}
+	op := graphql.GetOperationContext(ctx)
+	if seen, err := resumed(op); err != nil {
+		return nil, err
+	} else if seen != nil { // the request is the first one's, repeated
+		after = seen
+	}
 	if after != nil {
 		if after.Project != id {
 			return nil, fault.Invalidf("after", "this is the cursor of another project")
@@ -58,14 +66,20 @@ func (s subscription) ProjectEvents(ctx context.Context, projectID_ gid.ID, afte
 		return nil, err
 	}
 	return mapped(ctx, told, func(t labelling.Told[model.EventDetails]) model.ProjectMessage {
-		switch {
-		case t.Snapshot != nil:
-			return model.ProjectSnapshot{Project: t.Project, Snapshot: *t.Snapshot}
-		case t.Event != nil:
-			return model.ProjectEvent{Event: *t.Event, Project: t.Project, Details: t.Hydrated}
-		}
-		return model.ProjectGap{Message: messageGap}
+		message := messageOf(t)
+		reached(op, message)
+		return message
 	}), nil
+}
+
+func messageOf(t labelling.Told[model.EventDetails]) model.ProjectMessage {
+	switch {
+	case t.Snapshot != nil:
+		return model.ProjectSnapshot{Project: t.Project, Snapshot: *t.Snapshot}
+	case t.Event != nil:
+		return model.ProjectEvent{Event: *t.Event, Project: t.Project, Details: t.Hydrated}
+	}
+	return model.ProjectGap{Message: messageGap}
 }
 
 // mapped hands on what comes from one channel in another form, until that is closed or the context ends.

@@ -39,9 +39,14 @@ type EventCursor struct {
 // eventCursor is the type within the text; it cannot be taken for the id of an object.
 const eventCursor = "ProjectEvent"
 
+// String is the cursor as clients have it.
+func (c EventCursor) String() string {
+	return gid.Of(eventCursor, string(c.Project), c.Epoch, c.ID).String()
+}
+
 // MarshalGQL writes the cursor as a GraphQL string.
 func (c EventCursor) MarshalGQL(w io.Writer) {
-	_, _ = io.WriteString(w, strconv.Quote(gid.Of(eventCursor, string(c.Project), c.Epoch, c.ID).String()))
+	_, _ = io.WriteString(w, strconv.Quote(c.String()))
 }
 
 // UnmarshalGQL reads a cursor; whether it is one of the project only the resolver can tell.

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,18 +22,21 @@ const (
 	mediaResponse = "application/graphql-response+json"
 	// mediaMultipart is that of answers in parts; see incremental.go.
 	mediaMultipart = "multipart/mixed"
+	mediaStream   = "text/event-stream"
 )
 
 // accepted returns the media type of the answer: the one the client prefers, the first of those it likes equally, and
 // application/json for a client that does not care. It is "" when the client takes neither.
-func accepted(r *http.Request) string {
+func accepted(r *http.Request) string { return preferred(r, mediaJSON, mediaResponse) }
+
+// preferred is the same for an answer that may be of these types, of which one is application/json.
+func preferred(r *http.Request, offered ...string) string {
 	best, chosen := 0.0, ""
 	for media, wish := range wishes(r) {
-		switch media {
-		case "*/*", "application/*":
+		switch {
+		case media == "*/*", media == "application/*":
 			media = mediaJSON
-		case mediaJSON, mediaResponse:
-		default:
+		case !slices.Contains(offered, media):
 			continue
 		}
 		if wish.quality > best {

@@ -54,7 +54,7 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if op.Operation.Operation == ast.Subscription {
-		const hint = "subscriptions are carried out over a WebSocket with the subprotocol " + subprotocol
+		const hint = "subscriptions are carried out over a WebSocket with the subprotocol " + subprotocol + ", or as " + mediaStream
 		writeError(w, r, http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, hint))
 		return
 	}

@@ -6,7 +6,9 @@
 // Documents that requests only name are found by persisted.
 //
 // Sockets speak graphql-transport-ws at the same address: [upgrader] opens them, [socket] reads what the client says and
-// carries it out, [Sockets] keeps them so that the server can close them. Their close codes are in socket_messages.go.
+// carries it out, [Sockets] keeps them so that the server can close them. Their close codes are in socket_messages.go. Who
+// prefers text/event-stream gets one operation a connection by graphql-sse: [streamer] carries it out, [eventStream] is what
+// is written; the same registry keeps these.
 //
 // The status codes of /graphql are those of the GraphQL-over-HTTP specification (docs/decisions/0030). What is no well-formed
 // request has one of its own in every media type: 400 not JSON or not UTF-8, 401 a bad token, 405, 406, 408, 413, 414, 415, 422 a parameter
@@ -21,6 +23,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -55,7 +58,8 @@ type Options struct {
 	// AllowedOrigins lists, letter by letter, the origins whose pages may read answers besides our own.
 	AllowedOrigins   []string
 	OperationTimeout time.Duration // bounds each operation, and before it the sign-in
-	// Sockets keeps the open WebSockets, so that the server can close them; without any, a registry that nobody closes.
+	// Sockets keeps the open WebSockets and event streams, so that the server can close them; without any, a registry that
+	// nobody closes.
 	Sockets *Sockets
 	// Documents keeps the documents that clients register by their hash; without it none are kept.
 	Documents Documents
@@ -93,9 +97,10 @@ func New(o Options) (http.Handler, error) {
 	}
 	exec, ops := graphQL(o)
 	requests := crossOrigin(o.AllowedOrigins, signIn(o, endpoint{exec: exec, timeout: o.OperationTimeout}))
-	sockets := &upgrader{options: o, exec: exec, ops: ops, sockets: o.Sockets}
+	live := api{options: o, exec: exec, ops: ops, sockets: o.Sockets}
+	sockets, streams := &upgrader{live}, &streamer{live}
 	mux := http.NewServeMux()
-	mux.Handle("/graphql", plain(sockets.or(requests)))
+	mux.Handle("/graphql", plain(sockets.or(streams.or(requests))))
 	mux.Handle("/session", plain(only(session(o), http.MethodGet)))
 	mux.Handle("/healthz", plain(only(http.HandlerFunc(healthy), http.MethodGet, http.MethodHead)))
 	mux.Handle("/readyz", plain(only(ready(o.Ready, o.Log), http.MethodGet, http.MethodHead)))
@@ -107,6 +112,22 @@ func New(o Options) (http.Handler, error) {
 		h = thisMachine(h)
 	}
 	return compressed(observe(o.Metrics, o.Log, h))
+}
+
+// api is what sockets and event streams share.
+type api struct {
+	options Options
+	exec    graphql.GraphExecutor
+	ops     operations
+	sockets *Sockets
+}
+
+// trusts reports whether the page that asks, if it is one, is ours or of an allowed origin: browsers let any page open
+// sockets anywhere, and begin streams that it may not read.
+func (a *api) trusts(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	return origin == "" || origin == "http://"+r.Host || origin == "https://"+r.Host ||
+		slices.Contains(a.options.AllowedOrigins, origin)
 }
 
 // graphQL returns what carries operations out, over HTTP and over sockets alike.

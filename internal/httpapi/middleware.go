@@ -31,8 +31,10 @@ const (
 type recorder struct {
 	http.ResponseWriter
 	status    int
-	operation string // its type; the name is the client's own text and stays out of logs
-	code      string // of the first error
+	operation string     // its type; the name is the client's own text and stays out of logs
+	code      string     // of the first error
+	began     *time.Time // of a stream of events, when it began
+	ended     string     // why it ended before its operation did
 }
 
 // WriteHeader remembers the status.
@@ -81,7 +83,11 @@ func observe(metrics *telemetry.Metrics, log *slog.Logger, next http.Handler) ht
 			if route == "" {
 				route = "none"
 			}
-			metrics.HTTPRequest(route, r.Method, status, took)
+			answered := took
+			if rec.began != nil {
+				answered = rec.began.Sub(start) // how long a stream goes on says nothing about the server
+			}
+			metrics.HTTPRequest(route, r.Method, status, answered)
 			level := slog.LevelInfo
 			if route != "/graphql" && route != "/session" {
 				level = slog.LevelDebug
@@ -95,6 +101,9 @@ func observe(metrics *telemetry.Metrics, log *slog.Logger, next http.Handler) ht
 			}
 			if rec.code != "" {
 				attrs = append(attrs, slog.String("outcome", rec.code))
+			}
+			if rec.ended != "" {
+				attrs = append(attrs, slog.String("ended", rec.ended))
 			}
 			log.LogAttrs(r.Context(), level, "request", attrs...)
 		}()
@@ -159,7 +168,7 @@ func crossOrigin(origins []string, next http.Handler) http.Handler {
 		// A function, because rs/cors takes an asterisk in a list for a pattern, and an empty list for every origin.
 		AllowOriginFunc: func(origin string) bool { return slices.Contains(origins, origin) },
 		AllowedMethods:  []string{http.MethodGet, http.MethodPost},
-		AllowedHeaders:  []string{"Authorization", "Content-Type", headerExtensions, headerRequestID},
+		AllowedHeaders:  []string{"Authorization", "Content-Type", headerExtensions, headerLastEventID, headerRequestID},
 		ExposedHeaders:  []string{headerRequestID},
 		MaxAge:          600,
 	}).Handler(h)

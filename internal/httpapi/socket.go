@@ -190,15 +190,15 @@ func (s *socket) signIn(authorization []string) {
 	s.authorization = nil
 	s.ws.SetReadLimit(maxBody)
 	s.push(outgoing{data: ackMessage(s.expires, pace.ping)})
-	s.timer.Reset(s.next(pace.ping))
+	s.timer.Reset(untilTick(pace.ping, s.expires))
 }
 
-// next is when tick has something to do again.
-func (s *socket) next(ping time.Duration) time.Duration {
-	if s.expires.IsZero() {
+// untilTick is when there is something to do again for a connection whose token expires, if it has one.
+func untilTick(ping time.Duration, expires time.Time) time.Duration {
+	if expires.IsZero() {
 		return ping
 	}
-	return max(min(ping, time.Until(s.expires)), time.Millisecond)
+	return max(min(ping, time.Until(expires)), time.Millisecond)
 }
 
 // tick is what happens by the clock: a client that does not introduce itself, a token that expires, a ping.
@@ -219,7 +219,7 @@ func (s *socket) tick() {
 		if !s.queue.full() { // otherwise the write deadline finds out whether somebody reads
 			s.push(outgoing{data: pingMessage(), ping: true})
 		}
-		s.timer.Reset(s.next(pace.ping))
+		s.timer.Reset(untilTick(pace.ping, s.expires))
 	}
 }
 
@@ -261,6 +261,9 @@ func (s *socket) cut() {
 	s.mu.Unlock()
 	_ = s.ws.CloseNow()
 }
+
+// cutOff closes the connection of a socket that is given up.
+func (s *socket) cutOff() { _ = s.wire.Close() }
 
 // failed ends the socket after a failed read.
 func (s *socket) failed(err error) {

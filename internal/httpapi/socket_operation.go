@@ -175,56 +175,26 @@ func (s *socket) fail(op *operation, oc *graphql.OperationContext, resp *graphql
 	s.send(op, true, errorMessage(op.id, resp.Errors))
 }
 
-// stream carries a subscription out. Only its set-up has a time limit.
+// stream carries a subscription out.
 func (s *socket) stream(op *operation, oc *graphql.OperationContext, start time.Time, free func()) {
-	a := s.api
-	limit := time.AfterFunc(a.options.OperationTimeout-time.Since(start), op.cancel)
-	next, ctx := a.exec.DispatchOperation(graphql.StartOperationTrace(op.ctx), oc)
-	took := time.Since(start)
-	free()
-	if !limit.Stop() {
-		if resp := late(graphql.WithOperationContext(context.WithoutCancel(op.ctx), oc), a.exec, oc); resp != nil {
-			s.logged(op.ctx, oc, resp, start)
-			s.send(op, true, errorMessage(op.id, resp.Errors))
-		}
-		return
-	}
-	s.mu.Lock()
-	s.settle(op)
-	s.mu.Unlock()
-	ctx = below(ctx, oc)
-	for counted := false; ; counted = true {
-		resp := next(ctx)
-		if !counted {
-			first := resp
-			if op.ctx.Err() != nil {
-				first = nil // what it says is only that the client wants no more
+	refusal, complete := s.api.follow(op.ctx, op.cancel, oc, start, follower{
+		prepared: func(inTime bool) {
+			free()
+			if inTime {
+				s.mu.Lock()
+				s.settle(op)
+				s.mu.Unlock()
 			}
-			a.ops.begun(oc, first, took)
-			s.logged(op.ctx, oc, first, start)
-		}
-		switch {
-		case resp == nil && op.ctx.Err() == nil:
-			s.send(op, true, completeMessage(op.id))
-			return
-		case resp == nil:
-			return
-		case len(resp.Data) == 0: // the resolver refused; respond has not seen it
-			a.ops.tell(op.ctx, resp)
-			s.send(op, true, errorMessage(op.id, resp.Errors))
-			return
-		case !s.send(op, false, nextMessage(op.id, resp)):
-			return
-		}
+		},
+		first: func(resp *graphql.Response) { s.logged(op.ctx, oc, resp, start) },
+		tell:  func(resp *graphql.Response) bool { return s.send(op, false, nextMessage(op.id, resp)) },
+	})
+	switch {
+	case refusal != nil:
+		s.send(op, true, errorMessage(op.id, refusal.Errors))
+	case complete:
+		s.send(op, true, completeMessage(op.id))
 	}
-}
-
-// below puts what comes of a subscription below its field: gqlgen leaves that out of the paths of errors.
-func below(ctx context.Context, oc *graphql.OperationContext) context.Context {
-	for _, field := range graphql.CollectFields(oc, oc.Operation.SelectionSet, []string{"Subscription"}) {
-		return graphql.WithFieldContext(ctx, &graphql.FieldContext{Object: "Subscription", Field: field})
-	}
-	return ctx
 }
 
 // logged tells the log of an operation, as it is told of requests.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +23,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/viewer"
 	"github.com/taggie/taggie/loaders"
+	"github.com/taggie/taggie/resolvers"
 )
 
 // play is a schema with subscriptions, without gqlgen's generator: the first root field decides.
@@ -140,6 +142,10 @@ func (p *play) subscribe(ctx context.Context, field string, args map[string]any)
 		return nil
 	}
 	source := p.source(args["source"].(string))
+	at, _ := graphql.GetOperationContext(ctx).Stats.GetExtension("positions").(resolvers.Positions)
+	if at != nil && at.After() != "" {
+		source = p.source("after " + at.After())
+	}
 	var buf bytes.Buffer // gqlgen uses the memory again too
 	return func(ctx context.Context) *graphql.Response {
 		select {
@@ -151,11 +157,14 @@ func (p *play) subscribe(ctx context.Context, field string, args map[string]any)
 			p.fresh = append(p.fresh, loaders.From(ctx))
 			p.mu.Unlock()
 			buf.Reset()
+			if at != nil {
+				at.Reached(map[bool]string{true: "at" + strconv.Itoa(n)}[field == "ticks"])
+			}
 			if field == "half" {
 				graphql.AddError(ctx, fault.New(fault.Unavailable, "a store is away"))
 				buf.WriteString(`{"half":null}`)
 			} else {
-				buf.Write(encode(map[string]int{"ticks": n}))
+				buf.WriteString("{\"ticks\":\n" + strconv.Itoa(n) + "}") // JSON may have blanks
 			}
 			return &graphql.Response{Data: buf.Bytes()}
 		case <-ctx.Done():

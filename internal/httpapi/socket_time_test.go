@@ -139,8 +139,8 @@ func TestLargeAnswersAreWorkedOnAFewAtATime(t *testing.T) {
 			c.subscribe(strconv.Itoa(i), `{ big(size: 2000000) }`)
 		}
 		synctest.Wait()
-		var s *socket
-		for _, s = range th.sockets.all() {
+		for _, open := range th.sockets.all() {
+			s := open.(*socket)
 			s.mu.Lock()
 			assert.LessOrEqual(t, s.queue.bytes, 3*2_000_100)
 			assert.Len(t, s.slots, maxWorking)

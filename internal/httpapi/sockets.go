@@ -6,27 +6,38 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coder/websocket"
+
 	"github.com/taggie/taggie/internal/viewer"
 )
 
-// SocketLimits bound what sockets may hold. Zero stands for the usual number.
+// SocketLimits bound what sockets and event streams may hold. Zero stands for the usual number.
 type SocketLimits struct {
-	Sockets    int // open on this server; 20,000
+	Sockets    int // open on this server, event streams counted among them; 20,000
 	PerUser    int // of one bearer on this server; 20. Anonymous ones together may be half of all
-	Operations int // under way on one socket; 100
+	Operations int // under way on one socket; 100. An event stream has one
 }
 
-// Sockets are the open sockets of a server, which http.Server knows nothing of: it forgets connections that were taken over.
+// Sockets are the open sockets and event streams of a server. http.Server does not end them: it forgets connections that were
+// taken over, and waits for what goes on.
 type Sockets struct {
 	limits SocketLimits
 	pace   pace
 
 	mu       sync.Mutex
-	open     map[*socket]struct{}
+	open     map[connection]struct{}
 	reserved int // handshakes under way
 	owners   map[owner]int
 	draining bool
 	none     chan struct{} // closed when draining and the last one is closed
+}
+
+// connection is what is held open: a socket or an event stream.
+type connection interface {
+	whose() viewer.UserID // "" for who has not signed up
+	drain()               // lets what is under way end, subscriptions aside, and then closes it
+	close(code websocket.StatusCode, reason string)
+	cutOff() // closes it without a word
 }
 
 // owner is who opened a socket, whether signed up or not. The zero one is anonymous.
@@ -46,18 +57,18 @@ func NewSockets(limits SocketLimits) *Sockets {
 	set(&limits.Operations, 100)
 	return &Sockets{
 		limits: limits, pace: standardPace,
-		open: make(map[*socket]struct{}), owners: make(map[owner]int), none: make(chan struct{}),
+		open: make(map[connection]struct{}), owners: make(map[owner]int), none: make(chan struct{}),
 	}
 }
 
-// Open is how many sockets there are.
+// Open is how many sockets and event streams there are.
 func (r *Sockets) Open() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.open)
 }
 
-// CloseUser closes all sockets of a user with 4403: the user's tokens count no more.
+// CloseUser closes all sockets of a user with 4403, and event streams: the user's tokens count no more.
 func (r *Sockets) CloseUser(id viewer.UserID) {
 	for _, s := range r.all() {
 		if id != "" && s.whose() == id {
@@ -66,7 +77,8 @@ func (r *Sockets) CloseUser(id viewer.UserID) {
 	}
 }
 
-// Shutdown refuses new sockets and closes the others with 1012, each as soon as its queries and mutations have ended.
+// Shutdown refuses new sockets and closes the others with 1012, each as soon as its queries and mutations have ended. Event
+// streams end without the event that says that there is nothing more to come.
 // Near the end of ctx it closes those too that have not ended; the error says that some clients were cut off.
 func (r *Sockets) Shutdown(ctx context.Context) error {
 	r.mu.Lock()
@@ -98,15 +110,15 @@ func (r *Sockets) Shutdown(ctx context.Context) error {
 	}
 	left := r.all()
 	for _, s := range left {
-		_ = s.wire.Close() // it is given up
+		s.cutOff()
 	}
 	return fmt.Errorf("%d sockets were cut off: %w", len(left), ctx.Err())
 }
 
-func (r *Sockets) all() []*socket {
+func (r *Sockets) all() []connection {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := make([]*socket, 0, len(r.open))
+	all := make([]connection, 0, len(r.open))
 	for s := range r.open {
 		all = append(all, s)
 	}
@@ -136,7 +148,7 @@ func (r *Sockets) giveBack() {
 }
 
 // add registers a socket for which room was reserved.
-func (r *Sockets) add(s *socket) {
+func (r *Sockets) add(s connection) {
 	r.mu.Lock()
 	r.reserved--
 	r.open[s] = struct{}{}
@@ -172,7 +184,7 @@ func (r *Sockets) dismiss(who owner) {
 }
 
 // remove forgets a socket whose connection is closed.
-func (r *Sockets) remove(s *socket) {
+func (r *Sockets) remove(s connection) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.open, s)

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/99designs/gqlgen/graphql"
 	"github.com/coder/websocket"
 
 	"github.com/taggie/taggie/graph/model"
@@ -20,12 +19,7 @@ const subprotocol = "graphql-transport-ws"
 
 // upgrader turns requests for a WebSocket into sockets. gqlgen's own transport closes with other codes than the protocol
 // asks for, and writes without a deadline.
-type upgrader struct {
-	options Options
-	exec    graphql.GraphExecutor
-	ops     operations
-	sockets *Sockets
-}
+type upgrader struct{ api }
 
 // or hands requests that ask for no socket to next.
 func (u *upgrader) or(next http.Handler) http.Handler {
@@ -78,14 +72,6 @@ func (u *upgrader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !offers {
 		s.close(codeSubprotocol, "the subprotocol is "+subprotocol)
 	}
-}
-
-// trusts reports whether the page that asks, if it is one, is ours or of an allowed origin: browsers let any page open
-// sockets anywhere.
-func (u *upgrader) trusts(r *http.Request) bool {
-	origin := r.Header.Get("Origin")
-	return origin == "" || origin == "http://"+r.Host || origin == "https://"+r.Host ||
-		slices.Contains(u.options.AllowedOrigins, origin)
 }
 
 // listed reports whether a header that is a list of words has this one.

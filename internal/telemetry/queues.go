@@ -33,7 +33,7 @@ func newQueueMetrics(r *prometheus.Registry) *queueMetrics {
 			dead:    prometheus.NewDesc("taggie_queue_dead_letters", "Messages that nobody could handle.", nil, nil),
 		},
 	}
-	r.MustRegister(m.backlog, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "taggie_sockets_open", Help: "Open WebSockets."}, func() float64 {
+	r.MustRegister(m.backlog, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "taggie_sockets_open", Help: "Open WebSockets and event streams."}, func() float64 {
 		if open := m.sockets.Load(); open != nil {
 			return float64((*open)())
 		}
@@ -42,7 +42,7 @@ func newQueueMetrics(r *prometheus.Registry) *queueMetrics {
 	return m
 }
 
-// Sockets has the number of open sockets asked for at each scrape; open must not wait.
+// Sockets has the number of open sockets and event streams asked for at each scrape; open must not wait.
 func (m *Metrics) Sockets(open func() int) { m.queues.sockets.Store(&open) }
 
 // Queued counts items that were put into a queue.

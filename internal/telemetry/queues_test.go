@@ -24,7 +24,7 @@ func TestQueueMetrics(t *testing.T) {
 	assert.InDelta(t, 1, testutil.ToFloat64(m.queues.built), 0)
 	assert.InDelta(t, 4, testutil.ToFloat64(m.queues.read), 0)
 	assert.InDelta(t, 1, testutil.ToFloat64(m.queues.gaps), 0)
-	assert.NoError(t, testutil.GatherAndCompare(m.registry, strings.NewReader("# HELP taggie_sockets_open Open WebSockets.\n# TYPE taggie_sockets_open gauge\ntaggie_sockets_open 3\n"), "taggie_sockets_open"))
+	assert.NoError(t, testutil.GatherAndCompare(m.registry, strings.NewReader("# HELP taggie_sockets_open Open WebSockets and event streams.\n# TYPE taggie_sockets_open gauge\ntaggie_sockets_open 3\n"), "taggie_sockets_open"))
 	told := func() string {
 		t.Helper()
 		var all []string

@@ -1,0 +1,139 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/viewer"
+	"github.com/taggie/taggie/resolvers"
+)
+
+// headerLastEventID is what a client sends that was cut off: the id of the last event that it has seen.
+const headerLastEventID = "Last-Event-ID"
+
+// streamer carries out one operation a request and answers with an event stream: the distinct connections mode of
+// graphql-sse, whose PROTOCOL.md describes it. gqlgen's own transport knows no GET, and nothing of ids.
+type streamer struct{ api }
+
+// or hands requests that do not prefer an event stream to next.
+func (a *streamer) or(next http.Handler) http.Handler {
+	streams := crossOrigin(a.options.AllowedOrigins, signIn(a.options, a))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case preferred(r, mediaJSON, mediaResponse, mediaStream) != mediaStream:
+			next.ServeHTTP(w, r)
+		case !a.trusts(r):
+			writeError(w, r, http.StatusForbidden, refuse(model.ErrorCodeForbidden, "pages of this origin may not begin streams"))
+		default:
+			streams.ServeHTTP(w, authorized(r))
+		}
+	})
+}
+
+// authorized puts the token of a query string where tokens are looked for (RFC 6750, section 2.3): the EventSource of
+// browsers cannot set a header. Whoever sends both is refused, as with two headers.
+func authorized(r *http.Request) *http.Request {
+	if r.Method != http.MethodGet {
+		return r
+	}
+	for _, token := range r.URL.Query()["access_token"] {
+		r = r.Clone(r.Context())
+		r.Header.Add("Authorization", "Bearer "+token)
+	}
+	return r
+}
+
+// ServeHTTP answers one request, of a viewer who is known. What is no well-formed request is refused as without a stream; what
+// is wrong with the operation is told in the stream, because an EventSource cannot read anything else.
+func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	who := ownerOf(viewer.From(r.Context()).Identity)
+	if refused := a.sockets.reserve(); refused != "" {
+		w.Header().Set("Retry-After", "5")
+		writeError(w, r, http.StatusServiceUnavailable, refuse(model.ErrorCodeUnavailable, "%s", refused))
+		return
+	}
+	if !a.sockets.admit(who) {
+		a.sockets.giveBack()
+		w.Header().Set("Retry-After", "5")
+		writeError(w, r, http.StatusTooManyRequests, refuse(model.ErrorCodeExhausted, "too many sockets and streams of one user are open"))
+		return
+	}
+	defer a.sockets.dismiss(who)
+	s := newEventStream(w, r, a.sockets.pace)
+	a.sockets.add(s)
+	defer a.sockets.remove(s)
+	defer s.end()
+
+	params, status, refused := read(w, r)
+	if refused != nil {
+		if status == http.StatusRequestEntityTooLarge {
+			w.Header().Set("Connection", "close") // rather than read the rest
+		}
+		writeError(w, r, status, refused)
+		return
+	}
+	ctx, cancel := context.WithTimeout(graphql.StartOperationTrace(s.ctx), a.options.OperationTimeout)
+	defer cancel()
+	oc, errs := create(ctx, a.exec, params)
+	if errs == nil && r.Method == http.MethodGet && oc.Operation.Operation == ast.Mutation {
+		w.Header().Set("Allow", http.MethodPost)
+		writeError(w, r, http.StatusMethodNotAllowed, refuse(model.ErrorCodeBadRequest, "over GET no mutations are carried out: use POST"))
+		return
+	}
+	s.begin()
+	defer func() {
+		if p := recover(); p != nil { // gqlgen recovers resolvers only
+			resp := &graphql.Response{Errors: gqlerror.List{present(s.ctx, a.ops.recovered(s.ctx, p))}}
+			a.ops.metrics.Operation(typeOf(oc), outcome(resp), time.Since(start))
+			describe(w, oc, resp)
+			s.complete(resp)
+		}
+	}()
+	switch {
+	case errs != nil:
+		resp := a.exec.DispatchError(graphql.WithOperationContext(ctx, oc), errs)
+		describe(w, oc, resp)
+		s.complete(resp)
+	case oc.Operation.Operation == ast.Subscription:
+		cancel() // it waits for long: keep nothing that it does not need
+		a.subscribe(w, r, s, oc, start)
+	default:
+		next, ctx := a.exec.DispatchOperation(ctx, oc)
+		resp := next(ctx)
+		if resp == nil && s.ctx.Err() == nil {
+			resp = late(ctx, a.exec, oc)
+		}
+		if resp != nil { // else nobody waits for it any more
+			describe(w, oc, resp)
+			s.complete(resp)
+		}
+	}
+}
+
+// subscribe carries a subscription out.
+func (a *streamer) subscribe(w http.ResponseWriter, r *http.Request, s *eventStream, oc *graphql.OperationContext, start time.Time) {
+	at := &positions{after: r.Header.Get(headerLastEventID)}
+	resolvers.WithPositions(oc, at)
+	ctx, cancel := context.WithCancel(s.ctx) // when it was not set up in time, the stream has to tell yet
+	defer cancel()
+	refusal, complete := a.follow(ctx, cancel, oc, start, follower{
+		prepared: func(bool) { s.wait() },
+		first: func(first *graphql.Response) {
+			if first == nil {
+				first = &graphql.Response{}
+			}
+			describe(w, oc, first)
+		},
+		tell: func(resp *graphql.Response) bool { return s.next(at.next(), resp) },
+	})
+	if refusal != nil || complete {
+		s.complete(refusal)
+	}
+}
