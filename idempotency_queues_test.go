@@ -8,7 +8,7 @@ import (
 )
 
 // repeatable are mutations that take a key and need none: what they did is done when they come again. Their own tests show it.
-var repeatable = []string{"heartbeat", "rebuildProjectQueue", "retryDeadLetter", "dropDeadLetter", "signUploadPart"}
+var repeatable = []string{"heartbeat", "rebuildProjectQueue", "retryDeadLetter", "dropDeadLetter", "signUploadPart", "revokeUser"}
 
 // inQueue prepares a mutation in a new project with two items, of which ada has claimed one. The input says who sends it.
 func inQueue(input func(l crew, h held, bob *client) vars) func(ada, bob *client, round int) (*client, vars) {

@@ -4,7 +4,7 @@ import "strings"
 
 // Values that documents may name:
 //
-//   - people: $owner, $view, $stranger, $nobody (who does not exist), $ownerEmail, $takenEmail, $email (the role's own);
+//   - people: $owner, $view, $stranger, $leaver, $nobody (who does not exist), $ownerEmail, $takenEmail, $email (the role's own);
 //   - notes: $note, $deleted, $version, $tag;
 //   - a scope: $scope, $entity and $other, which are related to one another, $ghost (which does not exist);
 //   - a project: $project, $managers, $reviewers, $taggies, $category, $subcategory, $import (awaits that it is started), $imported,
@@ -120,6 +120,7 @@ var arguments = map[string]string{
 	"Mutation.abortUpload":     `(input: {itemId: $unwanted})`,
 	"Mutation.setItemSetName":  `(input: {itemId: $spareFile, setName: $fresh})`,
 	"Mutation.deleteItem":      `(input: {itemId: $spareFile})`,
+	"Mutation.revokeUser":      `(input: {userId: $leaver})`,
 	"Mutation.setItemQuota":    `(input: {userId: $owner, quota: 209715199})`,
 	"Mutation.setItemTags":     `(input: {itemId: $spareFile, tags: [{value: $fresh}]})`,
 	"Mutation.removeItemTags":  `(input: {itemId: $file, tags: [$word]})`,

@@ -55,7 +55,7 @@ func newWorld(t *testing.T, s walkServer, role string) *world {
 	w := &world{testServer: &own, key: s.key, role: role, people: map[string]*client{}, tokens: map[string]*client{}, ids: map[string]string{
 		"nobody": gid.Of("User", uuid.NewString()).String(),
 	}}
-	for _, name := range []string{"owner", "edit", "view", "revoked", "stranger", "taken"} {
+	for _, name := range []string{"owner", "edit", "view", "revoked", "stranger", "taken", "leaver"} {
 		w.people[name] = w.user(w.address(name))
 		w.ids[name] = w.people[name].id
 	}
@@ -210,7 +210,7 @@ type snapshot struct {
 	scope   string // everything in the scope that its owner sees
 	project string // everything of the project that its manager sees
 	scores  string // everything of the score, and all items, that their owner sees
-	users   string // everything that the owner and the role see of themselves
+	users   string // everything that the owner and the role see of themselves, and whether another's token counts
 }
 
 func (w *world) snapshot() snapshot {
@@ -236,6 +236,7 @@ func (w *world) snapshot() snapshot {
 	}
 	if w.role == "admin" {
 		users += w.asker.must(`{ deadLetters { id } }`, nil).bare()
+		users += fmt.Sprint(w.people["leaver"].do(`{ __typename }`, nil).status)
 	}
 	return snapshot{
 		notes: part("note", "deleted", "changes"), scope: part("scope"), project: part("project", "paused"), scores: part("score", "files"), users: users,

@@ -179,6 +179,7 @@ type application struct {
 	tags     *filetag.Service
 	queues   *queues
 	sockets  *httpapi.Sockets
+	revoked  revocations
 	noJobs   bool // others run them
 	draining atomic.Bool
 }
@@ -197,6 +198,8 @@ func assemble(cfg config.Config, s *stores, metrics *telemetry.Metrics, log *slo
 	newID := uuid.NewString
 	notesStore := dynamo.Notes{DB: s.db}
 	users := user.NewService(dynamo.Users{DB: s.db}, edge.NewLimiter(s.redis, cfg.TablePrefix+"email", 60, time.Second, time.Now), time.Now, newID)
+	a.revoked = revocations{news: edge.NewRevocations(s.redis, cfg.TablePrefix+"users"), users: users, sockets: a.sockets}
+	users.Telling(a.revoked.news)
 	notes := note.NewService(notesStore.Store(), time.Now, newID).Knowing(users)
 	a.cleaning = note.NewCleaning(notesStore, time.Now)
 	entities := entity.NewService(dynamo.Entities{DB: s.db}, users, time.Now, newID)
@@ -297,6 +300,7 @@ func (a *application) serve(ctx context.Context, listener net.Listener, started 
 	if !a.noJobs {
 		running.Go(func() { a.work(working) })
 	}
+	running.Go(func() { a.revoked.run(working, a.log) })
 	running.Go(func() { started(background) })
 	running.Go(func() { profiles(background, a.cfg.Pprof, a.log) })
 	defer running.Wait()

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -76,6 +77,51 @@ func (db Users) userID(ctx context.Context, key rowKey) (user.ID, error) {
 		err = fault.New(fault.NotFound, "there is no such user")
 	}
 	return user.ID(id), err
+}
+
+// RevokedByID reads since when users are revoked.
+//
+// Index: primary. Key: PK = USER#<user_id> AND SK = REVOKED. Cost: ⌈n/100⌉ BatchGetItem.
+func (db Users) RevokedByID(ctx context.Context, ids []user.ID) ([]time.Time, []error) {
+	times := make([]time.Time, len(ids))
+	wants := make([]want, len(ids))
+	for i, id := range ids {
+		wants[i] = want{notesTable, revokedKey(id), func(item []byte) error {
+			return attributes(item, func(name []byte, v value) (err error) {
+				if string(name) == "revoked_at" {
+					times[i], err = v.instant()
+					return err
+				}
+				return v.skip()
+			})
+		}}
+	}
+	errs := db.batchGet(ctx, wants)
+	failed := false
+	for i, err := range errs {
+		if err == errMissing { //nolint:errorlint // batchGet returns it bare
+			errs[i] = nil
+		}
+		failed = failed || errs[i] != nil
+	}
+	if !failed {
+		return times, nil
+	}
+	return times, errs
+}
+
+func revokedKey(id user.ID) rowKey { return rowKey{keys.UserPK(string(id)), keys.RevokedSK} }
+
+// RevokeUser puts since when a user is revoked.
+//
+// Index: primary. Key: USER#<id>/REVOKED, on condition that USER#<id>/PROFILE is there. Cost: 1 TransactWriteItems of 2 rows.
+func (db Users) RevokeUser(ctx context.Context, id user.ID, at time.Time, once idempotency.Key) error {
+	row := notesTable.key(revokedKey(id))
+	row["revoked_at"] = str(keys.Instant(at))
+	return db.transact(ctx, []action{
+		{table: notesTable, key: profileKey(id), condition: "attribute_exists(PK)", failed: func(attrs) error { return fault.New(fault.NotFound, "there is no such user") }},
+		{table: notesTable, item: row},
+	}, once)
 }
 
 // CreateUser puts profile, lock and subject.

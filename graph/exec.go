@@ -546,6 +546,7 @@ type ComplexityRoot struct {
 		ResumeProject          func(childComplexity int, input model.ResumeProjectInput) int
 		RetryDeadLetter        func(childComplexity int, input model.RetryDeadLetterInput) int
 		ReviewEffort           func(childComplexity int, input model.ReviewEffortInput) int
+		RevokeUser             func(childComplexity int, input model.RevokeUserInput) int
 		SetEntity              func(childComplexity int, input model.SetEntityInput) int
 		SetItemQuota           func(childComplexity int, input model.SetItemQuotaInput) int
 		SetItemSetName         func(childComplexity int, input model.SetItemSetNameInput) int
@@ -1031,6 +1032,10 @@ type ComplexityRoot struct {
 		Problem func(childComplexity int) int
 	}
 
+	RevokeUserPayload struct {
+		RevokedAt func(childComplexity int) int
+	}
+
 	Scope struct {
 		CreatedAt func(childComplexity int) int
 		Declared  func(childComplexity int) int
@@ -1504,6 +1509,7 @@ type ItemUseEdgeResolver interface {
 type MutationResolver interface {
 	CreateUser(ctx context.Context, input model.CreateUserInput) (*model.CreateUserPayload, error)
 	UpdateUser(ctx context.Context, input model.UpdateUserInput) (*model.UpdateUserPayload, error)
+	RevokeUser(ctx context.Context, input model.RevokeUserInput) (*model.RevokeUserPayload, error)
 	CreateNote(ctx context.Context, input model.CreateNoteInput) (*model.CreateNotePayload, error)
 	UpdateNote(ctx context.Context, input model.UpdateNoteInput) (*model.UpdateNotePayload, error)
 	ChangeNoteDeadline(ctx context.Context, input model.ChangeNoteDeadlineInput) (*model.ChangeNoteDeadlinePayload, error)
@@ -3637,6 +3643,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ReviewEffort(childComplexity, args["input"].(model.ReviewEffortInput)), true
+	case "Mutation.revokeUser":
+		if e.ComplexityRoot.Mutation.RevokeUser == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_revokeUser_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RevokeUser(childComplexity, args["input"].(model.RevokeUserInput)), true
 	case "Mutation.setEntity":
 		if e.ComplexityRoot.Mutation.SetEntity == nil {
 			break
@@ -5613,6 +5630,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ReviewEffortPayload.Problem(childComplexity), true
 
+	case "RevokeUserPayload.revokedAt":
+		if e.ComplexityRoot.RevokeUserPayload.RevokedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RevokeUserPayload.RevokedAt(childComplexity), true
+
 	case "Scope.createdAt":
 		if e.ComplexityRoot.Scope.CreatedAt == nil {
 			break
@@ -7155,6 +7179,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputResumeProjectInput,
 		ec.unmarshalInputRetryDeadLetterInput,
 		ec.unmarshalInputReviewEffortInput,
+		ec.unmarshalInputRevokeUserInput,
 		ec.unmarshalInputScorePageInput,
 		ec.unmarshalInputScorePagesStep,
 		ec.unmarshalInputSetEntityInput,
@@ -7468,6 +7493,11 @@ type Mutation {
   createUser(input: CreateUserInput!): CreateUserPayload
   "Changes the caller's name or e-mail address."
   updateUser(input: UpdateUserInput!): UpdateUserPayload
+  """
+  Signs a user out everywhere: tokens that were issued until now count no more, and the user's sockets and event streams are closed, on
+  all servers. Tokens that the issuer gives out from now on count. For administrators.
+  """
+  revokeUser(input: RevokeUserInput!): RevokeUserPayload
 
   "Creates a note of the caller."
   createNote(input: CreateNoteInput!): CreateNotePayload
@@ -7817,6 +7847,20 @@ type UpdateUserPayload {
   user: User
   "Why nothing was changed."
   problem: UpdateUserProblem
+}
+
+"Input of ` + "`" + `revokeUser` + "`" + `."
+input RevokeUserInput {
+  "The id of a ` + "`" + `User` + "`" + `."
+  userId: ID!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"What ` + "`" + `revokeUser` + "`" + ` did."
+type RevokeUserPayload {
+  "Tokens that were issued until then count no more."
+  revokedAt: DateTime
 }
 
 "Expected outcomes of ` + "`" + `updateUser` + "`" + `."
@@ -12334,6 +12378,14 @@ func (ec *executionContext) childFields_ReviewEffortPayload(ctx context.Context,
 	return nil, fmt.Errorf("no field named %q was found under type ReviewEffortPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_RevokeUserPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "revokedAt":
+		return ec.fieldContext_RevokeUserPayload_revokedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RevokeUserPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_Scope(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -14100,6 +14152,20 @@ func (ec *executionContext) field_Mutation_reviewEffort_args(ctx context.Context
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.ReviewEffortInput, error) {
 			return ec.unmarshalNReviewEffortInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐReviewEffortInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_revokeUser_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.RevokeUserInput, error) {
+			return ec.unmarshalNRevokeUserInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRevokeUserInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -19568,6 +19634,50 @@ func (ec *executionContext) fieldContext_Mutation_updateUser(ctx context.Context
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_updateUser_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_revokeUser(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_revokeUser(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RevokeUser(ctx, fc.Args["input"].(model.RevokeUserInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.RevokeUserPayload) graphql.Marshaler {
+			return ec.marshalORevokeUserPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRevokeUserPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_revokeUser(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RevokeUserPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_revokeUser_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -28346,6 +28456,13 @@ func (ec *executionContext) fieldContext_ReviewEffortPayload_problem(_ context.C
 	return graphql.NewScalarFieldContext("ReviewEffortPayload", field, false, false, errors.New("field of type ReviewEffortProblem does not have child fields"))
 }
 
+func (ec *executionContext) _RevokeUserPayload_revokedAt(ctx context.Context, field graphql.CollectedField, obj *model.RevokeUserPayload) (ret graphql.Marshaler) {
+	return ec.marshalODateTime2ᚖtimeᚐTime(ctx, field.Selections, obj.RevokedAt)
+}
+func (ec *executionContext) fieldContext_RevokeUserPayload_revokedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RevokeUserPayload", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
 func (ec *executionContext) _Scope_id(ctx context.Context, field graphql.CollectedField, obj *entity.Scope) (ret graphql.Marshaler) {
 	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScopeID(ctx, field.Selections, obj.GlobalID())
 }
@@ -36437,6 +36554,43 @@ func (ec *executionContext) unmarshalInputReviewEffortInput(ctx context.Context,
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputRevokeUserInput(ctx context.Context, obj any) (model.RevokeUserInput, error) {
+	var it model.RevokeUserInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"userId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "userId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("userId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.UserID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputScorePageInput(ctx context.Context, obj any) (model.ScorePageInput, error) {
 	var it model.ScorePageInput
 	if obj == nil {
@@ -42812,6 +42966,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "revokeUser":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_revokeUser(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "createNote":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_createNote(ctx, field)
@@ -49096,6 +49257,46 @@ func (ec *executionContext) _ReviewEffortPayload(ctx context.Context, sel ast.Se
 
 	if len(deferLabelToView) > 0 {
 		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var revokeUserPayloadImplementors = []string{"RevokeUserPayload"}
+
+func (ec *executionContext) _RevokeUserPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RevokeUserPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, revokeUserPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RevokeUserPayload")
+		case "revokedAt":
+			out.Values[i] = ec._RevokeUserPayload_revokedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Defers:   deferLabelToView,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: deferredFieldSet,
+			Context:  ctx,
+		})
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
@@ -55476,6 +55677,11 @@ func (ec *executionContext) unmarshalNReviewEffortInput2githubᚗcomᚋtaggieᚋ
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNRevokeUserInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRevokeUserInput(ctx context.Context, v any) (model.RevokeUserInput, error) {
+	res, err := ec.unmarshalInputRevokeUserInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNScope2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScope(ctx context.Context, sel ast.SelectionSet, v entity.Scope) graphql.Marshaler {
 	return ec._Scope(ctx, sel, &v)
 }
@@ -57588,6 +57794,13 @@ func (ec *executionContext) marshalOReviewEffortProblem2githubᚗcomᚋtaggieᚋ
 		return graphql.Null
 	}
 	return ec._ReviewEffortProblem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORevokeUserPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRevokeUserPayload(ctx context.Context, sel ast.SelectionSet, v *model.RevokeUserPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RevokeUserPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOScope2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScope(ctx context.Context, sel ast.SelectionSet, v *entity.Scope) graphql.Marshaler {

@@ -131,6 +131,16 @@ func (m mutation) UpdateUser(ctx context.Context, in model.UpdateUserInput) (*mo
 	return &model.UpdateUserPayload{User: after, Problem: problem}, err
 }
 
+func (m mutation) RevokeUser(ctx context.Context, in model.RevokeUserInput) (*model.RevokeUserPayload, error) {
+	who, err := userID("input.userId", in.UserID)
+	if err != nil {
+		return nil, err
+	}
+	at, err := m.Users.Revoke(ctx, user.Revoke{User: who, IdempotencyKey: in.IdempotencyKey.Value()})
+	after, _, err := done(ctx, m, at, err)
+	return &model.RevokeUserPayload{RevokedAt: after}, err
+}
+
 func (m mutation) CreateNote(ctx context.Context, in model.CreateNoteInput) (*model.CreateNotePayload, error) {
 	create := note.Create{Title: in.Title, Content: in.Content, Tags: in.Tags.Value(), IdempotencyKey: in.IdempotencyKey.Value()}
 	if deadline := in.Deadline.Value(); deadline != nil {

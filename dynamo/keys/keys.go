@@ -23,9 +23,10 @@ const (
 	UniqueEmailsSK = "UNIQUE_EMAILS"
 	LocatorSK      = "LOCATOR"
 	SubjectSK      = "USER"
+	RevokedSK      = "REVOKED"
 )
 
-// UserPK is USER#<user_id>: profile, notes, tag rows, shares to the user, tombstones.
+// UserPK is USER#<user_id>: profile, since when it is revoked, notes, tag rows, shares to the user, tombstones.
 func UserPK(user string) string { return "USER#" + escape(user) }
 
 // EmailPK is EMAIL#<email>: the lock that keeps a folded address unique, and GSI1PK of the profile.

@@ -41,6 +41,7 @@ func TestSpelling(t *testing.T) {
 		"a%3Ab%25%00":                           IdempotencySK("a:b%\x00"),
 		"SUBJECT#https%3A//issuer.example#ada1": SubjectPK("https://issuer.example", "ada1"),
 		"USER":                                  SubjectSK,
+		"REVOKED":                               RevokedSK,
 		"CLEANUP#2026-12-24#00":                 CleanupPK(due, "n1"),
 		"CLEANUP#2026-12-24#09":                 CleanupPK(due, "n2"),
 	} {
@@ -113,7 +114,7 @@ func TestKeysDoNotCollide(t *testing.T) {
 		}
 		when := time.UnixMilli(rapid.Int64Range(0, 4e12).Draw(t, "when"))
 		kinds := []string{ // all the sort keys in a user's partition
-			ProfileSK, NoteSK(when, x.a), TagSK(x.a, x.b), SharedSK(x.a), TombstoneSK(x.a), LocatorSK, UniqueEmailsSK, SubjectSK, VersionSK(7),
+			ProfileSK, NoteSK(when, x.a), TagSK(x.a, x.b), SharedSK(x.a), TombstoneSK(x.a), LocatorSK, UniqueEmailsSK, SubjectSK, RevokedSK, VersionSK(7),
 		}
 		partitions := []string{UserPK(x.a), EmailPK(x.a), NotePK(x.a), NoteHistoryPK(x.a), OwnerPK(x.a), IdempotencyPK(x.a), SubjectPK(x.a, x.b), CleanupPK(when, x.a)}
 		for _, keys := range [][]string{kinds, partitions} {
@@ -182,7 +183,7 @@ func TestNoteRangeHoldsNotesOnly(t *testing.T) {
 			require.Equal(t, want, in(NoteSK(near, id)), "due %s, after %s, before %s", near, after, before)
 		}
 		require.Equal(t, after.IsZero() && before.IsZero(), in(NoteSK(time.Time{}, id)))
-		for _, other := range []string{ProfileSK, TagSK(text, id), SharedSK(text), TombstoneSK(text), UniqueEmailsSK, LocatorSK, VersionSK(3)} {
+		for _, other := range []string{ProfileSK, TagSK(text, id), SharedSK(text), TombstoneSK(text), UniqueEmailsSK, LocatorSK, RevokedSK, VersionSK(3)} {
 			require.False(t, in(other), other)
 		}
 	})

@@ -1316,6 +1316,20 @@ type ReviewEffortPayload struct {
 	Problem ReviewEffortProblem `json:"problem,omitempty"`
 }
 
+// Input of `revokeUser`.
+type RevokeUserInput struct {
+	// The id of a `User`.
+	UserID gid.ID `json:"userId"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// What `revokeUser` did.
+type RevokeUserPayload struct {
+	// Tokens that were issued until then count no more.
+	RevokedAt *time.Time `json:"revokedAt,omitempty"`
+}
+
 // The scope is not at the expected version.
 type ScopeConflict struct {
 	Message string `json:"message"`

@@ -3,6 +3,7 @@ package auth
 import (
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -28,6 +29,10 @@ func identify(claims jwt.MapClaims) (viewer.Identity, error) {
 	if err != nil || expires == nil {
 		return viewer.Identity{}, errMalformed(err)
 	}
+	var issuedAt time.Time
+	if issued, err := claims.GetIssuedAt(); err == nil && issued != nil {
+		issuedAt = issued.Time
+	}
 	issuer, _ := claims["iss"].(string)
 	email, _ := claims["email"].(string)
 	if len(email) > maxEmail {
@@ -41,6 +46,7 @@ func identify(claims jwt.MapClaims) (viewer.Identity, error) {
 		EmailVerified: email != "" && truth(claims["email_verified"]),
 		Name:          name,
 		Admin:         slices.Contains(words(claims["roles"]), adminRole),
+		IssuedAt:      issuedAt,
 		ExpiresAt:     expires.Time,
 	}, nil
 }

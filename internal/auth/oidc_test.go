@@ -34,8 +34,9 @@ func TestOIDCIdentity(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, viewer.Identity{
 		Issuer: issuer.URL, Subject: "alice", Email: "alice@example.com", EmailVerified: true, Name: "Alice",
-		ExpiresAt: got.ExpiresAt,
+		IssuedAt: got.IssuedAt, ExpiresAt: got.ExpiresAt,
 	}, got)
+	assert.True(t, got.IssuedAt.Equal(clock.Now()))
 	assert.True(t, got.ExpiresAt.Equal(clock.Now().Add(time.Hour)))
 
 	for name, test := range map[string]struct {

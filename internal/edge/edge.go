@@ -1,8 +1,8 @@
 // Package edge keeps in Redis what the front of the server needs there.
 //
-// It knows rates and persisted documents; budgets and revocations follow. It must
+// It knows rates, persisted documents and who tells whom of revocations; budgets follow. It must
 // not know the domain or the graph. Everything here may vanish at any moment:
-// Redis is disposable. Start reading at [Limiter].
+// Redis is disposable. Start reading at [Limiter] and [Revocations].
 package edge
 
 import (

@@ -22,7 +22,7 @@ const (
 	mediaResponse = "application/graphql-response+json"
 	// mediaMultipart is that of answers in parts; see incremental.go.
 	mediaMultipart = "multipart/mixed"
-	mediaStream   = "text/event-stream"
+	mediaStream    = "text/event-stream"
 )
 
 // accepted returns the media type of the answer: the one the client prefers, the first of those it likes equally, and

@@ -185,8 +185,8 @@ func (s *eventStream) cutOff() {
 	_ = s.conn.SetWriteDeadline(time.Now())
 }
 
-// whose is the user that the stream belongs to, perhaps since a moment ago.
-func (s *eventStream) whose() viewer.UserID { return viewer.From(s.ctx).UserID }
+// whose is the viewer that the stream belongs to, signed up perhaps since a moment ago.
+func (s *eventStream) whose() viewer.Viewer { return viewer.From(s.ctx) }
 
 // end is the last that is done with the stream: what it is written to is gone afterwards. The client of a stream that was
 // closed reads why, if it reads comments, and connects again.

@@ -30,6 +30,7 @@ import (
 	"github.com/99designs/gqlgen/graphql/executor"
 	"github.com/99designs/gqlgen/graphql/handler/extension"
 
+	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/telemetry"
 	"github.com/taggie/taggie/internal/viewer"
 	"github.com/taggie/taggie/loaders"
@@ -46,7 +47,7 @@ type Options struct {
 	Schema  graphql.ExecutableSchema
 	Loaders loaders.Sources
 	Auth    Authenticator
-	// SignIn completes an identity with its user. Fault: Unavailable.
+	// SignIn completes an identity with its user. Faults: Unauthenticated for a token that was revoked, Unavailable.
 	SignIn  func(context.Context, viewer.Identity) (viewer.Viewer, error)
 	Metrics *telemetry.Metrics
 	Log     *slog.Logger
@@ -128,6 +129,16 @@ func (a *api) trusts(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	return origin == "" || origin == "http://"+r.Host || origin == "https://"+r.Host ||
 		slices.Contains(a.options.AllowedOrigins, origin)
+}
+
+// revoked reports whether the tokens of a viewer, who signed in a moment ago, count no more. It is asked when the connection is
+// in the registry: what happens from then on finds it there.
+func (a *api) revoked(ctx context.Context, v viewer.Viewer) bool {
+	if v.UserID == "" {
+		return false
+	}
+	_, err := a.options.SignIn(ctx, v.Identity)
+	return fault.Is(err, fault.Unauthenticated)
 }
 
 // graphQL returns what carries operations out, over HTTP and over sockets alike.

@@ -178,6 +178,14 @@ func (s *socket) signIn(authorization []string) {
 		s.close(codeLater, "too many sockets of one user are open")
 		return
 	}
+	s.ready(v, who)
+	if s.api.revoked(s.ctx, v) {
+		s.close(codeForbidden, messageRevoked)
+	}
+}
+
+// ready acknowledges the socket of a viewer, which is counted among those of the owner.
+func (s *socket) ready(v viewer.Viewer, who owner) {
 	pace := s.api.sockets.pace
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -314,11 +322,11 @@ func (s *socket) leave() {
 	}
 }
 
-// whose is the user that the socket belongs to, perhaps since a moment ago.
-func (s *socket) whose() viewer.UserID {
+// whose is the viewer that the socket belongs to, signed up perhaps since a moment ago.
+func (s *socket) whose() viewer.Viewer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return viewer.From(s.ctx).UserID
+	return viewer.From(s.ctx)
 }
 
 // requestOf is the request id of an operation: that of the upgrade, and which operation it is.

@@ -31,6 +31,8 @@ const (
 	codeInternal    = websocket.StatusCode(4500)
 )
 
+const messageRevoked = "the token was revoked"
+
 // maxID bounds the ids that clients choose: each is kept, and sent with every answer.
 const maxID = 128
 

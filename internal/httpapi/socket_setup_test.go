@@ -180,7 +180,7 @@ func (b bearers) Authenticate(ctx context.Context, authorization []string) (view
 	if len(authorization) == 1 {
 		switch authorization[0] {
 		case "Bearer brief":
-			return viewer.Identity{Issuer: "test", Subject: "ada", ExpiresAt: time.Now().Add(time.Minute)}, nil
+			return viewer.Identity{Issuer: "test", Subject: "ada", IssuedAt: time.Now(), ExpiresAt: time.Now().Add(time.Minute)}, nil
 		case "Bearer slow":
 			select {
 			case <-time.After(3 * time.Second):

@@ -223,7 +223,7 @@ func TestSocketBelongsToWhoSignsUpOnIt(t *testing.T) {
 		c.subscribe("1", `{ viewer }`)
 		c.expects(`{"type":"next","id":"1","payload":{"data":{"viewer":"new"}}}`)
 		c.expects(`{"type":"complete","id":"1"}`)
-		th.sockets.CloseUser("new")
+		th.sockets.CloseUser("new", time.Now())
 		c.closed(4403)
 	})
 }
@@ -232,10 +232,10 @@ func TestCloseUserClosesNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		th := newTheatre(t)
 		first, second, other, nobody := th.ready("ada"), th.ready("ada"), th.ready("ada2"), th.ready("")
-		th.sockets.CloseUser(adaID)
+		th.sockets.CloseUser(adaID, time.Now())
 		first.closed(4403)
 		second.closed(4403)
-		th.sockets.CloseUser("")
+		th.sockets.CloseUser("", time.Now())
 		for _, c := range []*client{other, nobody} {
 			c.send(`{"type":"ping"}`)
 			c.expects(`{"type":"pong"}`)

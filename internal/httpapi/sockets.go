@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,8 +35,8 @@ type Sockets struct {
 
 // connection is what is held open: a socket or an event stream.
 type connection interface {
-	whose() viewer.UserID // "" for who has not signed up
-	drain()               // lets what is under way end, subscriptions aside, and then closes it
+	whose() viewer.Viewer
+	drain() // lets what is under way end, subscriptions aside, and then closes it
 	close(code websocket.StatusCode, reason string)
 	cutOff() // closes it without a word
 }
@@ -68,13 +69,25 @@ func (r *Sockets) Open() int {
 	return len(r.open)
 }
 
-// CloseUser closes all sockets of a user with 4403, and event streams: the user's tokens count no more.
-func (r *Sockets) CloseUser(id viewer.UserID) {
+// CloseUser closes with 4403 the sockets of a user, and event streams, whose tokens were issued by then: they count no more.
+func (r *Sockets) CloseUser(id viewer.UserID, by time.Time) {
 	for _, s := range r.all() {
-		if id != "" && s.whose() == id {
-			s.close(codeForbidden, "signed out")
+		if v := s.whose(); v.Is(id) && v.Identity.IssuedBy(by) {
+			s.close(codeForbidden, messageRevoked)
 		}
 	}
+}
+
+// Users are whose sockets and event streams there are, each once.
+func (r *Sockets) Users() []viewer.UserID {
+	var users []viewer.UserID
+	for _, s := range r.all() {
+		if id := s.whose().UserID; id != "" {
+			users = append(users, id)
+		}
+	}
+	slices.Sort(users)
+	return slices.Compact(users)
 }
 
 // Shutdown refuses new sockets and closes the others with 1012, each as soon as its queries and mutations have ended. Event

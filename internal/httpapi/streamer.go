@@ -53,7 +53,8 @@ func authorized(r *http.Request) *http.Request {
 // is wrong with the operation is told in the stream, because an EventSource cannot read anything else.
 func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	who := ownerOf(viewer.From(r.Context()).Identity)
+	v := viewer.From(r.Context())
+	who := ownerOf(v.Identity)
 	if refused := a.sockets.reserve(); refused != "" {
 		w.Header().Set("Retry-After", "5")
 		writeError(w, r, http.StatusServiceUnavailable, refuse(model.ErrorCodeUnavailable, "%s", refused))
@@ -70,6 +71,10 @@ func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.sockets.add(s)
 	defer a.sockets.remove(s)
 	defer s.end()
+	if a.revoked(r.Context(), v) {
+		writeError(w, r, http.StatusUnauthorized, refuse(model.ErrorCodeUnauthenticated, messageRevoked))
+		return
+	}
 
 	params, status, refused := read(w, r)
 	if refused != nil {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
@@ -30,6 +31,8 @@ func Users(t *testing.T, open Open) {
 		"SignUpIsRecordedWithItsKey":        testSignUpIsRecordedWithItsKey,
 		"CaseOfTheOwnAddressMayBeChanged":   testCaseOfTheOwnAddress,
 		"NeitherHalfOfAFailedSignUpIsThere": testFailedSignUpLeavesNothing,
+		"RevokedUserIsKeptWithTheMoment":    testRevokedUser,
+		"NobodyIsRevokedWhoDoesNotExist":    testRevokingNobody,
 	})
 }
 
@@ -214,4 +217,34 @@ func testSignUpIsRecordedWithItsKey(t *testing.T, w *World) {
 		require.True(t, ok, "got %v", err)
 		assert.Equal(t, []string{string(u.ID)}, replayed.Result)
 	}
+}
+
+func testRevokedUser(t *testing.T, w *World) {
+	ada, bob := w.person("ada@example.com"), w.person("bob@example.com")
+	for i, u := range []user.User{ada, bob} {
+		require.NoError(t, w.Users.CreateUser(t.Context(), u, "issuer", fmt.Sprint(i), idempotency.Key{}))
+	}
+	first, second := w.Clock.Now(), w.Clock.Now().Add(time.Hour)
+	once := idempotency.Key{Viewer: "root", Key: "revoke", Hash: []byte("hash"), ExpiresAt: first.Add(idempotency.TTL), Result: []string{string(ada.ID)}}
+	require.NoError(t, w.Users.RevokeUser(t.Context(), ada.ID, first, once))
+	revoked := func() []time.Time {
+		times, errs := w.Users.RevokedByID(t.Context(), []user.ID{bob.ID, ada.ID, "nobody"})
+		require.Nil(t, errs)
+		return times
+	}
+	assert.Equal(t, []time.Time{{}, first, {}}, revoked())
+	var replayed *idempotency.Replayed
+	require.ErrorAs(t, w.Users.RevokeUser(t.Context(), ada.ID, second, once), &replayed)
+	assert.Equal(t, []string{string(ada.ID)}, replayed.Result)
+	assert.Equal(t, first, revoked()[1])
+	require.NoError(t, w.Users.RevokeUser(t.Context(), ada.ID, second, idempotency.Key{}))
+	assert.Equal(t, second, revoked()[1])
+	assert.Equal(t, ada, w.user(t, ada.ID))
+}
+
+func testRevokingNobody(t *testing.T, w *World) {
+	isFault(t, w.Users.RevokeUser(t.Context(), "nobody", w.Clock.Now(), idempotency.Key{}), fault.NotFound)
+	times, errs := w.Users.RevokedByID(t.Context(), []user.ID{"nobody"})
+	require.Nil(t, errs)
+	assert.Zero(t, times[0])
 }

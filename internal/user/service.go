@@ -3,6 +3,7 @@ package user
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -21,41 +22,69 @@ type Limiter interface {
 type Service struct {
 	store    Store
 	probes   Limiter // of what tells whether an address is in use
+	tell     Announcer
 	now      func() time.Time
 	newID    func() string
-	subjects *lru.Cache[[2]string, ID] // issuer and subject to user: written once, never changed, so never stale
+	subjects *lru.Cache[[2]string, signedUp] // issuer and subject to user
+	forgets  atomic.Int64                    // how often something was forgotten of them
+}
+
+// signedUp is what is known of a subject: its user, which never changes, and by when issued tokens of the user count no more,
+// which [Service.Forget] forgets.
+type signedUp struct {
+	id      ID
+	revoked time.Time
 }
 
 // NewService returns a service over the store. Probes bounds what tells whether an address is in use; newID makes UUIDs.
 func NewService(store Store, probes Limiter, now func() time.Time, newID func() string) *Service {
-	subjects, err := lru.New[[2]string, ID](10_000)
+	subjects, err := lru.New[[2]string, signedUp](10_000)
 	if err != nil {
 		panic(err) // only a size that is not positive is refused
 	}
 	return &Service{store: store, probes: probes, now: now, newID: newID, subjects: subjects}
 }
 
-// SignIn completes an identity with the user that signed up with it, if there is one.
+// SignIn completes an identity with the user that signed up with it, if there is one. Faults: Unauthenticated when the user was
+// revoked since the token was issued, Unavailable.
 func (s *Service) SignIn(ctx context.Context, identity viewer.Identity) (viewer.Viewer, error) {
 	v := viewer.Viewer{Identity: identity}
 	if v.Anonymous() {
 		return v, nil
 	}
-	key := [2]string{identity.Issuer, identity.Subject}
-	if id, ok := s.subjects.Get(key); ok {
-		v.UserID = id
-		return v, nil
-	}
-	id, err := s.store.UserIDBySubject(ctx, identity.Issuer, identity.Subject)
+	known, err := s.signedUp(ctx, [2]string{identity.Issuer, identity.Subject})
 	switch {
 	case fault.Is(err, fault.NotFound):
 		return v, nil
 	case err != nil:
 		return viewer.Viewer{}, err
+	case !known.revoked.IsZero() && identity.IssuedBy(known.revoked):
+		return viewer.Viewer{}, fault.New(fault.Unauthenticated, "The token was revoked.")
 	}
-	s.subjects.Add(key, id)
-	v.UserID = id
+	v.UserID = known.id
 	return v, nil
+}
+
+// signedUp returns what is known of an issuer's subject, or NotFound.
+func (s *Service) signedUp(ctx context.Context, subject [2]string) (signedUp, error) {
+	if known, ok := s.subjects.Get(subject); ok {
+		return known, nil
+	}
+	before := s.forgets.Load()
+	id, err := s.store.UserIDBySubject(ctx, subject[0], subject[1])
+	if err != nil {
+		return signedUp{}, err
+	}
+	revoked, err := s.revoked(ctx, id)
+	if err != nil {
+		return signedUp{}, err
+	}
+	known := signedUp{id, revoked}
+	s.subjects.Add(subject, known)
+	if s.forgets.Load() != before { // perhaps of this one
+		s.subjects.Remove(subject)
+	}
+	return known, nil
 }
 
 // ListByID returns the user or the error of each id, in the order of ids. Whoever is signed in may see that a user

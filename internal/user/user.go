@@ -60,6 +60,12 @@ type Store interface {
 	UserIDByEmail(ctx context.Context, folded string) (ID, error)
 	// UserIDBySubject returns the user of an identity, or NotFound.
 	UserIDBySubject(ctx context.Context, issuer, subject string) (ID, error)
+	// RevokedByID returns for each id by when issued tokens count no more, in the order of ids: zero for who was never
+	// revoked, or does not exist. It sees every acknowledged write.
+	RevokedByID(ctx context.Context, ids []ID) ([]time.Time, []error)
+	// RevokeUser keeps that tokens of the user count no more that were issued by then. It returns NotFound or
+	// *idempotency.Replayed.
+	RevokeUser(ctx context.Context, id ID, at time.Time, once idempotency.Key) error
 	// CreateUser creates the user, the lock of its address and the row of its subject, all or nothing. It returns
 	// [ErrEmailTaken], [ErrAlreadySignedUp] or *idempotency.Replayed.
 	CreateUser(ctx context.Context, u User, issuer, subject string, once idempotency.Key) error

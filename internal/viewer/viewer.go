@@ -17,15 +17,19 @@ type UserID string
 
 // Identity is what a verified token says of its bearer.
 type Identity struct {
-	Issuer        string // "iss": who vouches
-	Subject       string // "sub": who it is, in the issuer's words
-	Email         string // "email", or ""
-	EmailVerified bool   // "email_verified"
-	Name          string // "name", or ""
-	Admin         bool   // the admin role is claimed
-	Local         bool   // vouched for by the embedded issuer, which trusts whoever can reach loopback
+	Issuer        string    // "iss": who vouches
+	Subject       string    // "sub": who it is, in the issuer's words
+	Email         string    // "email", or ""
+	EmailVerified bool      // "email_verified"
+	Name          string    // "name", or ""
+	Admin         bool      // the admin role is claimed
+	Local         bool      // vouched for by the embedded issuer, which trusts whoever can reach loopback
+	IssuedAt      time.Time // zero for a token that does not say
 	ExpiresAt     time.Time
 }
+
+// IssuedBy reports whether the token was issued by that moment, as far as it tells: one that tells nothing was.
+func (i Identity) IssuedBy(moment time.Time) bool { return !i.IssuedAt.After(moment) }
 
 // MayUse reports whether the identity may call the address its own: the issuer verified exactly this one, or the issuer is
 // the embedded one. Only the case of ASCII letters is disregarded: mailboxes that look alike in Unicode ("ſ" for "s") are

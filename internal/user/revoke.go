@@ -1,0 +1,84 @@
+package user
+
+import (
+	"context"
+	"time"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/viewer"
+)
+
+// Announcer tells all servers that tokens of a user count no more that were issued by then. An error means that some may not
+// know.
+type Announcer interface {
+	Announce(ctx context.Context, id string, at time.Time) error
+}
+
+// Telling has revocations told to all servers.
+func (s *Service) Telling(a Announcer) *Service {
+	s.tell = a
+	return s
+}
+
+// Revoke is the input of [Service.Revoke].
+type Revoke struct {
+	User           ID
+	IdempotencyKey *string `json:"-"`
+}
+
+// Revoke makes the tokens of a user count no more that were issued until now, for administrators, and returns that moment.
+// Unavailable also when it is done, but other servers may not know yet: they do when it is asked for again.
+func (s *Service) Revoke(ctx context.Context, in Revoke) (time.Time, error) {
+	v := viewer.From(ctx)
+	if !v.Admin() {
+		return time.Time{}, fault.New(fault.Forbidden, "only an administrator may do this")
+	}
+	request := idempotency.Request{Viewer: string(v.UserID), Mutation: "revokeUser", Key: in.IdempotencyKey, Input: in}
+	at, err := idempotency.Do(ctx, s.guard(), request, func(ctx context.Context, once idempotency.Key) (time.Time, error) {
+		now := s.now().UTC().Truncate(time.Millisecond)
+		return now, s.store.RevokeUser(ctx, in.User, now, once.With(string(in.User)))
+	}, func(ctx context.Context, _ []string) (time.Time, error) { return s.revoked(ctx, in.User) })
+	if err != nil {
+		return time.Time{}, err
+	}
+	s.Forget(in.User)
+	if s.tell == nil {
+		return at, nil
+	}
+	if err := s.tell.Announce(ctx, string(in.User), at); err != nil {
+		return time.Time{}, fault.Wrap(fault.Unavailable, err, "the user is signed out, but perhaps not on all servers yet: try again")
+	}
+	return at, nil
+}
+
+// revoked returns by when issued tokens of a user count no more, zero for all count.
+func (s *Service) revoked(ctx context.Context, id ID) (time.Time, error) {
+	times, errs := s.store.RevokedByID(ctx, []ID{id})
+	if errs != nil && errs[0] != nil {
+		return time.Time{}, errs[0]
+	}
+	return times[0], nil
+}
+
+// RevokedByID returns for each user by when issued tokens count no more, in the order of ids: zero for who was never revoked.
+// Whoever asks, it is for the server itself.
+func (s *Service) RevokedByID(ctx context.Context, ids []ID) ([]time.Time, []error) {
+	return s.store.RevokedByID(ctx, ids)
+}
+
+// Forget has the next sign-in of a user read anew whether the user was revoked.
+func (s *Service) Forget(id ID) {
+	s.forgets.Add(1)
+	for _, subject := range s.subjects.Keys() {
+		if known, ok := s.subjects.Peek(subject); ok && known.id == id {
+			s.subjects.Remove(subject)
+		}
+	}
+}
+
+// ForgetAll is the same for all users, when revocations may have been missed.
+func (s *Service) ForgetAll() {
+	s.forgets.Add(1)
+	s.subjects.Purge()
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/config"
+)
+
+// pair are two servers of the same stores. The second one is told of revocations only when the test says so.
+type pair struct {
+	first, second *testServer
+}
+
+func newPair(t *testing.T) pair {
+	t.Helper()
+	var shared config.Config
+	p := pair{first: newServer(t, func(c *config.Config) { shared = *c })}
+	p.second = newServer(t, func(c *config.Config) { c.Data, c.TablePrefix = shared.Data, shared.TablePrefix })
+	return p
+}
+
+// follows has a server listen to revocations.
+func (s *testServer) follows() {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(s.t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { s.app.revoked.run(ctx, slog.New(slog.DiscardHandler)) })
+	s.t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+}
+
+// listeners waits until so many servers listen to revocations.
+func (s *testServer) listeners(n int64) {
+	s.t.Helper()
+	channel := "taggie:revocations:" + s.prefix + "users"
+	require.Eventually(s.t, func() bool {
+		counts, err := s.app.stores.redis.PubSubNumSub(s.t.Context(), channel).Result()
+		return err == nil && counts[channel] == n
+	}, patience, time.Millisecond)
+}
+
+// at is the same client at another server.
+func (c *client) at(s *testServer) *client { return &client{testServer: s, token: c.token, id: c.id} }
+
+func (c *client) revoke(id string) *answer {
+	c.t.Helper()
+	return c.mutate("revokeUser", "revokedAt", vars{"userId": id})
+}
+
+const online = `subscription { onlineCount }`
+
+// TestARevokedUserIsSignedOutOnAllServers lists sockets and event streams that were opened before.
+func TestARevokedUserIsSignedOutOnAllServers(t *testing.T) {
+	p := newPair(t)
+	for _, s := range []*testServer{p.first, p.second} {
+		s.follows()
+	}
+	p.first.listeners(2)
+	ada, bob, root := p.first.user("ada@example.com"), p.first.user("bob@example.com"), p.first.admin("root@example.com")
+	var hers []*stream
+	for _, s := range []*testServer{p.first, p.second} {
+		hers = append(hers, ada.at(s).subscribe(online, nil))
+	}
+	source, his := ada.at(p.second).source("", online, nil), bob.at(p.second).subscribe(online, nil)
+	for _, s := range append(hers, his) {
+		s.next()
+	}
+	source.next()
+
+	at := root.revoke(ada.id).time("result.revokedAt")
+	assert.WithinDuration(t, time.Now(), at, patience)
+	for _, s := range hers {
+		assert.EqualValues(t, 4403, websocket.CloseStatus(s.ended()))
+	}
+	for source.lines.Scan() { // until it ends
+		assert.NotContains(t, source.lines.Text(), "complete")
+	}
+	require.NoError(t, source.lines.Err())
+	for _, s := range []*testServer{p.first, p.second} {
+		a := ada.at(s).do(`{ viewer { id } }`, nil)
+		assert.Equal(t, 401, a.status)
+		a.fails("UNAUTHENTICATED", "")
+		_, err := ada.at(s).dial(t.Context(), nil, online, nil)
+		assert.EqualValues(t, 4403, websocket.CloseStatus(err))
+		bob.at(s).must(`{ viewer { id } }`, nil)
+	}
+	bob.mutate("heartbeat", "onlineCount", vars{})
+	assert.InDelta(t, 1, his.next().Data["onlineCount"], 0, "nobody else is signed out")
+
+	require.Eventually(t, func() bool { // tokens tell the second in which they were issued
+		return len(p.second.as("ada@example.com").do(`{ viewer { id } }`, nil).Errors) == 0
+	}, patience, 100*time.Millisecond, "a new token counts")
+}
+
+// TestAServerThatWasAwayLooksWhoWasRevoked has news missed, as happens when Redis was away.
+func TestAServerThatWasAwayLooksWhoWasRevoked(t *testing.T) {
+	p := newPair(t)
+	ada, bob, root := p.first.user("ada@example.com"), p.first.user("bob@example.com"), p.first.admin("root@example.com")
+	hers, his := ada.at(p.second).subscribe(online, nil), bob.at(p.second).subscribe(online, nil)
+	hers.next()
+	his.next()
+	root.revoke(ada.id)
+	ada.at(p.second).must(`{ viewer { id } }`, nil) // nobody told
+	p.second.follows()
+	assert.EqualValues(t, 4403, websocket.CloseStatus(hers.ended()))
+	ada.at(p.second).do(`{ viewer { id } }`, nil).fails("UNAUTHENTICATED", "")
+	bob.mutate("heartbeat", "onlineCount", vars{})
+	his.next()
+}
+
+func TestWhoIsRevoked(t *testing.T) {
+	s := newServer(t)
+	ada, root := s.user("ada@example.com"), s.admin("root@example.com")
+	ada.revoke(root.id).fails("FORBIDDEN", "")
+	root.revoke(gidOf("User", "11111111-1111-4111-8111-111111111111")).fails("NOT_FOUND", "")
+	root.revoke(ada.must(`mutation { createNote(input: {title: "t", content: "c"}) { note { id } } }`, nil).str("createNote.note.id")).fails("INVALID_INPUT", "input.userId")
+	root.must(`{ viewer { id } }`, nil)
+
+	input := vars{"userId": ada.id, "idempotencyKey": "once"}
+	first := root.mutate("revokeUser", "revokedAt", input).str("result.revokedAt")
+	assert.Equal(t, first, root.mutate("revokeUser", "revokedAt", input).str("result.revokedAt"))
+	ada.do(`{ viewer { id } }`, nil).fails("UNAUTHENTICATED", "")
+}
