@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -284,5 +285,42 @@ func TestSocketLogsWhatItWas(t *testing.T) {
 		require.Len(t, end, 1)
 		assert.InDelta(t, 1000, end[0]["code"], 0)
 		assert.InDelta(t, 2, end[0]["operations"], 0)
+	})
+}
+
+// TestSocketOfWhoSpeaksNoWebSocket sends what is no frame of a client: one without a mask, one with reserved bits, a long ping.
+func TestSocketOfWhoSpeaksNoWebSocket(t *testing.T) {
+	for reason, frame := range map[string]string{
+		"no mask":           "\x81\x02{}",
+		"a reserved opcode": "\x83\x80\x00\x00\x00\x00",
+		"a reserved bit":    "\xF1\x80\x00\x00\x00\x00",
+		"a ping in parts":   "\x09\x80\x00\x00\x00\x00",
+	} {
+		t.Run(reason, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				th := newTheatre(t)
+				var raw net.Conn
+				dial := th.dial
+				th.dial = func(ctx context.Context, network, address string) (_ net.Conn, err error) {
+					raw, err = dial(ctx, network, address)
+					return raw, err
+				}
+				c := th.ready("ada")
+				go func() { _, _ = raw.Write([]byte(frame)) }()
+				c.closed(1002)
+				synctest.Wait()
+				assert.Zero(t, th.sockets.Open())
+			})
+		})
+	}
+}
+
+// TestSocketAnswersPingsOfTheWebSocketItself is about frames, not messages.
+func TestSocketAnswersPingsOfTheWebSocketItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTheatre(t).ready("ada")
+		reading := c.ws.CloseRead(context.Background())
+		require.NoError(t, c.ws.Ping(context.Background()))
+		require.NoError(t, reading.Err())
 	})
 }
