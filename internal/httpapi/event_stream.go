@@ -110,15 +110,19 @@ func (s *eventStream) complete(last *graphql.Response) {
 	s.write("event: complete\ndata:\n\n") // without data an EventSource would not tell the page
 }
 
-// write writes chunk by chunk, each with a deadline of its own. The caller holds writing.
+// write writes chunk by chunk, each with a deadline of its own, unless the stream ends. The caller holds writing.
 func (s *eventStream) write(text string) bool {
-	for len(text) > 0 && s.ctx.Err() == nil {
-		n := min(len(text), chunk)
-		if !s.put(text[:n]) {
+	for rest := text; len(rest) > 0; {
+		if s.ctx.Err() != nil {
+			s.broken = s.broken || len(rest) < len(text) // nothing may follow half of an event, which clients drop
+			return false
+		}
+		n := min(len(rest), chunk)
+		if !s.put(rest[:n]) {
 			s.cancel()
 			return false
 		}
-		text = text[n:]
+		rest = rest[n:]
 	}
 	return s.ctx.Err() == nil
 }

@@ -17,6 +17,22 @@ import (
 // BenchmarkIdleSubscription tells what a socket with one subscription costs while nothing happens. The clients are of the same
 // process, but have no memory besides their connections.
 func BenchmarkIdleSubscription(b *testing.B) {
+	benchmarkIdle(b, subscribeRaw, func(b *testing.B, c net.Conn) { readRaw(b, bufio.NewReaderSize(c, 16)) })
+}
+
+// BenchmarkIdleEventStream tells the same of an event stream, which net/http serves with a goroutine and buffers of its own.
+func BenchmarkIdleEventStream(b *testing.B) {
+	benchmarkIdle(b, func(b *testing.B, address string) net.Conn {
+		c, err := net.Dial("tcp", address)
+		require.NoError(b, err)
+		_, err = io.WriteString(c, "GET /graphql?access_token=ada&query=subscription%7Bticks(source:%22a%22)%7D HTTP/1.1\r\nHost: "+address+"\r\nAccept: text/event-stream\r\n\r\n")
+		require.NoError(b, err)
+		readUntil(b, c, "retry")
+		return c
+	}, func(b *testing.B, c net.Conn) { readUntil(b, c, "ticks") })
+}
+
+func benchmarkIdle(b *testing.B, subscribe func(*testing.B, string) net.Conn, read func(*testing.B, net.Conn)) {
 	const sockets = 5000
 	for range b.N {
 		th := &theatre{play: newPlay()}
@@ -33,7 +49,7 @@ func BenchmarkIdleSubscription(b *testing.B) {
 		goroutines := runtime.NumGoroutine()
 		heap, stacks := held()
 		for range sockets {
-			conns = append(conns, subscribeRaw(b, listener.Addr().String()))
+			conns = append(conns, subscribe(b, listener.Addr().String()))
 		}
 		heapNow, stacksNow := held()
 		b.ReportMetric(float64(heapNow-heap)/sockets, "heap-B/socket")
@@ -48,7 +64,7 @@ func BenchmarkIdleSubscription(b *testing.B) {
 			}
 		}()
 		for _, c := range conns {
-			readRaw(b, bufio.NewReaderSize(c, 16))
+			read(b, c)
 		}
 		b.ReportMetric(float64(time.Since(start).Milliseconds()), "ms/event-to-all")
 		for _, c := range conns {
@@ -105,4 +121,15 @@ func readRaw(b *testing.B, r *bufio.Reader) string {
 	_, err = io.CopyN(&text, r, int64(head[1]))
 	require.NoError(b, err)
 	return text.String()
+}
+
+// readUntil reads lines until one has the word in it.
+func readUntil(b *testing.B, c net.Conn, word string) {
+	for r := bufio.NewReaderSize(c, 16); ; {
+		line, err := r.ReadString('\n')
+		require.NoError(b, err)
+		if strings.Contains(line, word) {
+			return
+		}
+	}
 }

@@ -1,0 +1,73 @@
+package httpapi
+
+import (
+	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/viewer"
+)
+
+// initialise starts to sign in. Messages are read meanwhile, because a client may ping at any time.
+func (s *socket) initialise(m message) {
+	authorization, err := readAuthorization(m.Payload)
+	if err != nil {
+		s.close(codeBadMessage, "authorization is no text")
+		return
+	}
+	s.mu.Lock()
+	if authorization == nil {
+		authorization = s.authorization
+	}
+	first := s.stage == stageOpened
+	if first {
+		s.stage = stageSigningIn
+	}
+	s.mu.Unlock()
+	if !first {
+		s.close(codeSecondInit, "too many connection_init messages")
+		return
+	}
+	go s.guard(func() { s.signIn(authorization) })
+}
+
+// signIn finds out whose the socket is, and acknowledges it.
+func (s *socket) signIn(authorization []string) {
+	v, err := s.api.options.identify(s.ctx, authorization)
+	if err != nil {
+		shown := present(s.ctx, err)
+		switch {
+		case fault.Is(err, fault.Unauthenticated), fault.Is(err, fault.Forbidden):
+			s.close(codeForbidden, shown.Message)
+		case coded(shown) == model.ErrorCodeUnavailable:
+			s.close(codeLater, shown.Message)
+		default:
+			s.close(codeInternal, shown.Message)
+		}
+		return
+	}
+	who := ownerOf(v.Identity)
+	if !s.api.sockets.admit(who) {
+		s.close(codeLater, "too many sockets of one user are open")
+		return
+	}
+	s.ready(v, who)
+	if s.api.revoked(s.ctx, v) {
+		s.close(codeForbidden, messageRevoked)
+	}
+}
+
+// ready acknowledges the socket of a viewer, which is counted among those of the owner.
+func (s *socket) ready(v viewer.Viewer, who owner) {
+	pace := s.api.sockets.pace
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stage == stageClosing {
+		s.api.sockets.dismiss(who)
+		return
+	}
+	s.stage, s.owner, s.admitted, s.expires = stageReady, who, true, v.Identity.ExpiresAt
+	s.ctx = viewer.With(s.ctx, v)
+	s.authorization = nil
+	s.ws.SetReadLimit(maxBody)
+	s.push(outgoing{data: ackMessage(s.expires, pace.ping)})
+	s.timer.Reset(untilTick(pace.ping, s.expires))
+}
