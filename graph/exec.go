@@ -49291,12 +49291,7 @@ func (ec *executionContext) _RevokeUserPayload(ctx context.Context, sel ast.Sele
 	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
 
 	if len(deferLabelToView) > 0 {
-		ec.ProcessDeferredGroup(graphql.DeferredGroup{
-			Defers:   deferLabelToView,
-			Path:     graphql.GetPath(ctx),
-			FieldSet: deferredFieldSet,
-			Context:  ctx,
-		})
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
 	}
 
 	return lean.Object{Fields: fields, Values: out.Values}
