@@ -259,6 +259,8 @@ func assemble(cfg config.Config, s *stores, metrics *telemetry.Metrics, log *slo
 		AllowedOrigins:   cfg.AllowedOrigins,
 		OperationTimeout: cfg.OperationTimeout,
 		LocalOnly:        cfg.LocalIssuer(),
+		HideSchema:       !cfg.Introspection,
+		HideSuggestions:  !cfg.Suggestions,
 		Ready: []httpapi.Check{
 			{Name: "server", Check: a.accepting, Always: true},
 			{Name: "dynamodb", Check: s.db.Ready},

@@ -35,6 +35,9 @@ type Config struct {
 	DrainDelay        time.Duration `env:"TAGGIE_DRAIN_DELAY" envDefault:"0s" expect:"expected a duration such as 5s" desc:"How long the server, told to end, goes on accepting requests while /readyz already says 503: what the load balancer needs to notice, at most 5m."`
 	DynamoConcurrency int           `env:"TAGGIE_DYNAMO_CONCURRENCY" envDefault:"16" expect:"expected a whole number from 1 to 256" desc:"DynamoDB calls that one batch, or one group of queries, may have under way at a time, 1 to 256."`
 
+	Introspection bool `env:"TAGGIE_INTROSPECTION" envDefault:"true" expect:"expected true or false" desc:"Whether the server tells its schema to whoever asks."`
+	Suggestions   bool `env:"TAGGIE_SUGGESTIONS" envDefault:"true" expect:"expected true or false" desc:"Whether errors say which name of the schema the client may have meant."`
+
 	ItemQuota int64 `env:"TAGGIE_ITEM_QUOTA" envDefault:"10737418240" expect:"expected a whole number of bytes above 0" desc:"Bytes that the items of one user, their thumbnails and uploads under way may take up, unless an administrator said otherwise."`
 
 	TagShards int `env:"TAGGIE_TAG_SHARDS" envDefault:"1" expect:"expected a whole number from 1 to 64" desc:"Partitions over which tags that everybody may see are spread, 1 to 64, for searches and counts of values; a search asks all of them. How many tags a set has is one row, whatever this is. A greater number than before spreads what is there anew in the background; a smaller one changes nothing."`

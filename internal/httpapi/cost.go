@@ -73,7 +73,7 @@ var expected = map[string]int{
 
 // MutateOperationContext refuses an operation that may cost too much; it changes nothing. It runs after validation,
 // because the lengths of lists may stand in the variables.
-func (bounds) MutateOperationContext(_ context.Context, op *graphql.OperationContext) *gqlerror.Error {
+func (b bounds) MutateOperationContext(_ context.Context, op *graphql.OperationContext) *gqlerror.Error {
 	limit := maxCost
 	if op.Operation.Operation == ast.Subscription {
 		limit = maxEventCost
@@ -82,7 +82,7 @@ func (bounds) MutateOperationContext(_ context.Context, op *graphql.OperationCon
 			return refuse(model.ErrorCodeGraphqlValidationFailed, "a subscription selects one field, this one selects %d", n)
 		}
 	}
-	if cost := newCosts(op).set(op.Operation.SelectionSet); cost > limit {
+	if cost := newCosts(op, b.told).set(op.Operation.SelectionSet); cost > limit {
 		return refuse(model.ErrorCodeBadRequest,
 			"the operation may cost %d, and %d is the limit: ask for shorter lists (first, last) or nest fewer of them", cost, limit)
 	}
@@ -93,11 +93,12 @@ func (bounds) MutateOperationContext(_ context.Context, op *graphql.OperationCon
 // looked at once.
 type costs struct {
 	variables map[string]any
+	told      map[string]int
 	fragments map[*ast.FragmentDefinition]int
 }
 
-func newCosts(op *graphql.OperationContext) *costs {
-	return &costs{variables: op.Variables, fragments: make(map[*ast.FragmentDefinition]int, len(op.Doc.Fragments))}
+func newCosts(op *graphql.OperationContext, told map[string]int) *costs {
+	return &costs{variables: op.Variables, told: told, fragments: make(map[*ast.FragmentDefinition]int, len(op.Doc.Fragments))}
 }
 
 func (c *costs) set(set ast.SelectionSet) int {
@@ -129,9 +130,6 @@ func (c *costs) spread(fragment *ast.FragmentDefinition) int {
 }
 
 func (c *costs) field(field *ast.Field) int {
-	if field.Name == "__schema" || field.Name == "__type" {
-		return 1 // bounded by the size of the schema, and by the rules of gqlgen
-	}
 	if cost, is := large[qualified(field)]; is {
 		return cost
 	}
@@ -162,7 +160,44 @@ func (c *costs) elements(field *ast.Field) int {
 	if n, is := expected[qualified(field)]; is {
 		return n
 	}
+	if n, is := c.told[qualified(field)]; is {
+		return n
+	}
 	return expectedList
+}
+
+// introspected is how long the lists are, on average, in which a schema tells itself.
+func introspected(schema *ast.Schema) map[string]int {
+	var fields, args, inputs, values, interfaces, possible int
+	for _, t := range schema.Types {
+		switch t.Kind {
+		case ast.InputObject:
+			inputs += len(t.Fields)
+		default:
+			fields += len(t.Fields)
+		}
+		for _, field := range t.Fields {
+			args += len(field.Arguments)
+		}
+		values += len(t.EnumValues)
+		interfaces += len(t.Interfaces)
+		if t.IsAbstractType() {
+			possible += len(schema.PossibleTypes[t.Name])
+		}
+	}
+	each := func(n, of int) int { return max(1, (n+of-1)/max(1, of)) }
+	types := len(schema.Types)
+	return map[string]int{
+		"__Schema.types":       types,
+		"__Schema.directives":  len(schema.Directives),
+		"__Type.fields":        each(fields, types),
+		"__Type.inputFields":   each(inputs, types),
+		"__Type.enumValues":    each(values, types),
+		"__Type.interfaces":    each(interfaces, types),
+		"__Type.possibleTypes": each(possible, types),
+		"__Field.args":         each(args, fields),
+		"__Directive.args":     2,
+	}
 }
 
 // qualified is the name of a field with its type.

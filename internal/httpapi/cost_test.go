@@ -16,6 +16,7 @@ import (
 
 func TestCosts(t *testing.T) {
 	schema := newServer(t).options.Schema.Schema()
+	told := introspected(schema)
 	for _, test := range []struct {
 		reason, query string
 		variables     map[string]any
@@ -47,7 +48,7 @@ func TestCosts(t *testing.T) {
 		{"subscriptions", `subscription { projectEvents(projectId: "a") { ... on ProjectSnapshot { claims { id } statistics { statistics { users { finished } } } } ... on ProjectEvent { item { id } } } }`, nil, 1 + (1 + 50) + (1 + 20*(1+1+50)) + 2},
 		{"lists in lists", `{ viewer { notes(first: 7) { nodes { versions(first: 3) { nodes { id } } } } } }`, nil, 1 + 1 + 7*(1+1+3*2)},
 		{"fragments", `{ viewer { ...f ...f } } fragment f on User { notes(first: 7) { ...g } } fragment g on NoteConnection { nodes { id } }`, nil, 1 + 2*(1+7*2)},
-		{"introspection", `{ __schema { types { name fields { name } } } }`, nil, 1},
+		{"introspection", `{ __schema { types { name fields { name } } } }`, nil, 1 + 1 + len(schema.Types)*(1+1+told["__Type.fields"])},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			doc, errs := gqlparser.LoadQueryWithRules(schema, test.query, rules.NewDefaultRules())
@@ -55,7 +56,7 @@ func TestCosts(t *testing.T) {
 			variables, err := validator.VariableValues(schema, doc.Operations[0], test.variables)
 			require.NoError(t, err)
 			op := &graphql.OperationContext{Doc: doc, Operation: doc.Operations[0], Variables: variables}
-			c := newCosts(op)
+			c := newCosts(op, introspected(schema))
 			assert.Equal(t, test.want, c.set(op.Operation.SelectionSet))
 		})
 	}
@@ -98,12 +99,45 @@ func TestCostingIsCheapWhateverFragmentsMultiplyTo(t *testing.T) {
 	schema := newServer(t).options.Schema.Schema()
 	var query strings.Builder
 	query.WriteString("{ viewer { ...f0 } }")
-	for i := range 90 { // 2^90 spreads
+	for i := range 49 { // 2^49 spreads
 		fmt.Fprintf(&query, " fragment f%d on User { ...f%d ...f%d }", i, i+1, i+1)
 	}
-	query.WriteString(" fragment f90 on User { id }")
+	query.WriteString(" fragment f49 on User { id }")
 	doc, errs := gqlparser.LoadQueryWithRules(schema, query.String(), rules.NewDefaultRules())
 	require.Empty(t, errs)
 	op := &graphql.OperationContext{Doc: doc, Operation: doc.Operations[0]}
-	assert.Equal(t, hugeCost, newCosts(op).set(op.Operation.SelectionSet))
+	assert.Equal(t, hugeCost, newCosts(op, nil).set(op.Operation.SelectionSet))
+}
+
+// introspectionQuery is what GraphiQL and code generators ask.
+const introspectionQuery = `query IntrospectionQuery { __schema { description
+	queryType { name kind } mutationType { name kind } subscriptionType { name kind }
+	types { ...FullType } directives { name description isRepeatable locations args(includeDeprecated: true) { ...InputValue } } } }
+fragment FullType on __Type { kind name description specifiedByURL isOneOf
+	fields(includeDeprecated: true) { name description args(includeDeprecated: true) { ...InputValue } type { ...TypeRef } isDeprecated deprecationReason }
+	inputFields(includeDeprecated: true) { ...InputValue } interfaces { ...TypeRef }
+	enumValues(includeDeprecated: true) { name description isDeprecated deprecationReason } possibleTypes { ...TypeRef } }
+fragment InputValue on __InputValue { name description type { ...TypeRef } defaultValue isDeprecated deprecationReason }
+fragment TypeRef on __Type { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name
+	ofType { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name } } } } } } } } } }`
+
+func TestIntrospectionHasACost(t *testing.T) {
+	s := newServer(t)
+	a := s.ask(introspectionQuery, nil)
+	require.Empty(t, a.Errors, "that of tools is within the limit")
+	assert.NotEmpty(t, a.Data)
+	var bomb strings.Builder
+	for i := range 90 {
+		fmt.Fprintf(&bomb, " a%d: fields { name type { name } }", i)
+	}
+	var whole strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&whole, " a%d: __schema { types { fields { name type { name fields { name type { name } } } } } }", i)
+	}
+	for reason, query := range map[string]string{
+		"lists by aliases":     "{ __schema { types {" + bomb.String() + " } } }",
+		"the whole many times": "{" + whole.String() + " }",
+	} {
+		assert.Contains(t, s.ask(query, nil, "Accept", mediaResponse).only(t, http.StatusUnprocessableEntity, "BAD_REQUEST").Message, "250000 is the limit", reason)
+	}
 }

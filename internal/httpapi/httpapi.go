@@ -66,6 +66,8 @@ type Options struct {
 	Documents Documents
 	Trusted   Trusted
 	LocalOnly bool // answer only requests that name this machine in their Host header
+	// HideSchema refuses introspection, HideSuggestions leaves out of errors what the client may have meant.
+	HideSchema, HideSuggestions bool
 }
 
 // New returns the handler of all routes.
@@ -150,11 +152,12 @@ func graphQL(o Options) (graphql.GraphExecutor, operations) {
 	exec.SetParserTokenLimit(maxTokens)
 	exec.SetErrorPresenter(present)
 	exec.SetRecoverFunc(ops.recovered)
+	exec.SetDefaultRulesFn(quietRules)
 	exec.Use(newPersisted(o))
-	exec.Use(bounds{cache})
+	exec.Use(bounds{known: cache, hidden: o.HideSchema, told: introspected(o.Schema.Schema())})
 	exec.Use(extension.Introspection{})
 	exec.AroundResponses(ops.respond)
-	return exec, ops
+	return limited{GraphExecutor: exec, schema: o.Schema.Schema(), suggests: !o.HideSuggestions}, ops
 }
 
 // Server returns a server whose clients cannot hold a connection by being slow. The time to write counts from when the

@@ -18,10 +18,16 @@ import (
 const (
 	// A content of 350,000 bytes grows sixfold when every character is written as \u00XX.
 	maxBody       = 3 << 20
-	maxTokens     = 1000 // a full introspection query has 184
-	maxDepth      = 15   // nested fields; introspection is bounded by a validation rule of its own
+	maxDocument   = 360_000 // bytes; a content that stands in the document fits
+	maxTokens     = 1000    // a full introspection query has 184
+	maxName       = 128     // bytes
+	maxDepth      = 15      // nested fields; introspection is bounded by a validation rule of its own
+	maxValueDepth = 6       // nested lists and objects in a value
 	maxRootFields = 50
 	maxFields     = 1000 // with every fragment counted where it is spread: what aliases and fragments can multiply to
+	maxAliases    = 200  // counted alike
+	maxDirectives = 100  // counted alike
+	maxFragments  = 50   // definitions
 	maxErrors     = 20   // in one answer
 
 	// A document of 1,000 tokens takes up to about 300 KB of memory, so that the cache stays below 60 MB.
@@ -43,7 +49,11 @@ func (d documents) Add(ctx context.Context, text string, doc *ast.QueryDocument)
 
 // bounds refuses documents that ask for too much. It parses what gqlgen will parse again: a document is new only once, and
 // the limit of tokens keeps that cheap.
-type bounds struct{ known documents }
+type bounds struct {
+	known  documents
+	hidden bool           // the schema is not told
+	told   map[string]int // how long the lists of introspection are
+}
 
 // ExtensionName names the extension to gqlgen.
 func (bounds) ExtensionName() string { return "Bounds" }
@@ -56,40 +66,83 @@ func (b bounds) MutateOperationParameters(ctx context.Context, params *graphql.R
 	if _, ok := b.known.Get(ctx, params.Query); ok {
 		return nil
 	}
+	if len(params.Query) > maxDocument {
+		return refuse(model.ErrorCodeBadRequest, "the document has more than %d bytes: send values in variables", maxDocument)
+	}
 	doc, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: params.Query}, maxTokens)
 	if err != nil {
 		return nil //nolint:nilerr // gqlgen comes to the same end and reports it
 	}
-	m := measure{doc: doc, fragments: make(map[string]*size, len(doc.Fragments))}
-	for _, fragment := range doc.Fragments {
-		m.directives(fragment.Directives)
-		m.spread(fragment.Name)
+	if hasNameAbove(maxName, params.Query) {
+		return refuse(model.ErrorCodeBadRequest, "a name has more than %d bytes", maxName)
 	}
-	for _, op := range doc.Operations {
-		m.operation(op)
-		s := m.set(op.SelectionSet)
-		switch {
-		case m.refused != nil:
-			return m.refused
-		case s.depth > maxDepth:
-			return refuse(model.ErrorCodeBadRequest, "the operation nests fields deeper than %d levels", maxDepth)
-		case s.roots > maxRootFields:
-			return refuse(model.ErrorCodeBadRequest, "the operation has more than %d root fields", maxRootFields)
-		case s.fields > maxFields:
-			return refuse(model.ErrorCodeBadRequest, "the operation has more than %d fields, fragments counted where they are spread", maxFields)
-		}
+	if len(doc.Fragments) > maxFragments {
+		return refuse(model.ErrorCodeBadRequest, "the document has more than %d fragments", maxFragments)
+	}
+	m := newMeasure(doc)
+	s := m.document()
+	switch {
+	case m.refused != nil:
+		return m.refused
+	case m.introspects && b.hidden:
+		return refuse(model.ErrorCodeForbidden, "this server does not tell its schema")
+	case s.depth > maxDepth:
+		return refuse(model.ErrorCodeBadRequest, "the operation nests fields deeper than %d levels", maxDepth)
+	case s.roots > maxRootFields:
+		return refuse(model.ErrorCodeBadRequest, "the operation has more than %d root fields", maxRootFields)
+	case s.fields > maxFields:
+		return refuse(model.ErrorCodeBadRequest, "the document has more than %d fields, fragments counted where they are spread", maxFields)
+	case s.aliases > maxAliases:
+		return refuse(model.ErrorCodeBadRequest, "the document has more than %d aliases, fragments counted where they are spread", maxAliases)
+	case s.directives > maxDirectives:
+		return refuse(model.ErrorCodeBadRequest, "the document has more than %d directives, fragments counted where they are spread", maxDirectives)
+	case tooAlike(doc):
+		return refuse(model.ErrorCodeBadRequest, "the document selects fields of the same name too often in one place")
 	}
 	return nil
 }
 
 // size is how large a selection set is.
-type size struct{ roots, fields, depth int }
+type size struct{ roots, fields, aliases, directives, depth int }
+
+// add is the size of two sets side by side. Doubling at each level would overflow; twice the limit is as good as more.
+func (s size) add(t size) size {
+	return size{
+		roots:      min(s.roots+t.roots, 2*maxRootFields),
+		fields:     min(s.fields+t.fields, 2*maxFields),
+		aliases:    min(s.aliases+t.aliases, 2*maxAliases),
+		directives: min(s.directives+t.directives, 2*maxDirectives),
+		depth:      max(s.depth, t.depth),
+	}
+}
 
 // measure finds sizes, and numbers that cannot be read. Each fragment is measured once, however often it is spread.
 type measure struct {
-	doc       *ast.QueryDocument
-	fragments map[string]*size
-	refused   *gqlerror.Error // of the first number that cannot be read
+	doc         *ast.QueryDocument
+	fragments   map[string]*size
+	introspects bool
+	refused     *gqlerror.Error // of the first value that cannot be read
+}
+
+func newMeasure(doc *ast.QueryDocument) *measure {
+	return &measure{doc: doc, fragments: make(map[string]*size, len(doc.Fragments))}
+}
+
+// document measures all operations together, because all of them are validated; only root fields are those of the one that
+// has the most.
+func (m *measure) document() (sum size) {
+	for _, fragment := range m.doc.Fragments {
+		m.directives(fragment.Directives)
+		m.spread(fragment.Name)
+	}
+	roots := 0
+	for _, op := range m.doc.Operations {
+		s := m.operation(op).add(m.set(op.SelectionSet))
+		roots = max(roots, s.roots)
+		sum = sum.add(s)
+	}
+	sum.roots = roots
+	return sum
 }
 
 func (m *measure) set(set ast.SelectionSet) size {
@@ -99,23 +152,23 @@ func (m *measure) set(set ast.SelectionSet) size {
 		switch selection := selection.(type) {
 		case *ast.Field:
 			m.arguments(selection.Arguments)
-			m.directives(selection.Directives)
-			below := m.set(selection.SelectionSet)
-			s = size{roots: 1, fields: 1 + below.fields, depth: 1 + below.depth}
+			s = m.set(selection.SelectionSet)
+			s = size{roots: 1, fields: 1 + s.fields, aliases: s.aliases, directives: s.directives, depth: 1 + s.depth}
+			s.directives += m.directives(selection.Directives)
+			if selection.Alias != selection.Name {
+				s.aliases++
+			}
 			if selection.Name == "__schema" || selection.Name == "__type" {
-				s.depth = 1
+				s.depth, m.introspects = 1, true
 			}
 		case *ast.InlineFragment:
-			m.directives(selection.Directives)
 			s = m.set(selection.SelectionSet)
+			s.directives += m.directives(selection.Directives)
 		case *ast.FragmentSpread:
-			m.directives(selection.Directives)
 			s = m.spread(selection.Name)
+			s.directives += m.directives(selection.Directives)
 		}
-		// Doubling at each level would overflow; twice the limit is as good as more.
-		sum.roots = min(sum.roots+s.roots, 2*maxRootFields)
-		sum.fields = min(sum.fields+s.fields, 2*maxFields)
-		sum.depth = max(sum.depth, s.depth)
+		sum = sum.add(s)
 	}
 	return sum
 }
@@ -128,34 +181,43 @@ func (m *measure) spread(name string) size {
 	m.fragments[name] = found
 	if fragment := m.doc.Fragments.ForName(name); fragment != nil {
 		*found = m.set(fragment.SelectionSet)
+		found.directives += len(fragment.Directives)
 	}
 	return *found
 }
 
-func (m *measure) directives(list ast.DirectiveList) {
+// directives looks at directives and counts them.
+func (m *measure) directives(list ast.DirectiveList) int {
 	for _, directive := range list {
 		m.arguments(directive.Arguments)
 	}
+	return len(list)
 }
 
-func (m *measure) operation(op *ast.OperationDefinition) {
-	m.directives(op.Directives)
+// operation measures what an operation has besides its selection set.
+func (m *measure) operation(op *ast.OperationDefinition) size {
+	s := size{directives: m.directives(op.Directives)}
 	for _, variable := range op.VariableDefinitions {
-		m.directives(variable.Directives)
-		m.value(variable.Variable, variable.DefaultValue)
+		s.directives += m.directives(variable.Directives)
+		m.value(variable.Variable, variable.DefaultValue, 0)
 	}
+	return s
 }
 
 func (m *measure) arguments(list ast.ArgumentList) {
 	for _, argument := range list {
-		m.value(argument.Name, argument.Value)
+		m.value(argument.Name, argument.Value, 0)
 	}
 }
 
 // value looks for numbers that no Go number can hold: validation lets them pass as a scalar of ours, and gqlparser panics
-// when it reads them.
-func (m *measure) value(path string, value *ast.Value) {
+// when it reads them. What nests too deep would be quoted once for each level.
+func (m *measure) value(path string, value *ast.Value, depth int) {
 	if value == nil || m.refused != nil {
+		return
+	}
+	if depth > maxValueDepth {
+		m.refused = refuse(model.ErrorCodeBadRequest, "a value nests lists and objects deeper than %d levels", maxValueDepth)
 		return
 	}
 	var err error
@@ -170,7 +232,7 @@ func (m *measure) value(path string, value *ast.Value) {
 			if value.Kind == ast.ListValue {
 				name = strconv.Itoa(i)
 			}
-			m.value(path+"."+name, child.Value)
+			m.value(path+"."+name, child.Value, depth+1)
 		}
 	}
 	if err != nil {

@@ -56,6 +56,21 @@ func TestBounds(t *testing.T) {
 		{"aliases that multiply", multiplying(4), "BAD_REQUEST", "1000 fields"},
 		{"spreads that multiply", "{ viewer { ...a ...a ...a ...a ...a } } fragment a on User { ...b ...b ...b ...b ...b } fragment b on User { ...c ...c ...c ...c ...c }" +
 			" fragment c on User {" + strings.Repeat(" id", 10) + " }", "BAD_REQUEST", "1000 fields"},
+		{"bytes", "{ viewer { id } } #" + strings.Repeat("x", maxDocument), "BAD_REQUEST", "360000 bytes"},
+		{"a name", "{ viewer { " + strings.Repeat("a", maxName+1) + " } }", "BAD_REQUEST", "128 bytes"},
+		{"a name of a type", "{ ... on " + strings.Repeat("A", maxName+1) + " { id } }", "BAD_REQUEST", "128 bytes"},
+		{"aliases", "{ viewer {" + numbered(maxAliases+1, " a%d: id") + " } }", "BAD_REQUEST", "200 aliases"},
+		{"aliases through fragments", "{ a: viewer { ...f } b: viewer { ...f } } fragment f on User {" + numbered(maxAliases/2, " a%d: id") + " }", "BAD_REQUEST", "200 aliases"},
+		{"directives", "{ viewer { id" + strings.Repeat(" @skip(if: false)", maxDirectives+1) + " } }", "BAD_REQUEST", "100 directives"},
+		{"directives of variables", "query(" + numbered(maxDirectives+1, " $v%d: Int @x") + ") { viewer { id } }", "BAD_REQUEST", "100 directives"},
+		{"directives through fragments", "{ a: viewer { ...f } b: viewer { ...f } } fragment f on User { id" + strings.Repeat(" @skip(if: false)", maxDirectives/2+1) + " }", "BAD_REQUEST", "100 directives"},
+		{"fragments", "{ viewer {" + numbered(maxFragments+1, " ...f%d") + " } }" + numbered(maxFragments+1, " fragment f%d on User { id }"), "BAD_REQUEST", "50 fragments"},
+		{"fields of one name", "{ viewer {" + strings.Repeat(" id", 64) + " } }", "BAD_REQUEST", "same name"},
+		{"fields of one name in fragments", "{ viewer { ...a ...b } } fragment a on User {" + strings.Repeat(" id", 40) + " } fragment b on User { ... {" + strings.Repeat(" id", 40) + " } }", "BAD_REQUEST", "same name"},
+		{"fields of one name below fields of one name", "{ viewer {" + strings.Repeat(" notes { nodes { id title } }", 35) + " } }", "BAD_REQUEST", "same name"},
+		{"fields of one name in a fragment that is not used", "{ viewer { id } } fragment a on User {" + strings.Repeat(" id", 64) + " }", "BAD_REQUEST", "same name"},
+		{"lists in a value", "{ nodes(ids: " + strings.Repeat("[", maxValueDepth+1) + `"a"` + strings.Repeat("]", maxValueDepth+1) + ") { id } }", "BAD_REQUEST", "deeper than 6"},
+		{"fragments that spread themselves below fields", "{ viewer { ...a } } fragment a on User { notes { nodes { owner { ...a } } } }", "GRAPHQL_VALIDATION_FAILED", "itself"},
 		{"fragments that spread themselves", "{ viewer { ...a } } fragment a on User { name ...b } fragment b on User { name ...a }", "GRAPHQL_VALIDATION_FAILED", "itself"},
 		{"the operation that is not chosen counts, too: it is validated", "query A { __typename } query B " + nested(maxDepth+1), "BAD_REQUEST", "deeper than 15"},
 	} {
@@ -73,10 +88,10 @@ func TestMeasuringIsCheapWhateverFragmentsMultiplyTo(t *testing.T) {
 	s := newServer(t)
 	var query strings.Builder
 	query.WriteString("{ viewer { ...f0 } }")
-	for i := range 90 { // 2^90 spreads
+	for i := range 49 { // 2^49 spreads
 		fmt.Fprintf(&query, " fragment f%d on User { ...f%d ...f%d }", i, i+1, i+1)
 	}
-	query.WriteString(" fragment f90 on User { id }")
+	query.WriteString(" fragment f49 on User { id }")
 	a := s.ask(query.String(), nil, "Accept", mediaResponse)
 	assert.Contains(t, a.only(t, http.StatusUnprocessableEntity, "BAD_REQUEST").Message, "1000 fields")
 }
@@ -87,6 +102,11 @@ func TestWhatIsJustWithinTheBoundsPasses(t *testing.T) {
 		"depth":       strings.Replace(nested(maxDepth), "viewer {", "viewer @skip(if: true) {", 1),
 		"root fields": "{" + strings.Repeat(" a: __typename", maxRootFields) + " }",
 		"fields":      multiplying(3),
+		"aliases":     "{ viewer {" + numbered(maxAliases, " a%d: id") + " } }",
+		"directives":  "{ viewer { id" + strings.Repeat(" @skip(if: false)", maxDirectives) + " } }",
+		"fragments":   "{ viewer {" + numbered(maxFragments, " ...f%d") + " } }" + numbered(maxFragments, " fragment f%d on User { id }"),
+		"one name":    "{ viewer {" + strings.Repeat(" id", 63) + " } }",
+		"a long text": `{ node(id: "` + strings.Repeat("x", 350_000) + `") { id } }`,
 	} {
 		a := s.ask(query, nil, "Accept", mediaResponse)
 		assert.NotContains(t, a.Body.String(), "BAD_REQUEST", reason)
@@ -141,4 +161,50 @@ func TestNumbersThatCannotBeRead(t *testing.T) {
 	assert.Empty(t, s.logged("panic"))
 	a := s.ask(`{ viewer @skip(if: true) { notes(after: 9223372036854775807) { nodes { id } } } }`, nil)
 	assert.Empty(t, a.Errors, "what can be read is for the scalar to judge")
+}
+
+func TestSuggestions(t *testing.T) {
+	few := map[string]string{
+		"a field":     `{ viewer { nam } }`,
+		"an argument": `{ viewer { notes(frist: 1) { nodes { id } } } }`,
+		"a type":      `{ node(id: "a") { ...f } } fragment f on Nte { id }`,
+		"an enum":     `{ project(id: "a") { items(status: NEWW) { nodes { id } } } }`,
+		"fields":      `{ viewer { notes } }`,
+	}
+	open, hidden := newServer(t), newServer(t, func(o *Options) { o.HideSuggestions = true })
+	for reason, query := range few {
+		assert.Contains(t, open.ask(query, nil, "Accept", mediaResponse).only(t, http.StatusUnprocessableEntity, "GRAPHQL_VALIDATION_FAILED").Message, "Did you mean", reason)
+		assert.NotContains(t, hidden.ask(query, nil, "Accept", mediaResponse).only(t, http.StatusUnprocessableEntity, "GRAPHQL_VALIDATION_FAILED").Message, "mean", reason)
+	}
+	for reason, query := range map[string]string{
+		"many mistakes": `{ viewer { nam nme ame naem } }`,
+		"a long name":   `{ viewer { ` + strings.Repeat("name", 11) + ` } }`,
+		"a long text":   `{ project(id: "a") { items(status: "` + strings.Repeat("NEW", 2000) + `") { nodes { id } } } }`,
+	} {
+		a := open.ask(query, nil, "Accept", mediaResponse)
+		require.Equal(t, http.StatusBadRequest, a.Code, reason)
+		assert.NotContains(t, a.Body.String(), "mean", reason)
+	}
+}
+
+func TestValidationStopsAtManyErrors(t *testing.T) {
+	s := newServer(t)
+	a := s.ask("{ viewer {"+numbered(900, " x%d")+" } }", nil, "Accept", mediaResponse)
+	require.Equal(t, http.StatusUnprocessableEntity, a.Code)
+	require.Len(t, a.Errors, maxErrors)
+	assert.Equal(t, "GRAPHQL_VALIDATION_FAILED", a.Errors[0].Extensions["code"])
+	assert.Equal(t, "80", string(a.Extensions["omittedErrors"]), "that many were looked for")
+	assert.Empty(t, s.logged("panic"))
+}
+
+func TestTheSchemaCanBeHidden(t *testing.T) {
+	s := newServer(t, func(o *Options) { o.HideSchema = true })
+	for _, query := range []string{
+		`{ __schema { types { name } } }`, `{ __type(name: "User") { name } }`, `{ ...f } fragment f on Query { a: __schema { types { name } } }`,
+		`query A { viewer { name } } query B { __schema { types { name } } }`,
+	} {
+		assert.Contains(t, s.ask(query, nil, "Accept", mediaResponse).only(t, http.StatusForbidden, "FORBIDDEN").Message, "schema")
+	}
+	a := s.ask(`{ __typename viewer { __typename name } }`, nil)
+	assert.Empty(t, a.Errors, "types of what is shown are no secret")
 }
