@@ -259,6 +259,7 @@ func assemble(cfg config.Config, s *stores, metrics *telemetry.Metrics, log *slo
 		AllowedOrigins:   cfg.AllowedOrigins,
 		OperationTimeout: cfg.OperationTimeout,
 		LocalOnly:        cfg.LocalIssuer(),
+		Operations:       cfg.UserOperations,
 		HideSchema:       !cfg.Introspection,
 		HideSuggestions:  !cfg.Suggestions,
 		Ready: []httpapi.Check{
@@ -267,6 +268,10 @@ func assemble(cfg config.Config, s *stores, metrics *telemetry.Metrics, log *slo
 			{Name: "s3", Check: s.bucket.Ready},
 			{Name: "redis", Check: func(ctx context.Context) error { return s.redis.Ping(ctx).Err() }, Optional: true},
 		},
+	}
+	if rate := (edge.Rate{Capacity: cfg.CostBudget, PerSecond: cfg.CostRate}); rate.Capacity > 0 {
+		options.Budget = edge.NewBudget(s.redis, cfg.TablePrefix+"cost", rate, time.Now)
+		options.BudgetSize, options.BudgetRate = rate.Capacity, rate.PerSecond
 	}
 	if err := a.identify(&options); err != nil {
 		return nil, err

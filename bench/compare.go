@@ -118,6 +118,7 @@ func startServers(ctx context.Context, o options, engineURL string) ([2]*process
 		"AWS_ENDPOINT_URL_DYNAMODB=" + engineURL, "AWS_REGION=" + region, "AWS_ACCESS_KEY_ID=bench", "AWS_SECRET_ACCESS_KEY=bench",
 		"TAGGIE_TABLE_PREFIX=" + prefix, "TAGGIE_JWT_KEY=HS256:" + base64.StdEncoding.EncodeToString(secret),
 		"TAGGIE_SECRET=" + base64.StdEncoding.EncodeToString(secret), "TAGGIE_DATA=" + data, "TAGGIE_LOG_LEVEL=warn",
+		"TAGGIE_COST_BUDGET=1000000000", "TAGGIE_COST_RATE=1000000", // all of the load is of one user
 		"TAGGIE_OPERATION_TIMEOUT=30s", // a machine that is busy with something else must not turn slow answers into errors
 		"TAGGIE_PPROF=" + pprof,
 	}

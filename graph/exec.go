@@ -7308,6 +7308,11 @@ Conventions:
 - Outcomes that a client must expect (a conflict, an address that is taken) are the ` + "`" + `problem` + "`" + ` of a payload. After a fault
   the payload is null, and other mutations of the same request keep theirs. Faults are
   errors with an ` + "`" + `ErrorCode` + "`" + ` in ` + "`" + `extensions.code` + "`" + `, ` + "`" + `extensions.retryable` + "`" + `, and ` + "`" + `extensions.field` + "`" + ` where one is to blame.
+  ` + "`" + `extensions.retryAfter` + "`" + ` is after how many seconds the same may succeed, where that is known.
+- What an operation may cost, on its own and together with others of the caller, is limited. A field costs 1, a large one up to
+  200, and what is selected below a list as often as the list may be long (` + "`" + `first` + "`" + `, ` + "`" + `last` + "`" + `, the number of ` + "`" + `ids` + "`" + `). An operation is
+  charged what it may cost, and what it did not use is given back. The response extension ` + "`" + `cost` + "`" + `, asked for by the header
+  ` + "`" + `Taggie-Extensions: cost` + "`" + ` or ` + "`" + `"extensions": {"cost": true}` + "`" + ` in the request, tells cost, budget and all limits.
 - What the caller may not see does not exist for the caller.
 - Every mutation takes an ` + "`" + `idempotencyKey` + "`" + `: sent again within 24 hours by the same user with the same input, it has no
   second effect and returns the result of the first; with another input it is refused. Where a key has no effect, it says so.
@@ -7398,7 +7403,10 @@ enum ErrorCode {
   NOT_FOUND
   "Somebody else changes the same thing at this moment, or an idempotency key was used for another input."
   CONFLICT
-  "A limit, quota or budget is used up."
+  """
+  A limit, quota or budget is used up. With ` + "`" + `extensions.retryAfter` + "`" + ` it is the budget of the caller's costs, or there are too many operations of the
+  caller under way: nothing was carried out, and the same may succeed after so many seconds.
+  """
   EXHAUSTED
   "A store did not answer in time. What was asked can be asked again: with its idempotency key, if a mutation."
   UNAVAILABLE

@@ -1904,7 +1904,8 @@ const (
 	ErrorCodeNotFound ErrorCode = "NOT_FOUND"
 	// Somebody else changes the same thing at this moment, or an idempotency key was used for another input.
 	ErrorCodeConflict ErrorCode = "CONFLICT"
-	// A limit, quota or budget is used up.
+	// A limit, quota or budget is used up. With `extensions.retryAfter` it is the budget of the caller's costs, or there are too many operations of the
+	// caller under way: nothing was carried out, and the same may succeed after so many seconds.
 	ErrorCodeExhausted ErrorCode = "EXHAUSTED"
 	// A store did not answer in time. What was asked can be asked again: with its idempotency key, if a mutation.
 	ErrorCodeUnavailable ErrorCode = "UNAVAILABLE"

@@ -67,6 +67,15 @@ func (c *checker) forms(config Config) {
 	if config.DynamoConcurrency < 1 || config.DynamoConcurrency > 256 {
 		c.add("TAGGIE_DYNAMO_CONCURRENCY", "expected a whole number from 1 to 256")
 	}
+	if config.CostBudget != 0 && config.CostBudget < 300_000 || config.CostBudget > 1_000_000_000 { // one operation may cost nearly as much
+		c.add("TAGGIE_COST_BUDGET", "expected a whole number from 300000 to 1000000000, or 0 for no budget")
+	}
+	if config.CostRate < 1 || config.CostRate > 1_000_000 {
+		c.add("TAGGIE_COST_RATE", "expected a whole number from 1 to 1000000")
+	}
+	if config.UserOperations < 1 || config.UserOperations > 1000 {
+		c.add("TAGGIE_USER_OPERATIONS", "expected a whole number from 1 to 1000")
+	}
 	if config.ItemQuota < 1 {
 		c.add("TAGGIE_ITEM_QUOTA", "expected a whole number of bytes above 0")
 	}

@@ -1,8 +1,8 @@
 // Package edge keeps in Redis what the front of the server needs there.
 //
-// It knows rates, persisted documents and who tells whom of revocations; budgets follow. It must
+// It knows rates, budgets, persisted documents and who tells whom of revocations. It must
 // not know the domain or the graph. Everything here may vanish at any moment:
-// Redis is disposable. Start reading at [Limiter] and [Revocations].
+// Redis is disposable. Start reading at [Limiter], [Budget] and [Revocations].
 package edge
 
 import (
@@ -22,12 +22,12 @@ const (
 	pause = time.Second
 )
 
-// Limiter allows a number of events at once and then a steady rate, for all servers together.
-type Limiter struct {
+// ErrAway means that Redis did not answer a moment ago, and is not asked yet again.
+var ErrAway = errors.New("redis did not answer a moment ago")
+
+// asking runs scripts, without waiting for a Redis that does not answer.
+type asking struct {
 	client   redis.UniversalClient
-	name     string
-	burst    int
-	every    time.Duration
 	now      func() time.Time
 	patience time.Duration
 
@@ -35,10 +35,44 @@ type Limiter struct {
 	closed time.Time // until when Redis is not asked
 }
 
+// run carries out a script that returns whole numbers.
+func (a *asking) run(ctx context.Context, script *redis.Script, keys []string, args ...any) ([]int64, error) {
+	if a.away() {
+		return nil, ErrAway
+	}
+	bounded, cancel := context.WithTimeout(ctx, a.patience)
+	defer cancel()
+	numbers, err := script.Run(bounded, a.client, keys, args...).Int64Slice()
+	if err != nil && ctx.Err() == nil { // else it is not Redis that took too long
+		a.leave()
+	}
+	return numbers, err
+}
+
+func (a *asking) away() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.now().Before(a.closed)
+}
+
+func (a *asking) leave() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = a.now().Add(pause)
+}
+
+// Limiter allows a number of events at once and then a steady rate, for all servers together.
+type Limiter struct {
+	asking
+	name  string
+	burst int
+	every time.Duration
+}
+
 // NewLimiter returns a limiter that allows burst events at once and one more in each interval. The client must heed the
 // deadlines of contexts, and not try again by itself. The clock only measures how long Redis is left alone.
 func NewLimiter(client redis.UniversalClient, name string, burst int, every time.Duration, now func() time.Time) *Limiter {
-	return &Limiter{client: client, name: name, burst: burst, every: every, now: now, patience: patience}
+	return &Limiter{asking: asking{client: client, now: now, patience: patience}, name: name, burst: burst, every: every}
 }
 
 // limitKey is taggie:limit:<name>:{<who>}.
@@ -54,41 +88,18 @@ local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local burst, every = tonumber(ARGV[1]), tonumber(ARGV[2])
 local empty = tonumber(redis.call('GET', KEYS[1]) or now)
 if empty < now then empty = now end
-if empty + every - now > burst * every then return 0 end
+if empty + every - now > burst * every then return {0} end
 empty = empty + every
 redis.call('SET', KEYS[1], string.format('%.0f', empty), 'PX', math.ceil((empty - now) / 1000) + 1)
-return 1
+return {1}
 `)
-
-// ErrAway means that Redis did not answer a moment ago, and is not asked yet again.
-var ErrAway = errors.New("redis did not answer a moment ago")
 
 // Allow reports whether one more event of who is allowed. An error means that Redis did not answer within a moment; for
 // another moment it is then [ErrAway] at once.
 func (l *Limiter) Allow(ctx context.Context, who string) (bool, error) {
-	if l.away() {
-		return false, fmt.Errorf("ask the limit %s: %w", l.name, ErrAway)
-	}
-	bounded, cancel := context.WithTimeout(ctx, l.patience)
-	defer cancel()
-	n, err := allow.Run(bounded, l.client, []string{limitKey(l.name, who)}, l.burst, l.every.Microseconds()).Int()
+	numbers, err := l.run(ctx, allow, []string{limitKey(l.name, who)}, l.burst, l.every.Microseconds())
 	if err != nil {
-		if ctx.Err() == nil { // else it is not Redis that took too long
-			l.leave()
-		}
 		return false, fmt.Errorf("ask the limit %s: %w", l.name, err)
 	}
-	return n == 1, nil
-}
-
-func (l *Limiter) away() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.now().Before(l.closed)
-}
-
-func (l *Limiter) leave() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.closed = l.now().Add(pause)
+	return numbers[0] == 1, nil
 }

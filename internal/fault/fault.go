@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 )
 
 // Kind is the class of a fault; internal/httpapi maps each to one extensions.code.
@@ -42,6 +43,8 @@ type Error struct {
 	Field   string // the input field at fault, as a dotted path ("input.title"), or ""
 	Message string // safe for the client: no keys, no inner text
 	Cause   error  // for logs only; never shown
+	// RetryAfter is how long it takes until the same request may succeed; 0 when nobody knows.
+	RetryAfter time.Duration
 }
 
 // Error returns the text for logs, with the cause.

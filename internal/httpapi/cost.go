@@ -82,11 +82,27 @@ func (b bounds) MutateOperationContext(_ context.Context, op *graphql.OperationC
 			return refuse(model.ErrorCodeGraphqlValidationFailed, "a subscription selects one field, this one selects %d", n)
 		}
 	}
-	if cost := newCosts(op, b.told).set(op.Operation.SelectionSet); cost > limit {
+	p := b.price(op)
+	op.Stats.SetExtension(statPrice, p)
+	if cost := p.total; cost > limit {
 		return refuse(model.ErrorCodeBadRequest,
 			"the operation may cost %d, and %d is the limit: ask for shorter lists (first, last) or nest fewer of them", cost, limit)
 	}
 	return nil
+}
+
+// price is what an operation may cost, and how much of it is for what is read besides what is shown.
+type price struct{ total, kept int }
+
+func (b bounds) price(op *graphql.OperationContext) price {
+	c := newCosts(op, b.told)
+	p := price{total: c.set(op.Operation.SelectionSet)}
+	if c.reads {
+		c = newCosts(op, b.told)
+		c.each = 0
+		p.kept = c.set(op.Operation.SelectionSet)
+	}
+	return p
 }
 
 // costs adds up what an operation may cost. What a fragment costs does not depend on where it is spread, so that each is
@@ -94,11 +110,13 @@ func (b bounds) MutateOperationContext(_ context.Context, op *graphql.OperationC
 type costs struct {
 	variables map[string]any
 	told      map[string]int
+	each      int  // of a field; 0 leaves only what is read besides
+	reads     bool // something is
 	fragments map[*ast.FragmentDefinition]int
 }
 
 func newCosts(op *graphql.OperationContext, told map[string]int) *costs {
-	return &costs{variables: op.Variables, told: told, fragments: make(map[*ast.FragmentDefinition]int, len(op.Doc.Fragments))}
+	return &costs{variables: op.Variables, told: told, each: 1, fragments: make(map[*ast.FragmentDefinition]int, len(op.Doc.Fragments))}
 }
 
 func (c *costs) set(set ast.SelectionSet) int {
@@ -131,15 +149,17 @@ func (c *costs) spread(fragment *ast.FragmentDefinition) int {
 
 func (c *costs) field(field *ast.Field) int {
 	if cost, is := large[qualified(field)]; is {
-		return cost
+		return c.each * cost
 	}
 	if len(field.SelectionSet) == 0 {
 		if field.Definition != nil && field.Definition.Arguments.ForName("first") != nil {
-			return 1 + c.page(field) // texts
+			return c.each * (1 + c.page(field)) // texts
 		}
-		return 1
+		return c.each
 	}
-	return min(1+reads[qualified(field)]+c.elements(field)*c.set(field.SelectionSet), hugeCost)
+	besides, is := reads[qualified(field)]
+	c.reads = c.reads || is
+	return min(c.each+besides+c.elements(field)*c.set(field.SelectionSet), hugeCost)
 }
 
 // elements is how many objects a field may stand for.

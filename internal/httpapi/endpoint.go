@@ -50,7 +50,10 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		resp := e.exec.DispatchError(graphql.WithOperationContext(ctx, op), errs)
 		describe(w, op, resp)
 		timings(w.Header(), &op.Stats, 0)
-		write(w, media, statusOfRefusal(media, resp), resp)
+		if status = statusOfLimit(w.Header(), errs); status == 0 {
+			status = statusOfRefusal(media, resp)
+		}
+		write(w, media, status, resp)
 		return
 	}
 	if op.Operation.Operation == ast.Subscription {

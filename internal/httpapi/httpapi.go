@@ -66,6 +66,12 @@ type Options struct {
 	Documents Documents
 	Trusted   Trusted
 	LocalOnly bool // answer only requests that name this machine in their Host header
+	// Operations is how many of a caller are carried out at a time; 32 when 0.
+	Operations int
+	// Budget bounds what a caller spends; nil for none. BudgetSize and BudgetRate are what it holds and how much comes back each
+	// second.
+	Budget                 Budget
+	BudgetSize, BudgetRate int
 	// HideSchema refuses introspection, HideSuggestions leaves out of errors what the client may have meant.
 	HideSchema, HideSuggestions bool
 }
@@ -146,7 +152,14 @@ func (a *api) revoked(ctx context.Context, v viewer.Viewer) bool {
 // graphQL returns what carries operations out, over HTTP and over sockets alike.
 func graphQL(o Options) (graphql.GraphExecutor, operations) {
 	cache := newDocuments()
-	ops := operations{sources: o.Loaders, metrics: o.Metrics, log: o.Log, capacity: o.Session != nil}
+	if o.Operations == 0 {
+		o.Operations = 32
+	}
+	l := limited{schema: o.Schema.Schema(), suggests: !o.HideSuggestions, gate: newGate(o.Operations)}
+	if o.Budget != nil {
+		l.spenders = &spenders{budget: o.Budget, perSecond: o.BudgetRate, now: time.Now, overdrew: make(map[string]time.Time)}
+	}
+	ops := operations{options: o, spenders: l.spenders, sources: o.Loaders, metrics: o.Metrics, log: o.Log, capacity: o.Session != nil}
 	exec := executor.New(o.Schema)
 	exec.SetQueryCache(cache)
 	exec.SetParserTokenLimit(maxTokens)
@@ -157,7 +170,8 @@ func graphQL(o Options) (graphql.GraphExecutor, operations) {
 	exec.Use(bounds{known: cache, hidden: o.HideSchema, told: introspected(o.Schema.Schema())})
 	exec.Use(extension.Introspection{})
 	exec.AroundResponses(ops.respond)
-	return limited{GraphExecutor: exec, schema: o.Schema.Schema(), suggests: !o.HideSuggestions}, ops
+	l.GraphExecutor = exec
+	return l, ops
 }
 
 // Server returns a server whose clients cannot hold a connection by being slow. The time to write counts from when the

@@ -2,26 +2,71 @@ package httpapi
 
 import (
 	"context"
+	"errors"
+	"net/http"
+	"strconv"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/viewer"
 )
 
-// limited is the executor of all transports: it lets nobody do more than the limits allow.
+// limited is the executor of all transports: it lets nobody do more than the limits allow. What an operation holds is given
+// back when the context ends that it was created with.
 type limited struct {
 	graphql.GraphExecutor
 	schema   *ast.Schema
 	suggests bool
+	gate     *gate
+	spenders *spenders // nil without a budget
 }
 
 // CreateOperationContext makes an operation of the parameters of a request, or says why it is not carried out.
 func (l limited) CreateOperationContext(ctx context.Context, params *graphql.RawParams) (*graphql.OperationContext, gqlerror.List) {
-	op, errs := l.check(ctx, params)
-	if errs != nil && l.suggests {
-		errs = suggest(l.schema, op.RawQuery, errs)
+	who := spender(viewer.From(ctx))
+	leave, err := l.gate.enter(ctx, who)
+	if err == nil {
+		context.AfterFunc(ctx, leave)
+		if l.spenders != nil {
+			err = l.spenders.solvent(who)
+		}
 	}
-	return op, errs
+	if err != nil {
+		return unread(params), gqlerror.List{gqlerror.Wrap(err)}
+	}
+	op, errs := l.check(ctx, params)
+	text := len(params.Query) + textOf(params.Variables)
+	switch {
+	case errs != nil && l.spenders != nil && params.Query != "":
+		l.spenders.fine(ctx, who, text)
+	case errs == nil && op.Operation.Operation == ast.Subscription:
+		leave() // what waits is bounded by sockets
+	}
+	if errs != nil {
+		if l.suggests {
+			errs = suggest(l.schema, op.RawQuery, errs)
+		}
+		return op, errs
+	}
+	return op, l.charge(ctx, who, op, text)
+}
+
+// charge takes what an operation may cost from the budget of its caller.
+func (l limited) charge(ctx context.Context, who string, op *graphql.OperationContext, text int) gqlerror.List {
+	if l.spenders == nil {
+		return nil
+	}
+	asked, _ := op.Stats.GetExtension(statPrice).(price)
+	a, err := l.spenders.open(ctx, who, op, text, asked)
+	op.Stats.SetExtension(statAccount, a)
+	if err != nil {
+		return gqlerror.List{gqlerror.Wrap(err)}
+	}
+	context.AfterFunc(ctx, func() { l.spenders.close(ctx, a) })
+	return nil
 }
 
 // check reads and validates a document, and counts what it may cost.
@@ -36,4 +81,29 @@ func (l limited) check(ctx context.Context, params *graphql.RawParams) (op *grap
 		}
 	}()
 	return l.GraphExecutor.CreateOperationContext(ctx, params)
+}
+
+// unread is the operation of a request whose document was not looked at.
+func unread(params *graphql.RawParams) *graphql.OperationContext {
+	return &graphql.OperationContext{
+		RawQuery: params.Query, OperationName: params.OperationName, Extensions: params.Extensions, Headers: params.Headers,
+	}
+}
+
+// statusOfLimit is the status of an operation that is not carried out, 0 when nothing but its media type says.
+func statusOfLimit(h http.Header, errs gqlerror.List) int {
+	for _, err := range errs {
+		known, ok := errors.AsType[*fault.Error](err)
+		if !ok {
+			continue
+		}
+		switch {
+		case known.RetryAfter > 0:
+			h.Set("Retry-After", strconv.Itoa(seconds(known.RetryAfter)))
+			return http.StatusTooManyRequests
+		case known.Kind == fault.Unavailable:
+			return http.StatusServiceUnavailable
+		}
+	}
+	return 0
 }

@@ -182,7 +182,7 @@ func TestSuggestions(t *testing.T) {
 		"a long text":   `{ project(id: "a") { items(status: "` + strings.Repeat("NEW", 2000) + `") { nodes { id } } } }`,
 	} {
 		a := open.ask(query, nil, "Accept", mediaResponse)
-		require.Equal(t, http.StatusBadRequest, a.Code, reason)
+		require.Equal(t, http.StatusUnprocessableEntity, a.Code, reason)
 		assert.NotContains(t, a.Body.String(), "mean", reason)
 	}
 }

@@ -28,6 +28,8 @@ type operations struct {
 	log     *slog.Logger
 	// capacity has everybody told what was consumed, not only administrators.
 	capacity bool
+	options  Options
+	spenders *spenders
 }
 
 // create makes an operation of the parameters of a request that is answered in one piece, or says why it is refused.
@@ -86,6 +88,7 @@ func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *
 	}
 	begins(op, resp, tally)
 	o.cost(ctx, resp, tally)
+	o.account(ctx, op, resp)
 	o.tell(ctx, resp)
 	return resp
 }

@@ -191,7 +191,7 @@ func TestDynamoExtension(t *testing.T) {
 
 	for _, not := range []answer{
 		s.ask(`{ viewer { name } }`, nil),
-		s.ask(`{ viewer { name } }`, nil, "Taggie-Extensions", "cost"),
+		s.ask(`{ viewer { name } }`, nil, "Taggie-Extensions", "other"),
 		s.post(`{"query":"{ viewer { name } }","extensions":{"dynamo":"false"}}`, "Authorization", "Bearer ada"),
 	} {
 		assert.NotContains(t, not.Body.String(), "extensions")

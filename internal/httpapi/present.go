@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -80,6 +81,9 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 	}
 	shown.Message = bound(shown.Message)
 	shown.Extensions = map[string]any{"code": string(code), "retryable": code == model.ErrorCodeUnavailable}
+	if isFault && known.RetryAfter > 0 {
+		shown.Extensions["retryable"], shown.Extensions["retryAfter"] = true, seconds(known.RetryAfter)
+	}
 	if field != "" {
 		shown.Extensions["field"] = bound(field)
 	}
@@ -88,6 +92,9 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 	}
 	return shown
 }
+
+// seconds are whole ones, as in the header Retry-After, and no less than a duration.
+func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
 
 // cause is what the log tells of an error.
 type cause struct {

@@ -64,9 +64,7 @@ func (found tooManyFound) failed(params *graphql.RawParams) (*graphql.OperationC
 	for _, err := range found {
 		errcode.Set(err, errcode.ValidationFailed)
 	}
-	return &graphql.OperationContext{
-		RawQuery: params.Query, OperationName: params.OperationName, Extensions: params.Extensions, Headers: params.Headers,
-	}, gqlerror.List(found)
+	return unread(params), gqlerror.List(found)
 }
 
 // suggest has the few errors of a document say what the client may have meant.

@@ -1,0 +1,186 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"sync"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/viewer"
+)
+
+// What an operation takes from the budget of its caller besides its cost, whatever comes of it.
+const (
+	operationCost = 100   // to receive, sign in and answer
+	changeCost    = 100   // of a mutation's root field: it writes
+	bytesPerUnit  = 100   // of the document and its variables
+	refusedCost   = 2_000 // of a document that was checked in vain, see docs/performance.md
+	// Values of an answer count one each, and their text is as costly as that of large fields.
+	textPerUnit = 350_000 / contentCost
+)
+
+// Budget keeps what each caller may spend, on all servers together. Operations have ids; both methods have their effect once
+// for each.
+type Budget interface {
+	// Charge takes what an operation may cost, if that much is there. It returns what is left then, otherwise how long it takes
+	// until it is there.
+	Charge(ctx context.Context, who, operation string, cost int) (left int, wait time.Duration)
+	// Settle ends an operation that has cost this much, charged or not, and returns what is left, below 0 when it was not there.
+	Settle(ctx context.Context, who, operation string, cost int) (left int)
+}
+
+// spenders charges callers, and remembers for a moment who has overdrawn, so that checking documents of theirs costs nothing.
+type spenders struct {
+	budget    Budget
+	perSecond int
+	now       func() time.Time
+
+	mu       sync.Mutex
+	overdrew map[string]time.Time // until when
+}
+
+// spender is the name of a caller in budgets. All who are anonymous are one.
+func spender(v viewer.Viewer) string {
+	switch {
+	case v.UserID != "":
+		return "user:" + string(v.UserID)
+	case v.Identity.Subject != "":
+		sum := sha256.Sum256([]byte(v.Identity.Issuer + "\x00" + v.Identity.Subject))
+		return "subject:" + hex.EncodeToString(sum[:16])
+	}
+	return "anonymous"
+}
+
+// account is what one operation is charged.
+type account struct {
+	who, id string
+	fixed   int // of the charge, what is never given back
+	charge  int
+
+	mu      sync.Mutex
+	used    int // what it has cost in the end
+	left    int // of the budget
+	settled bool
+}
+
+// uses notes what an operation has cost, unless it is settled.
+func (a *account) uses(cost int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.settled {
+		a.used = min(a.charge, cost)
+	}
+}
+
+// state is what an operation has cost, and what is left of the budget.
+func (a *account) state() (used, left int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.used, a.left
+}
+
+// open charges an operation that costs this much at most, and of it kept whatever comes. Fault: Exhausted.
+func (s *spenders) open(ctx context.Context, who string, op *graphql.OperationContext, text int, p price) (*account, error) {
+	fixed := operationCost + text/bytesPerUnit + p.kept
+	if op.Operation.Operation == ast.Mutation {
+		fixed += changeCost * len(op.Operation.SelectionSet)
+	}
+	charge := fixed + p.total - p.kept
+	a := &account{who: who, id: rand.Text(), fixed: fixed, charge: charge, used: charge}
+	left, wait := s.budget.Charge(ctx, who, a.id, charge)
+	if a.left = left; wait > 0 {
+		a.charge, a.used = 0, 0
+		return a, overdrawn(wait, "the operation may cost %d, and %d of your budget are left", charge, max(left, 0))
+	}
+	return a, nil
+}
+
+// close gives back what an operation did not use.
+func (s *spenders) close(ctx context.Context, a *account) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.settled {
+		a.settled = true
+		a.left = s.budget.Settle(context.WithoutCancel(ctx), a.who, a.id, a.used)
+	}
+}
+
+// fine charges a caller for a request that was looked at in vain.
+func (s *spenders) fine(ctx context.Context, who string, text int) {
+	left := s.budget.Settle(context.WithoutCancel(ctx), who, rand.Text(), refusedCost+text/bytesPerUnit)
+	if left >= 0 {
+		return
+	}
+	now := s.now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for other, until := range s.overdrew {
+		if !now.Before(until) {
+			delete(s.overdrew, other)
+		}
+	}
+	s.overdrew[who] = now.Add(time.Duration(-left) * time.Second / time.Duration(s.perSecond))
+}
+
+// solvent refuses callers who have overdrawn. Fault: Exhausted.
+func (s *spenders) solvent(who string) error {
+	s.mu.Lock()
+	until, has := s.overdrew[who]
+	s.mu.Unlock()
+	if wait := until.Sub(s.now()); has && wait > 0 {
+		return overdrawn(wait, "your budget is overdrawn: too many requests could not be carried out")
+	}
+	return nil
+}
+
+func overdrawn(wait time.Duration, format string, args ...any) error {
+	err := fault.New(fault.Exhausted, format, args...)
+	err.RetryAfter = wait
+	return err
+}
+
+// spentOn is what an answer has cost: one for each value in it, and what its texts are worth. Values stand behind one of {[,
+// outside of texts.
+func spentOn(data []byte) int {
+	n := len(data) / textPerUnit
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '{', '[', ',':
+			n++
+		case '"':
+			for i++; i < len(data) && data[i] != '"'; i++ {
+				if data[i] == '\\' {
+					i++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// textOf is how many bytes there are in the texts of variables, and one for every other value.
+func textOf(value any) int {
+	switch value := value.(type) {
+	case string:
+		return len(value)
+	case map[string]any:
+		n := 0
+		for name, v := range value {
+			n += len(name) + textOf(v)
+		}
+		return n
+	case []any:
+		n := 0
+		for _, v := range value {
+			n += textOf(v)
+		}
+		return n
+	}
+	return 1
+}

@@ -1,0 +1,261 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/viewer"
+)
+
+// purse is a budget into which nothing comes back.
+type purse struct {
+	mu      sync.Mutex
+	left    map[string]int
+	open    map[string]int // charged, not settled
+	settled []int
+}
+
+const purseSize = 1_000_000
+
+func newPurse() *purse { return &purse{left: make(map[string]int), open: make(map[string]int)} }
+
+func (p *purse) of(who string) int {
+	if left, ok := p.left[who]; ok {
+		return left
+	}
+	return purseSize
+}
+
+func (p *purse) Charge(_ context.Context, who, operation string, cost int) (int, time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if left := p.of(who); left < cost {
+		return left, 2500 * time.Millisecond
+	}
+	p.left[who] = p.of(who) - cost
+	p.open[operation] = cost
+	return p.left[who], 0
+}
+
+func (p *purse) Settle(_ context.Context, who, operation string, cost int) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left[who] = p.of(who) + p.open[operation] - cost
+	delete(p.open, operation)
+	p.settled = append(p.settled, cost)
+	return p.left[who]
+}
+
+// spent returns what operations have cost, when n of them are settled and no other is open.
+func (p *purse) spent(t *testing.T, n int) []int {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return len(p.settled) == n && len(p.open) == 0
+	}, 10*time.Second, time.Millisecond)
+	return p.settled
+}
+
+func withBudget(p *purse) func(*Options) {
+	return func(o *Options) { o.Budget, o.BudgetSize, o.BudgetRate = p, purseSize, 1000 }
+}
+
+// spentByAda leaves this much in the budget of Ada.
+func (p *purse) leave(left int) *purse {
+	p.left["user:"+string(adaID)] = left
+	return p
+}
+
+func TestOperationsCostWhatTheyShow(t *testing.T) {
+	p := newPurse()
+	s := newServer(t, withBudget(p))
+	s.ask(`{ viewer { name } }`, nil)
+	assert.Equal(t, []int{operationCost + 2}, p.spent(t, 1), "viewer and name")
+	s.ask(`{ nodes(ids: ["`+strings.Repeat(`a", "`, 99)+`a"]) { id } }`, nil)
+	assert.Equal(t, operationCost+5+1+100, p.spent(t, 2)[1], "500 bytes, the list, and a null for each that is no id")
+}
+
+func TestWhatIsNotUsedIsGivenBack(t *testing.T) {
+	p := newPurse()
+	s := newServer(t, withBudget(p))
+	a := s.ask(`query($n: Int) { viewer { name sharedNotes(first: $n) @skip(if: true) { nodes { title owner { name } } } } }`, map[string]any{"n": 500}, "Taggie-Extensions", "cost")
+	var shown costShown
+	require.NoError(t, json.Unmarshal(a.Extensions["cost"], &shown))
+	assert.Equal(t, 1+1+1+500*(1+1+1+1), shown.Requested)
+	assert.Equal(t, 2, *shown.Used)
+	assert.Equal(t, operationCost+1+shown.Requested, shown.Budget.Charged)
+	assert.Equal(t, operationCost+1+2, shown.Budget.Kept)
+	assert.Equal(t, purseSize-shown.Budget.Kept, shown.Budget.Remaining, "given back before it is told")
+	assert.Equal(t, []int{shown.Budget.Kept}, p.spent(t, 1), "and not once more")
+}
+
+func TestWhatCameToNothingIsKept(t *testing.T) {
+	p := newPurse()
+	s := newServer(t, withBudget(p), func(o *Options) { o.Schema = oversized{o.Schema} })
+	s.ask(`{ viewer { notes(first: 500) { nodes { title } } } }`, nil).only(t, http.StatusOK, "EXHAUSTED")
+	assert.Equal(t, []int{operationCost + 1 + 1 + 500*2}, p.spent(t, 1), "an answer that became too large")
+}
+
+func TestChangesCostMore(t *testing.T) {
+	p := newPurse()
+	s := newServer(t, withBudget(p))
+	s.ask(`mutation { createNote(input: {title: "", content: "b"}) { note { id } } }`, nil)
+	assert.GreaterOrEqual(t, p.spent(t, 1)[0], operationCost+changeCost)
+}
+
+func TestBudgetIsUsedUp(t *testing.T) {
+	p := newPurse().leave(2_000)
+	s := newServer(t, withBudget(p))
+	for _, media := range []string{mediaJSON, mediaResponse} {
+		a := s.ask(`{ viewer { notes(first: 500) { nodes { title } } } }`, nil, "Accept", media, "Taggie-Extensions", "cost")
+		require.Less(t, a.Code, http.StatusMultipleChoices, "1,102 are there")
+		p.leave(1_000)
+		a = s.ask(`{ viewer { notes(first: 500) { nodes { title } } } }`, nil, "Accept", media, "Taggie-Extensions", "cost, dynamo")
+		require.Equal(t, http.StatusTooManyRequests, a.Code)
+		assert.Equal(t, "3", a.Header().Get("Retry-After"), "2.5 seconds")
+		require.Len(t, a.Errors, 1)
+		assert.Equal(t, map[string]any{"code": "EXHAUSTED", "retryable": true, "retryAfter": 3.0}, a.Errors[0].Extensions)
+		assert.Equal(t, "the operation may cost 1102, and 1000 of your budget are left", a.Errors[0].Message)
+		assert.NotContains(t, a.Body.String(), `"data"`)
+		assert.Contains(t, string(a.Extensions["dynamo"]), `"calls":0`, "nothing was read")
+		var shown costShown
+		require.NoError(t, json.Unmarshal(a.Extensions["cost"], &shown))
+		assert.Equal(t, &budgetShown{Capacity: purseSize, PerSecond: 1000, Remaining: 1000}, shown.Budget)
+		p.leave(2_000)
+	}
+	assert.Empty(t, s.post(`{"query":"{ __typename }"}`).Errors, "strangers have a budget of their own")
+}
+
+// Documents that are refused cost too, and who has overdrawn is refused before the next is looked at.
+func TestRefusedDocumentsCost(t *testing.T) {
+	p := newPurse().leave(2*refusedCost - 1)
+	s := newServer(t, withBudget(p))
+	s.ask(`{ nam }`, nil).only(t, http.StatusOK, "GRAPHQL_VALIDATION_FAILED")
+	s.ask(nested(maxDepth+1), nil).only(t, http.StatusOK, "BAD_REQUEST")
+	assert.Equal(t, []int{refusedCost, refusedCost + 1}, p.spent(t, 2))
+	a := s.ask(`{ nam }`, nil)
+	require.Equal(t, http.StatusTooManyRequests, a.Code)
+	assert.Equal(t, "EXHAUSTED", a.Errors[0].Extensions["code"])
+	assert.Len(t, p.spent(t, 2), 2, "which costs nothing")
+	assert.NotContains(t, a.Body.String(), "nam", "nothing was looked at")
+}
+
+func TestSocketsObeyTheSameBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPurse().leave(2*operationCost + 50)
+		th := newTheatre(t, withBudget(p))
+		c := th.ready("ada")
+		c.subscribe("1", `{ hello }`)
+		c.expects(`{"type":"next","id":"1","payload":{"data":{"hello":"world"}}}`)
+		c.expects(`{"type":"complete","id":"1"}`)
+		c.subscribe("2", `subscription { ticks(source: "a") }`)
+		synctest.Wait()
+		assert.Equal(t, []int{operationCost + 1, operationCost + 1}, p.spent(t, 2), "a subscription costs what one of its messages may")
+		c.subscribe("3", `{ hello }`)
+		m := c.read()
+		assert.Equal(t, "error", m["type"])
+		assert.Equal(t, []any{map[string]any{
+			"message": "the operation may cost 101, and 48 of your budget are left", "extensions": map[string]any{"code": "EXHAUSTED", "retryable": true, "retryAfter": 3.0},
+		}}, m["payload"])
+		c.subscribe("4", `{ bye }`)
+		c.read()
+		c.subscribe("5", `{ bye }`)
+		assert.Contains(t, fmt.Sprint(c.read()["payload"]), "overdrawn", "without a look at the document")
+	})
+}
+
+func TestSpenders(t *testing.T) {
+	ada := viewer.Viewer{Identity: viewer.Identity{Issuer: "i", Subject: "ada"}}
+	assert.Equal(t, "anonymous", spender(viewer.Viewer{}))
+	assert.NotEqual(t, spender(ada), spender(viewer.Viewer{Identity: viewer.Identity{Issuer: "j", Subject: "ada"}}))
+	ada.UserID = adaID
+	assert.Equal(t, "user:"+string(adaID), spender(ada))
+}
+
+func TestSpentOn(t *testing.T) {
+	for data, want := range map[string]int{
+		`{"a":1}`: 1, `{"a":1,"b":[1,2,3]}`: 2 + 3, `{"a":{"b":null}}`: 2, `{"a":"{[,,\",\\"}`: 1, `{"a":"` + strings.Repeat("x", 10*textPerUnit) + `"}`: 1 + 10, `"a\`: 0,
+	} {
+		assert.Equal(t, want, spentOn([]byte(data)), data)
+	}
+}
+
+func TestGate(t *testing.T) {
+	g := newGate(2)
+	var leave []func()
+	for range 2 {
+		l, err := g.enter(t.Context(), "ada")
+		require.NoError(t, err)
+		leave = append(leave, l)
+	}
+	_, err := g.enter(t.Context(), "grace")
+	require.NoError(t, err, "she has operations of her own")
+
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = g.enter(over, "ada")
+	require.True(t, fault.Is(err, fault.Unavailable), "%v", err)
+
+	entered := make(chan func())
+	var waiting sync.WaitGroup
+	for range 2 * waitingPer {
+		waiting.Go(func() {
+			if l, err := g.enter(t.Context(), "ada"); assert.NoError(t, err) {
+				entered <- l
+			}
+		})
+	}
+	require.Eventually(t, func() bool {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return g.callers["ada"].all == 2*(1+waitingPer)
+	}, 10*time.Second, time.Millisecond)
+	_, err = g.enter(t.Context(), "ada")
+	require.True(t, fault.Is(err, fault.Exhausted), "%v", err)
+	leave[0]()
+	leave[0]() // has no effect
+	leave[1]()
+	for range 2 * waitingPer {
+		(<-entered)()
+	}
+	waiting.Wait()
+	assert.NotContains(t, g.callers, "ada")
+}
+
+// Operations of one caller wait for one another, whatever they came over, and others do not.
+func TestOperationsOfACallerAreBounded(t *testing.T) {
+	s := newServer(t, func(o *Options) { o.Operations = 1 })
+	inside, gate := make(chan struct{}), make(chan struct{})
+	s.people.read = func(context.Context) error { inside <- struct{}{}; <-gate; return nil }
+	var asked sync.WaitGroup
+	for range 1 + waitingPer {
+		asked.Go(func() { assert.Empty(t, s.ask(`{ viewer { name } }`, nil).Errors) })
+	}
+	<-inside
+	require.Eventually(t, func() bool {
+		a := s.ask(`{ viewer { name } }`, nil)
+		if a.Code != http.StatusTooManyRequests {
+			return false
+		}
+		assert.Equal(t, map[string]any{"code": "EXHAUSTED", "retryable": true, "retryAfter": 1.0}, a.Errors[0].Extensions)
+		return true
+	}, 10*time.Second, time.Millisecond)
+	assert.Empty(t, s.post(`{"query":"{ __typename }"}`).Errors)
+	close(gate)
+	for range waitingPer {
+		<-inside
+	}
+	asked.Wait()
+}
