@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"net"
+	"net/http"
 	"testing"
 	"time"
 
@@ -66,4 +68,48 @@ func TestLimitsDoNotWaitForRedis(t *testing.T) {
 			assert.Less(t, time.Since(start), time.Second, "one wait of 200 ms, or two")
 		})
 	}
+}
+
+// TestLimitsOfBudgets uses two servers on one Redis: what is spent at one is missing at the other, and what was not used is
+// given back there too.
+func TestLimitsOfBudgets(t *testing.T) {
+	const capacity = 300_000
+	data := t.TempDir() // with the secret of both
+	s := newServer(t, func(c *config.Config) { c.CostBudget, c.CostRate, c.Data = capacity, 1, data })
+	other := newServer(t, func(c *config.Config) { c.CostBudget, c.CostRate, c.Data, c.TablePrefix = capacity, 1, data, s.prefix })
+	ada := s.user("ada@example.com")
+	there := &client{testServer: other, token: ada.token, id: ada.id}
+	ask := func(c *client, query string) (*answer, float64) {
+		a := c.send([]byte(`{"query":"` + query + `","extensions":{"cost":true}}`))
+		require.Empty(t, a.Errors, a.body)
+		var shown struct {
+			Extensions struct {
+				Cost struct {
+					Budget struct{ Charged, Remaining float64 }
+				}
+			}
+		}
+		require.NoError(t, json.Unmarshal([]byte(a.body), &shown))
+		require.Positive(t, shown.Extensions.Cost.Budget.Charged)
+		return a, shown.Extensions.Cost.Budget.Remaining
+	}
+	const large = `{ viewer { notes(first: 500) { nodes { versions(first: 200) { nodes { number } } } } } }`
+	for range 3 { // each may cost 200,000, and costs next to nothing
+		ask(ada, large)
+		ask(there, large)
+	}
+	_, left := ask(ada, `{ viewer { name } }`)
+	_, less := ask(there, `{ viewer { name } }`)
+	assert.InDelta(t, left-102, less, 60, "they see the same budget, but for what comes back meanwhile")
+	assert.Greater(t, less, float64(capacity-10_000))
+
+	for range capacity / 2_000 { // what a refused document costs
+		there.do(`{ nothing }`, nil)
+	}
+	a := ada.do(large, nil)
+	a.fails("EXHAUSTED", "")
+	assert.Equal(t, http.StatusTooManyRequests, a.status)
+	assert.Zero(t, a.Extensions.Dynamo.Calls, "refused before anything is read")
+	ada.subscribe(`subscription { onlineCount }`, nil).refused("EXHAUSTED", "")
+	other.user("grace@example.com").must(large, nil)
 }

@@ -12,6 +12,8 @@
 //
 // And it compares searches of tags among few with those among many (tags.go): start reading at [compareTags].
 //
+// And it measures what a normal client notices of hostile ones (hostile*.go): start reading at [measureSiege].
+//
 // A benchmark is never a test: it fails when the two answers differ, not when one is slow.
 package main
 
@@ -42,6 +44,9 @@ type options struct {
 	inMemory    bool   // the engine of imports
 	subscribers int    // of one project; 0 for none
 	tags        int    // to search; 0 for none
+
+	hostile, hostileUsers int           // connections, and of whom; 0 for none
+	siege                 time.Duration // how long each kind is measured
 }
 
 func main() {
@@ -65,6 +70,9 @@ func run(ctx context.Context, args []string) error {
 	flags.BoolVar(&o.inMemory, "in-memory", false, "imports go into an engine that keeps its tables in memory, not on disk")
 	flags.IntVar(&o.subscribers, "subscribers", 5_000, "how many listen to one project; 0 leaves subscribers out")
 	flags.IntVar(&o.tags, "tags", 200_000, "tags to search, compared with 2,000; 0 leaves tags out")
+	flags.IntVar(&o.hostile, "hostile", 16, "connections of hostile clients; 0 leaves them out")
+	flags.IntVar(&o.hostileUsers, "hostile-users", 2, "whose these connections are")
+	flags.DurationVar(&o.siege, "siege", 5*time.Second, "how long a normal client is watched beside each kind of hostile ones")
 	flags.DurationVar(&o.warmUp, "warm-up", 300*time.Millisecond, "how long the load runs before each of the five turns in which that is measured")
 	flags.IntVar(&o.connections, "connections", 32, "connections of the load, each with one request at a time")
 	flags.DurationVar(&o.delay, "delay", 2*time.Millisecond, "what DynamoDB takes for each call")
@@ -92,7 +100,12 @@ func run(ctx context.Context, args []string) error {
 		}
 	}
 	if o.subscribers > 0 {
-		return measureSubscribers(ctx, o)
+		if err := measureSubscribers(ctx, o); err != nil {
+			return err
+		}
+	}
+	if o.hostile > 0 {
+		return measureSiege(ctx, o)
 	}
 	return nil
 }

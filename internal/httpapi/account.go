@@ -5,11 +5,13 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"net/http"
 	"sync"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/viewer"
@@ -34,6 +36,10 @@ type Budget interface {
 	// Settle ends an operation that has cost this much, charged or not, and returns what is left, below 0 when it was not there.
 	Settle(ctx context.Context, who, operation string, cost int) (left int)
 }
+
+// refusalPause is how long a refusal for want of budget is held back at most, so that a client that asks again at once keeps
+// nobody busy.
+const refusalPause = time.Second
 
 // spenders charges callers, and remembers for a moment who has overdrawn, so that checking documents of theirs costs nothing.
 type spenders struct {
@@ -94,6 +100,10 @@ func (s *spenders) open(ctx context.Context, who string, op *graphql.OperationCo
 	charge := fixed + p.total - p.kept
 	a := &account{who: who, id: rand.Text(), fixed: fixed, charge: charge, used: charge}
 	left, wait := s.budget.Charge(ctx, who, a.id, charge)
+	if wait > 0 {
+		pause(ctx, wait)
+		left, wait = s.budget.Charge(ctx, who, a.id, charge)
+	}
 	if a.left = left; wait > 0 {
 		a.charge, a.used = 0, 0
 		return a, overdrawn(wait, "the operation may cost %d, and %d of your budget are left", charge, max(left, 0))
@@ -129,14 +139,45 @@ func (s *spenders) fine(ctx context.Context, who string, text int) {
 }
 
 // solvent refuses callers who have overdrawn. Fault: Exhausted.
-func (s *spenders) solvent(who string) error {
+func (s *spenders) solvent(ctx context.Context, who string) error {
 	s.mu.Lock()
 	until, has := s.overdrew[who]
 	s.mu.Unlock()
-	if wait := until.Sub(s.now()); has && wait > 0 {
+	if !has {
+		return nil
+	}
+	pause(ctx, until.Sub(s.now()))
+	if wait := until.Sub(s.now()); wait > 0 {
 		return overdrawn(wait, "your budget is overdrawn: too many requests could not be carried out")
 	}
 	return nil
+}
+
+// pause waits for as long as a refusal is held back, or until nobody waits for it.
+func pause(ctx context.Context, wait time.Duration) {
+	over := time.NewTimer(min(wait, refusalPause))
+	defer over.Stop()
+	select {
+	case <-over.C:
+	case <-ctx.Done():
+	}
+}
+
+// admit refuses requests of callers who have overdrawn before they are read.
+func (s *spenders) admit(next http.Handler) http.Handler {
+	if s == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		err := s.solvent(r.Context(), spender(viewer.From(r.Context())))
+		if err == nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		refused := gqlerror.Wrap(err)
+		w.Header().Set("Connection", "close") // rather than read the body
+		writeError(w, r, statusOfLimit(w.Header(), gqlerror.List{refused}), refused)
+	})
 }
 
 func overdrawn(wait time.Duration, format string, args ...any) error {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -69,10 +70,10 @@ func (p *purse) spent(t *testing.T, n int) []int {
 }
 
 func withBudget(p *purse) func(*Options) {
-	return func(o *Options) { o.Budget, o.BudgetSize, o.BudgetRate = p, purseSize, 1000 }
+	return func(o *Options) { o.Budget, o.BudgetSize, o.BudgetRate = p, purseSize, 1 }
 }
 
-// spentByAda leaves this much in the budget of Ada.
+// leave leaves this much in the budget of Ada.
 func (p *purse) leave(left int) *purse {
 	p.left["user:"+string(adaID)] = left
 	return p
@@ -116,40 +117,71 @@ func TestChangesCostMore(t *testing.T) {
 }
 
 func TestBudgetIsUsedUp(t *testing.T) {
-	p := newPurse().leave(2_000)
-	s := newServer(t, withBudget(p))
-	for _, media := range []string{mediaJSON, mediaResponse} {
-		a := s.ask(`{ viewer { notes(first: 500) { nodes { title } } } }`, nil, "Accept", media, "Taggie-Extensions", "cost")
-		require.Less(t, a.Code, http.StatusMultipleChoices, "1,102 are there")
-		p.leave(1_000)
-		a = s.ask(`{ viewer { notes(first: 500) { nodes { title } } } }`, nil, "Accept", media, "Taggie-Extensions", "cost, dynamo")
-		require.Equal(t, http.StatusTooManyRequests, a.Code)
-		assert.Equal(t, "3", a.Header().Get("Retry-After"), "2.5 seconds")
-		require.Len(t, a.Errors, 1)
-		assert.Equal(t, map[string]any{"code": "EXHAUSTED", "retryable": true, "retryAfter": 3.0}, a.Errors[0].Extensions)
-		assert.Equal(t, "the operation may cost 1102, and 1000 of your budget are left", a.Errors[0].Message)
-		assert.NotContains(t, a.Body.String(), `"data"`)
-		assert.Contains(t, string(a.Extensions["dynamo"]), `"calls":0`, "nothing was read")
-		var shown costShown
-		require.NoError(t, json.Unmarshal(a.Extensions["cost"], &shown))
-		assert.Equal(t, &budgetShown{Capacity: purseSize, PerSecond: 1000, Remaining: 1000}, shown.Budget)
-		p.leave(2_000)
-	}
-	assert.Empty(t, s.post(`{"query":"{ __typename }"}`).Errors, "strangers have a budget of their own")
+	synctest.Test(t, func(t *testing.T) { // refusals are held back
+		p := newPurse().leave(2_000)
+		s := newServer(t, withBudget(p))
+		for _, media := range []string{mediaJSON, mediaResponse} {
+			a := s.ask(`{ viewer { notes(first: 500) { nodes { title } } } }`, nil, "Accept", media, "Taggie-Extensions", "cost")
+			require.Less(t, a.Code, http.StatusMultipleChoices, "1,102 are there")
+			p.leave(1_000)
+			a = s.ask(`{ viewer { notes(first: 500) { nodes { title } } } }`, nil, "Accept", media, "Taggie-Extensions", "cost, dynamo")
+			require.Equal(t, http.StatusTooManyRequests, a.Code)
+			assert.Equal(t, "3", a.Header().Get("Retry-After"), "2.5 seconds")
+			require.Len(t, a.Errors, 1)
+			assert.Equal(t, map[string]any{"code": "EXHAUSTED", "retryable": true, "retryAfter": 3.0}, a.Errors[0].Extensions)
+			assert.Equal(t, "the operation may cost 1102, and 1000 of your budget are left", a.Errors[0].Message)
+			assert.NotContains(t, a.Body.String(), `"data"`)
+			assert.Contains(t, string(a.Extensions["dynamo"]), `"calls":0`, "nothing was read")
+			var shown costShown
+			require.NoError(t, json.Unmarshal(a.Extensions["cost"], &shown))
+			assert.Equal(t, &budgetShown{Capacity: purseSize, PerSecond: 1, Remaining: 1000}, shown.Budget)
+			p.leave(2_000)
+		}
+		assert.Empty(t, s.post(`{"query":"{ __typename }"}`).Errors, "strangers have a budget of their own")
+	})
 }
 
 // Documents that are refused cost too, and who has overdrawn is refused before the next is looked at.
 func TestRefusedDocumentsCost(t *testing.T) {
-	p := newPurse().leave(2*refusedCost - 1)
+	synctest.Test(t, func(t *testing.T) { // refusals are held back
+		p := newPurse().leave(refusedCost + 100)
+		s := newServer(t, withBudget(p))
+		s.ask(`{ nam }`, nil).only(t, http.StatusOK, "GRAPHQL_VALIDATION_FAILED")
+		s.ask(nested(maxDepth+1), nil).only(t, http.StatusOK, "BAD_REQUEST")
+		assert.Equal(t, []int{refusedCost, refusedCost + 1}, p.spent(t, 2))
+		a := s.ask(`{ nam }`, nil)
+		require.Equal(t, http.StatusTooManyRequests, a.Code)
+		assert.Equal(t, "EXHAUSTED", a.Errors[0].Extensions["code"])
+		assert.Len(t, p.spent(t, 2), 2, "which costs nothing")
+		assert.NotContains(t, a.Body.String(), "nam", "nothing was looked at")
+		body := &endless{}
+		r := httptest.NewRequest(http.MethodPost, "/graphql", body)
+		began := time.Now()
+		a = s.do(with(r, "Authorization", "Bearer ada", "Content-Type", mediaJSON))
+		assert.Equal(t, http.StatusTooManyRequests, a.Code)
+		assert.Zero(t, body.read, "and nothing was read")
+		assert.Equal(t, refusalPause, time.Since(began))
+	})
+}
+
+// So do bodies that cannot be read.
+func TestRefusedBodiesCost(t *testing.T) {
+	p := newPurse()
 	s := newServer(t, withBudget(p))
-	s.ask(`{ nam }`, nil).only(t, http.StatusOK, "GRAPHQL_VALIDATION_FAILED")
-	s.ask(nested(maxDepth+1), nil).only(t, http.StatusOK, "BAD_REQUEST")
-	assert.Equal(t, []int{refusedCost, refusedCost + 1}, p.spent(t, 2))
-	a := s.ask(`{ nam }`, nil)
-	require.Equal(t, http.StatusTooManyRequests, a.Code)
-	assert.Equal(t, "EXHAUSTED", a.Errors[0].Extensions["code"])
-	assert.Len(t, p.spent(t, 2), 2, "which costs nothing")
-	assert.NotContains(t, a.Body.String(), "nam", "nothing was looked at")
+	s.post("{"+strings.Repeat(" ", 9_999), "Authorization", "Bearer ada").only(t, http.StatusBadRequest, "BAD_REQUEST")
+	assert.Equal(t, []int{refusedCost + 100}, p.spent(t, 1))
+}
+
+func TestAnOperationWaitsForItsBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPurse().leave(50)
+		s := newServer(t, withBudget(p))
+		go func() {
+			time.Sleep(refusalPause / 2)
+			p.Settle(t.Context(), "user:"+string(adaID), "what comes back", -1_000)
+		}()
+		assert.Empty(t, s.ask(`{ viewer { name } }`, nil).Errors)
+	})
 }
 
 func TestSocketsObeyTheSameBudget(t *testing.T) {

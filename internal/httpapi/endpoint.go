@@ -28,6 +28,9 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	params, status, refused := read(w, r)
 	if refused != nil {
+		if l, ok := e.exec.(limited); ok {
+			l.fine(r)
+		}
 		switch {
 		case status == http.StatusRequestEntityTooLarge, status == http.StatusRequestTimeout:
 			w.Header().Set("Connection", "close") // rather than read the rest

@@ -31,7 +31,7 @@ func (l limited) CreateOperationContext(ctx context.Context, params *graphql.Raw
 	if err == nil {
 		context.AfterFunc(ctx, leave)
 		if l.spenders != nil {
-			err = l.spenders.solvent(who)
+			err = l.spenders.solvent(ctx, who)
 		}
 	}
 	if err != nil {
@@ -81,6 +81,17 @@ func (l limited) check(ctx context.Context, params *graphql.RawParams) (op *grap
 		}
 	}()
 	return l.GraphExecutor.CreateOperationContext(ctx, params)
+}
+
+// fine charges the caller for a request that could not be read; unknown lengths are taken for the largest.
+func (l limited) fine(r *http.Request) {
+	bytes := r.ContentLength
+	if bytes < 0 || bytes > maxBody {
+		bytes = maxBody
+	}
+	if l.spenders != nil {
+		l.spenders.fine(r.Context(), spender(viewer.From(r.Context())), int(bytes))
+	}
 }
 
 // unread is the operation of a request whose document was not looked at.

@@ -23,7 +23,7 @@ type streamer struct{ api }
 
 // or hands requests that do not prefer an event stream to next.
 func (a *streamer) or(next http.Handler) http.Handler {
-	streams := crossOrigin(a.options.AllowedOrigins, signIn(a.options, a))
+	streams := crossOrigin(a.options.AllowedOrigins, signIn(a.options, a.ops.spenders.admit(a)))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case preferred(r, mediaJSON, mediaResponse, mediaStream) != mediaStream:
@@ -78,6 +78,9 @@ func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	params, status, refused := read(w, r)
 	if refused != nil {
+		if l, ok := a.exec.(limited); ok {
+			l.fine(r)
+		}
 		if status == http.StatusRequestEntityTooLarge {
 			w.Header().Set("Connection", "close") // rather than read the rest
 		}
