@@ -56,6 +56,9 @@ func measureSiege(ctx context.Context, o options) error {
 	out := siegeReport{to: os.Stdout}
 	out.begin(o)
 	for _, a := range attacks() {
+		if !strings.Contains(a.name, o.hostileKind) {
+			continue
+		}
 		alone, err := s.watch(ctx, nil)
 		if err != nil {
 			return err
@@ -125,7 +128,6 @@ func (s *siege) watch(ctx context.Context, a *attack) (seen, error) {
 	result := seen{statuses: make(map[int]int)}
 	var mu sync.Mutex
 	var enemies sync.WaitGroup
-	var sent atomic.Int64
 	if a != nil {
 		client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: s.hostile, DisableCompression: true}}
 		defer client.CloseIdleConnections()
@@ -136,7 +138,6 @@ func (s *siege) watch(ctx context.Context, a *attack) (seen, error) {
 					if ctx.Err() != nil {
 						return
 					}
-					sent.Add(1)
 					if err != nil {
 						status = 0
 					}
@@ -147,7 +148,8 @@ func (s *siege) watch(ctx context.Context, a *attack) (seen, error) {
 			})
 		}
 	}
-	const warmUp, pace = time.Second, 50 * time.Millisecond
+	// The budget of hostile clients is full at first.
+	const warmUp, pace = 4 * time.Second, 50 * time.Millisecond
 	began := time.Now()
 	ticks := time.NewTicker(pace)
 	defer ticks.Stop()
@@ -182,13 +184,8 @@ func (s *siege) watch(ctx context.Context, a *attack) (seen, error) {
 	result.seconds = time.Since(began).Seconds()
 	cancel()
 	enemies.Wait()
-	if a != nil && sent.Load() == 0 && a.name != slowBodies {
-		return seen{}, errors.New("nothing was sent")
-	}
 	return result, nil
 }
-
-const slowBodies = "slow bodies"
 
 // attacks are those that the limits are for.
 func attacks() []attack {
@@ -227,11 +224,13 @@ func attacks() []attack {
 		document("whole introspection", "{ __schema { types { name fields { name args { name type { name } } type { name ofType { name ofType { name } } } } } } }"),
 		document("large pages", "{ viewer { notes(first: 500) { nodes { title versions(first: 100) { nodes { number } } } } } }"),
 		body("huge bodies", bytes.Repeat([]byte(" "), 4<<20), nil),
-		body("bodies of 3 MiB", []byte(`{"query":"{ no }","variables":{"a":[`+strings.Repeat("1,", 1_500_000)+`1]}}`), nil),
+		body("bodies of 3 MiB of text", []byte(`{"query":"{ no }","variables":{"a":"`+strings.Repeat("x", 3_000_000)+`"}}`), nil),
+		body("bodies of many values", []byte(`{"query":"{ no }","variables":{"a":[`+strings.Repeat("1,", 1_500_000)+`1]}}`), nil),
+		body("bodies of 100,000 values", []byte(`{"query":"{ no }","variables":{"a":[`+strings.Repeat("1,", 99_000)+`1]}}`), nil),
 		body("bad UTF-8", []byte("{\"query\":\"{ viewer { name } } #\xff\"}"), nil),
 		body("batches", []byte("["+strings.Repeat(`{"query":"{ viewer { name } }"},`, 1_000)+"{}]"), nil),
 		body("compressed bombs", []byte("\x1f\x8b"), http.Header{"Content-Encoding": {"gzip"}}),
-		{slowBodies, func(ctx context.Context, s *siege, _ *http.Client, token string) (int, error) {
+		{"slow bodies", func(ctx context.Context, s *siege, _ *http.Client, token string) (int, error) {
 			return s.dribble(ctx, token)
 		}},
 	}

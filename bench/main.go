@@ -46,6 +46,7 @@ type options struct {
 	tags        int    // to search; 0 for none
 
 	hostile, hostileUsers int           // connections, and of whom; 0 for none
+	hostileKind           string        // what the names of those that are measured contain
 	siege                 time.Duration // how long each kind is measured
 }
 
@@ -72,6 +73,7 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&o.tags, "tags", 200_000, "tags to search, compared with 2,000; 0 leaves tags out")
 	flags.IntVar(&o.hostile, "hostile", 16, "connections of hostile clients; 0 leaves them out")
 	flags.IntVar(&o.hostileUsers, "hostile-users", 2, "whose these connections are")
+	flags.StringVar(&o.hostileKind, "hostile-kind", "", "measure only kinds with this in their names")
 	flags.DurationVar(&o.siege, "siege", 5*time.Second, "how long a normal client is watched beside each kind of hostile ones")
 	flags.DurationVar(&o.warmUp, "warm-up", 300*time.Millisecond, "how long the load runs before each of the five turns in which that is measured")
 	flags.IntVar(&o.connections, "connections", 32, "connections of the load, each with one request at a time")

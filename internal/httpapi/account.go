@@ -186,10 +186,12 @@ func overdrawn(wait time.Duration, format string, args ...any) error {
 	return err
 }
 
-// spentOn is what an answer has cost: one for each value in it, and what its texts are worth. Values stand behind one of {[,
-// outside of texts.
-func spentOn(data []byte) int {
-	n := len(data) / textPerUnit
+// spentOn is what an answer has cost: one for each value in it, and what its texts are worth.
+func spentOn(data []byte) int { return valuesIn(data) + len(data)/textPerUnit }
+
+// valuesIn is how many values there are in JSON below the outermost one. They stand behind one of {[, outside of texts.
+func valuesIn(data []byte) int {
+	n := 0
 	for i := 0; i < len(data); i++ {
 		switch data[i] {
 		case '{', '[', ',':
@@ -205,23 +207,24 @@ func spentOn(data []byte) int {
 	return n
 }
 
-// textOf is how many bytes there are in the texts of variables, and one for every other value.
+// textOf is how many bytes there are in the texts of variables, and valueBytes for each value: reading it takes as long.
 func textOf(value any) int {
+	const valueBytes = 20
 	switch value := value.(type) {
 	case string:
-		return len(value)
+		return valueBytes + len(value)
 	case map[string]any:
-		n := 0
+		n := valueBytes
 		for name, v := range value {
 			n += len(name) + textOf(v)
 		}
 		return n
 	case []any:
-		n := 0
+		n := valueBytes
 		for _, v := range value {
 			n += textOf(v)
 		}
 		return n
 	}
-	return 1
+	return valueBytes
 }

@@ -2,7 +2,7 @@
 //
 // It knows gqlgen, media types, status codes, limits and which kind of fault becomes which `extensions.code`. It must not
 // know engines, settings or rules of the domain. Start reading at [New]: it lists the routes; then endpoint, which is
-// the way of one operation, and present, through which every error goes.
+// the way of one operation, limited, which bounds it, and present, through which every error goes.
 // Documents that requests only name are found by persisted.
 //
 // Sockets speak graphql-transport-ws at the same address: [upgrader] opens them, [socket] reads what the client says and
@@ -12,7 +12,7 @@
 //
 // The status codes of /graphql are those of the GraphQL-over-HTTP specification (docs/decisions/0030). What is no well-formed
 // request has one of its own in every media type: 400 not JSON or not UTF-8, 401 a bad token, 405, 406, 408, 413, 414, 415, 422 a parameter
-// that is missing or of the wrong type (400 for application/json); 503 the token's issuer or the user store is away, or the time was up
+// that is missing or of the wrong type (400 for application/json), 429 the caller's budget or operations; 503 the token's issuer or the user store is away, or the time was up
 // before anything was read. For application/graphql-response+json, a document that is not GraphQL is 400, one that does not fit
 // the schema or exceeds a bound is 422, data with errors is 294, data without is 200. For application/json all of these are
 // 200, as old clients expect.
@@ -105,7 +105,7 @@ func New(o Options) (http.Handler, error) {
 		o.Log.Warn("trusted documents do not fit the schema", "count", len(ids), "first", ids[0])
 	}
 	exec, ops := graphQL(o)
-	requests := crossOrigin(o.AllowedOrigins, signIn(o, ops.spenders.admit(endpoint{exec: exec, timeout: o.OperationTimeout})))
+	requests := crossOrigin(o.AllowedOrigins, signIn(o, ops.spenders.admit(bulky(newGate(maxBulky), endpoint{exec: exec, timeout: o.OperationTimeout}))))
 	live := api{options: o, exec: exec, ops: ops, sockets: o.Sockets}
 	sockets, streams := &upgrader{live}, &streamer{live}
 	mux := http.NewServeMux()

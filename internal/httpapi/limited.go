@@ -38,7 +38,10 @@ func (l limited) CreateOperationContext(ctx context.Context, params *graphql.Raw
 		return unread(params), gqlerror.List{gqlerror.Wrap(err)}
 	}
 	op, errs := l.check(ctx, params)
-	text := len(params.Query) + textOf(params.Variables)
+	text := len(params.Query)
+	if len(params.Variables) > 0 {
+		text += textOf(params.Variables)
+	}
 	switch {
 	case errs != nil && l.spenders != nil && params.Query != "":
 		l.spenders.fine(ctx, who, text)

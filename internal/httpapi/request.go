@@ -151,6 +151,9 @@ func parse(what string, text []byte, into any) (int, *gqlerror.Error) {
 	if !utf8.Valid(text) || loneSurrogate(text) {
 		return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "%s is not valid UTF-8", what)
 	}
+	if valuesIn(text) > maxValues {
+		return refuse(model.ErrorCodeBadRequest, "%s has more than %d values", what, maxValues)
+	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	err := decoder.Decode(into)
