@@ -82,7 +82,7 @@ func bulky(g *gate, next http.Handler) http.Handler {
 		if err != nil {
 			refused := gqlerror.Wrap(err)
 			w.Header().Set("Connection", "close") // rather than read the body
-			writeError(w, r, statusOfRefusal(w.Header(), gqlerror.List{refused}), refused)
+			writeError(w, r, statusOfLimit(w.Header(), gqlerror.List{refused}), refused)
 			return
 		}
 		defer leave()

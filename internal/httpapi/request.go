@@ -152,7 +152,7 @@ func parse(what string, text []byte, into any) (int, *gqlerror.Error) {
 		return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "%s is not valid UTF-8", what)
 	}
 	if valuesIn(text) > maxValues {
-		return refuse(model.ErrorCodeBadRequest, "%s has more than %d values", what, maxValues)
+		return http.StatusUnprocessableEntity, refuse(model.ErrorCodeBadRequest, "%s has more than %d values", what, maxValues)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
