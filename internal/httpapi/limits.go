@@ -18,7 +18,7 @@ import (
 const (
 	// A content of 350,000 bytes grows sixfold when every character is written as \u00XX.
 	maxBody       = 3 << 20
-	maxValues     = 100_000 // in the variables: a number takes up a hundred times its bytes
+	maxValues     = 200_000 // in the variables, more than attributes of 350,000 bytes have: a number takes up a hundred times its bytes
 	maxDocument   = 360_000 // bytes; a content that stands in the document fits
 	maxTokens     = 1000    // a full introspection query has 184
 	maxName       = 128     // bytes
