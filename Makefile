@@ -4,7 +4,7 @@
 # Every target walks every go.mod of the repository: `./...` stops at the border of a module.
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo build engines console test check check-go check-generated check-console e2e bench
+.PHONY: help run demo build engines console test check check-go check-generated check-console e2e examples bench
 .DELETE_ON_ERROR:
 
 MODULES     := $(shell find . -name node_modules -prune -o -name go.mod -exec dirname {} \; | LC_ALL=C sort -r)
@@ -90,6 +90,9 @@ check-console: console
 
 e2e: engines build e2e/node_modules/.installed ## Drive the pages in a headless Chromium, and audit HTTP
 	cd e2e && npm test
+
+examples: engines build examples/node_modules/.installed ## Run the clients of examples/ against a server of their own
+	cd examples && npm run generate && npm run check && npm test
 
 bench: engines build ## Compare with a hand-written handler, in one run
 	go run ./bench

@@ -1,0 +1,47 @@
+// A network that fails: everything goes through it to the server, until it is cut.
+
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { origin } from './server.ts';
+
+/** Opens a proxy in front of the server. */
+export async function openProxy() {
+  const { hostname, port } = new URL(origin);
+  const sockets = new Set<Socket>();
+  let up = true;
+
+  const server = createServer((incoming) => {
+    if (!up) return void incoming.destroy();
+    const outgoing = connect(Number(port), hostname);
+    for (const [socket, other] of [[incoming, outgoing], [outgoing, incoming]] as const) {
+      sockets.add(socket);
+      socket.on('error', () => {}); // its end follows
+      socket.on('close', () => {
+        sockets.delete(socket);
+        other.destroy();
+      });
+      socket.pipe(other);
+    }
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  const cut = () => sockets.forEach((socket) => socket.destroy());
+  return {
+    /** The address to use in place of the server's. */
+    host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** Breaks all connections without a word. New ones can be made. */
+    cut,
+    /** Breaks all connections, and each that is tried until up(). */
+    down() {
+      up = false;
+      cut();
+    },
+    up() {
+      up = true;
+    },
+    close() {
+      server.close();
+      cut();
+    },
+  };
+}
