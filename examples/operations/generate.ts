@@ -45,4 +45,5 @@ const possibleTypes = Object.fromEntries(
 await mkdir(out, { recursive: true });
 await writeFile(new URL('documents.ts', out), typescript);
 await writeFile(new URL('possibleTypes.json', out), JSON.stringify(possibleTypes, null, 2));
+await writeFile(new URL('schema.graphql', out), sdl); // relay-compiler reads nothing that ends otherwise
 await writeFile(new URL('schema.json', out), JSON.stringify(introspectionFromSchema(schema, { descriptions: false })));

@@ -1,0 +1,49 @@
+// What a change of the schema breaks of the last release. The release is the newest tag `v…` behind HEAD, whose own
+// schema.graphqls it is: nothing has to be kept up to date. What is broken on purpose stands, in the words of this check, under
+// "Unreleased" in CHANGELOG.md.
+
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { buildSchema, findBreakingChanges, findDangerousChanges } from 'graphql';
+
+export interface Comparison {
+  /** The tag of the last release; none when there was none. */
+  release?: string;
+  /** What breaks clients and is not announced. */
+  breaking: string[];
+  /** What may surprise clients that do not expect it, such as a new value of an enum. */
+  dangerous: string[];
+}
+
+/** Compares the schema in a checkout with that of the last release. */
+export async function compare(checkout: string): Promise<Comparison> {
+  const git = async (...args: string[]) =>
+    // A checkout may belong to another user, and its tags can be read all the same.
+    (await promisify(execFile)('git', ['-c', 'safe.directory=*', ...args], { cwd: checkout, maxBuffer: 16 << 20 })).stdout.trim();
+
+  const tags = await git('tag', '--list', 'v[0-9]*', '--merged', 'HEAD', '--sort=-version:refname');
+  const release = tags.split('\n')[0];
+  if (!release) {
+    if ((await git('rev-parse', '--is-shallow-repository')) === 'true') {
+      throw new Error('a shallow clone does not tell what the last release was: git fetch --unshallow --tags');
+    }
+    return { breaking: [], dangerous: [] };
+  }
+  const [before, now, changelog] = await Promise.all([
+    git('show', `${release}:schema.graphqls`),
+    readFile(path.join(checkout, 'schema.graphqls'), 'utf8'),
+    readFile(path.join(checkout, 'CHANGELOG.md'), 'utf8'),
+  ]);
+  return { release, ...changes(before, now, changelog) };
+}
+
+function changes(before: string, now: string, changelog: string) {
+  const [old, current] = [buildSchema(before), buildSchema(now)];
+  const announced = /^## \[Unreleased\]$(.*?)(?=^## |$(?![^]))/ms.exec(changelog)?.[1]?.replace(/\s+/g, ' ') ?? '';
+  return {
+    breaking: findBreakingChanges(old, current).map((change) => change.description).filter((text) => !announced.includes(text)),
+    dangerous: findDangerousChanges(old, current).map((change) => change.description),
+  };
+}
