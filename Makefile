@@ -10,6 +10,7 @@
 MODULES     := $(shell find . -name node_modules -prune -o -name go.mod -exec dirname {} \; | LC_ALL=C sort -r)
 VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
+GENERATED   := graph examples/genqlient/generated.go
 GOLANGCI    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.8.0
 # Without version control stamps, which fail in a checkout that belongs to another user; VERSION takes their place.
 BUILD       := go build -trimpath -buildvcs=false
@@ -80,10 +81,10 @@ check-go:
 
 # Generates into place and compares with what was there, so that it also works on a tree with changes in it.
 check-generated:
-	@before=$$(find graph -type f -exec cksum {} + | sort); \
-	(set -x; go generate ./...); \
-	after=$$(find graph -type f -exec cksum {} + | sort); \
-	if [ "$$before" != "$$after" ]; then echo 'graph/ was not current; it is now: look at the change and commit it'; exit 1; fi
+	@before=$$(find $(GENERATED) -type f -exec cksum {} + | sort); \
+	$(call each-module,go generate ./...); \
+	after=$$(find $(GENERATED) -type f -exec cksum {} + | sort); \
+	if [ "$$before" != "$$after" ]; then echo '$(GENERATED): not current; now they are: look at the change and commit it'; exit 1; fi
 
 check-console: console
 	cd console && npm run lint --if-present && npm test --if-present
