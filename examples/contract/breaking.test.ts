@@ -15,43 +15,49 @@ test('nothing of the last release is broken', async (t) => {
   assert.deepEqual(breaking, [], 'undo these, or announce them in these words under "Unreleased" in CHANGELOG.md');
 });
 
-/** A checkout with the schema of today, which is then changed. */
-async function checkout(released: boolean, change: (schema: string) => string, changelog = '') {
+/** A repository with the schema of today in its one commit, and a changelog that tells of a release. */
+async function inRepository<T>(tags: string[], changelog: string, body: (directory: string) => Promise<T>) {
   const directory = await mkdtemp(path.join(tmpdir(), 'taggie-schema-'));
   const git = (...args: string[]) =>
     execFileSync('git', ['-c', 'user.name=test', '-c', 'user.email=test@example.com', ...args], { cwd: directory, stdio: 'pipe' });
-  const schema = path.join(directory, 'schema.graphqls');
-  const write = () => writeFile(path.join(directory, 'CHANGELOG.md'), `# Changelog\n\n## [Unreleased]\n${changelog}\n\n## [1.0.0]\n\n- Note.title was removed.\n`);
   try {
     git('init', '--quiet');
-    await cp(file, schema);
-    await write();
+    await cp(file, path.join(directory, 'schema.graphqls'));
+    const text = `# Changelog\n\n## [Unreleased]\n${changelog}\n\n## [0.10.0]\n\n- Note.title was removed.\n`;
+    await writeFile(path.join(directory, 'CHANGELOG.md'), text);
     git('add', '.');
     git('commit', '--quiet', '--no-gpg-sign', '--message', 'Release');
-    if (released) git('tag', 'v0.9.0'), git('tag', 'v0.10.0');
-    const before = await readFile(schema, 'utf8');
-    const after = change(before);
-    if (released) assert.notEqual(after, before);
-    await writeFile(schema, after);
-    return await compare(directory);
+    for (const tag of tags) git('tag', tag);
+    return await body(directory);
   } finally {
     await rm(directory, { recursive: true });
   }
 }
 
+/** What is found after a change of the schema since the release. */
+const changed = (change: (schema: string) => string, changelog = '', tags = ['v0.9.0', 'v0.10.0', 'v0.10.0-rc1']) =>
+  inRepository(tags, changelog, async (directory) => {
+    const schema = path.join(directory, 'schema.graphqls');
+    const before = await readFile(schema, 'utf8');
+    const after = change(before);
+    assert.notEqual(after, before);
+    await writeFile(schema, after);
+    return compare(directory);
+  });
+
 const withoutTitle = (schema: string) => schema.replace(/(type Note implements Node \{[^}]*?)\n  title: String!/, '$1\n  heading: String!');
 
 test('a field that was removed is found', async () => {
-  assert.deepEqual(await checkout(true, withoutTitle), { release: 'v0.10.0', breaking: ['Note.title was removed.'], dangerous: [] });
+  assert.deepEqual(await changed(withoutTitle), { release: 'v0.10.0', breaking: ['Note.title was removed.'], dangerous: [] });
 });
 
 test('what was announced is no mistake; what an older release announced does not count', async () => {
-  const { breaking } = await checkout(true, withoutTitle, '\n### Removed\n\n- `title` of notes: Note.title\n  was removed. Use `name`.');
+  const { breaking } = await changed(withoutTitle, '\n### Removed\n\n- `title` of notes: Note.title\n  was removed. Use `name`.');
   assert.deepEqual(breaking, []);
 });
 
 test('a new argument that is required, and a field that may be null now, are found', async () => {
-  const { breaking } = await checkout(true, (schema) =>
+  const { breaking } = await changed((schema) =>
     schema.replace('viewer: User\n', 'viewer(as: ID!): User\n').replace('  hasNextPage: Boolean!', '  hasNextPage: Boolean'),
   );
   assert.deepEqual(breaking, [
@@ -61,12 +67,20 @@ test('a new argument that is required, and a field that may be null now, are fou
 });
 
 test('a new field breaks nothing, and a new value of an enum is only told', async () => {
-  const changed = await checkout(true, (schema) =>
+  const found = await changed((schema) =>
     schema.replace('viewer: User\n', 'viewer: User\n  me: User\n').replace('  RESTARTED\n', '  RESTARTED\n  MOVED\n'),
   );
-  assert.deepEqual(changed, { release: 'v0.10.0', breaking: [], dangerous: ['MOVED was added to enum type ProjectEventType.'] });
+  assert.deepEqual(found, { release: 'v0.10.0', breaking: [], dangerous: ['MOVED was added to enum type ProjectEventType.'] });
 });
 
 test('before the first release there is nothing to compare with', async () => {
-  assert.deepEqual(await checkout(false, withoutTitle), { breaking: [], dangerous: [] });
+  assert.deepEqual(await changed(withoutTitle, '', []), { breaking: [], dangerous: [] });
+});
+
+test('a clone that lacks the tag of a release is refused', async () => {
+  await inRepository(['v0.10.0'], '', async (directory) => {
+    const clone = path.join(directory, 'clone');
+    execFileSync('git', ['clone', '--quiet', '--depth=1', '--no-tags', `file://${directory}`, clone], { stdio: 'pipe' });
+    await assert.rejects(compare(clone), /no tag of the last release/);
+  });
 });

@@ -21,20 +21,20 @@ export interface Comparison {
 export async function compare(checkout: string): Promise<Comparison> {
   const git = async (...args: string[]) =>
     // A checkout may belong to another user, and its tags can be read all the same.
-    (await promisify(execFile)('git', ['-c', 'safe.directory=*', ...args], { cwd: checkout, maxBuffer: 16 << 20 })).stdout.trim();
+    (await promisify(execFile)('git', ['-c', 'safe.directory=*', '-c', 'versionsort.suffix=-', ...args], { cwd: checkout, maxBuffer: 16 << 20 })).stdout.trim();
 
   const tags = await git('tag', '--list', 'v[0-9]*', '--merged', 'HEAD', '--sort=-version:refname');
   const release = tags.split('\n')[0];
+  const changelog = await readFile(path.join(checkout, 'CHANGELOG.md'), 'utf8');
   if (!release) {
-    if ((await git('rev-parse', '--is-shallow-repository')) === 'true') {
-      throw new Error('a shallow clone does not tell what the last release was: git fetch --unshallow --tags');
+    if (/^## \[\d/m.test(changelog) && (await git('rev-parse', '--is-shallow-repository')) === 'true') {
+      throw new Error('this clone has no tag of the last release: git fetch --unshallow --tags');
     }
     return { breaking: [], dangerous: [] };
   }
-  const [before, now, changelog] = await Promise.all([
+  const [before, now] = await Promise.all([
     git('show', `${release}:schema.graphqls`),
     readFile(path.join(checkout, 'schema.graphqls'), 'utf8'),
-    readFile(path.join(checkout, 'CHANGELOG.md'), 'utf8'),
   ]);
   return { release, ...changes(before, now, changelog) };
 }
