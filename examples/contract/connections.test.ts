@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { buildSchema, getNamedType, GraphQLSchema, lexicographicSortSchema, printSchema, specifiedDirectives } from 'graphql';
+import { buildSchema, getNamedType, GraphQLSchema, isObjectType, lexicographicSortSchema, printSchema, specifiedDirectives } from 'graphql';
 // @ts-expect-error: the path of its program, without a type
 import relayCompiler from 'relay-compiler';
 import { brokenRules, connectionFields } from './connections.ts';
@@ -25,6 +25,15 @@ test('every connection of the running server keeps the rules', async () => {
   const named = Object.keys(schema.getTypeMap()).filter((name) => name.endsWith('Connection'));
   assert.deepEqual([...found].sort(), named.sort(), 'each is used');
   assert.deepEqual(brokenRules(schema), []);
+});
+
+// Relay and the caches of Apollo and urql know an object by its id, and Relay by that alone.
+test('what has an id is a Node, but for a deleted note, which has the id of the note', async () => {
+  const schema = await ofServer();
+  const others = Object.values(schema.getTypeMap())
+    .filter(isObjectType)
+    .filter((type) => String(type.getFields().id?.type) === 'ID!' && !type.getInterfaces().some(({ name }) => name === 'Node'));
+  assert.deepEqual(others.map(String), ['DeletedNote']);
 });
 
 const sound = `
