@@ -80,6 +80,18 @@ test('somebody who was away while the events began anew is told of the gap, and 
   await mine.return();
 });
 
+test('a connection that says nothing any more is given up for another one', async () => {
+  const alert = createClient(socketUrl.replace(new URL(socketUrl).host, proxy.host), token, 500);
+  const mine = watch(alert);
+  await readTo(mine, isSnapshot);
+  proxy.freeze();
+  await work(projectId);
+  const cursors = await readTo(mine, isRelease);
+  assert.equal(cursors.length, 2);
+  await mine.return();
+  await alert.dispose();
+});
+
 test('a signal ends it while nothing happens', async () => {
   const stop = new AbortController();
   const mine = watch(far, stop.signal);

@@ -25,12 +25,20 @@ export async function openProxy() {
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
 
-  const cut = () => sockets.forEach((socket) => socket.destroy());
+  const cut = () => {
+    const { size } = sockets;
+    for (const socket of sockets) socket.destroy();
+    return size > 0;
+  };
   return {
     /** The address to use in place of the server's. */
     host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** Breaks all connections without a word. New ones can be made. */
+    /** Breaks all connections without a word, and says whether there were any. New ones can be made. */
     cut,
+    /** Lets nothing through on the connections that there are, and does not tell: as a phone that has left its network. */
+    freeze() {
+      for (const socket of sockets) socket.unpipe().pause();
+    },
     /** Breaks all connections, and each that is tried until up(). */
     down() {
       up = false;
