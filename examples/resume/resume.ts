@@ -1,4 +1,5 @@
-// Queue events that survive a bad connection. Copy this file: it needs graphql and a client of graphql-ws, nothing else.
+// Queue events that survive a bad connection. To copy, with position.ts: it needs graphql and a client of graphql-ws or graphql-sse,
+// nothing else.
 
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
 import { print } from 'graphql';
