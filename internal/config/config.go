@@ -26,10 +26,10 @@ type Config struct {
 	AllowedOrigins   []string   `env:"TAGGIE_ALLOWED_ORIGINS" desc:"Origins of web pages that may call the server besides its own, separated by commas, compared exactly."`
 	TrustedDocuments string     `env:"TAGGIE_TRUSTED_DOCUMENTS" desc:"Path of a manifest of the documents that clients' builds know: Apollo's persisted query manifest, or the JSON object that relay-compiler and GraphQL Code Generator write. Read at the start; requests may name its documents by id."`
 	TrustedMode      string     `env:"TAGGIE_TRUSTED_DOCUMENTS_MODE" envDefault:"off" desc:"What becomes of documents that are not in the manifest: off carries them out, log carries them out and logs their SHA-256, enforce refuses them, those of GraphiQL and of taggie demo too."`
+	PictureOrigins   []string   `env:"TAGGIE_PICTURE_ORIGINS" desc:"Origins from which the board may show pictures of items, besides the bucket's, separated by commas. Of other items it shows a link."`
 	LogLevel         slog.Level `env:"TAGGIE_LOG_LEVEL" envDefault:"info" expect:"expected debug, info, warn or error" desc:"debug, info, warn or error."`
 	LogFormat        string     `env:"TAGGIE_LOG_FORMAT" envDefault:"text" desc:"text or json."`
 	Pprof            string     `env:"TAGGIE_PPROF" desc:"Loopback address of a second listener with profiles; empty means none."`
-	PictureOrigins   []string   `env:"TAGGIE_PICTURE_ORIGINS" desc:"Origins from which the board may show pictures of items, besides the bucket's, separated by commas. Of other items it shows a link."`
 
 	OperationTimeout  time.Duration `env:"TAGGIE_OPERATION_TIMEOUT" envDefault:"10s" expect:"expected a duration such as 10s" desc:"Deadline of a query or mutation, at most 30s."`
 	DrainDelay        time.Duration `env:"TAGGIE_DRAIN_DELAY" envDefault:"0s" expect:"expected a duration such as 5s" desc:"How long the server, told to end, goes on accepting requests while /readyz already says 503: what the load balancer needs to notice, at most 5m."`

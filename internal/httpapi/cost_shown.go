@@ -16,7 +16,7 @@ const (
 
 // costShown is the response extension cost.
 type costShown struct {
-	Requested int            `json:"requested"` // what the operation may cost
+	Requested int            `json:"requested"`      // what the operation may cost
 	Used      *int           `json:"used,omitempty"` // what it has cost, no more than that
 	Budget    *budgetShown   `json:"budget,omitempty"`
 	Document  *documentShown `json:"document,omitempty"`
