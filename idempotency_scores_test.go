@@ -94,7 +94,7 @@ var scoreMutations = map[string]repeated{
 	},
 	"setItemTags": {
 		prepare: withItem(vars{"tags": []vars{{"value": "Second"}, {"value": "closed", "visibility": "PRIVATE"}}}), selection: "item { id tags { nodes { value } } } tags { value visibility }",
-		other: vars{"tags": []vars{{"value": "other"}}},
+		other: vars{"tags": []vars{{"value": "other"}}}, more: true, // a task is recorded with the change, and removed
 	},
 	"removeItemTags": {
 		prepare: func(ada, _ *client, _ int) (*client, vars) {
