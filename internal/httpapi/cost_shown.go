@@ -53,26 +53,27 @@ type limitsShown struct {
 	documentShown
 }
 
-// account finds out what an operation has cost, and tells it when it is asked for.
-func (o operations) account(ctx context.Context, op *graphql.OperationContext, resp *graphql.Response) {
+// account finds out what an operation has cost when its last part is there, and tells it with the first and the last one when it
+// is asked for.
+func (o operations) account(ctx context.Context, op *graphql.OperationContext, resp *graphql.Response, d *delivery) {
 	a, charged := op.Stats.GetExtension(statAccount).(*account)
-	event := typeOf(op) == string(ast.Subscription)
-	if charged && !event && ctx.Err() == nil && len(resp.Data) > 0 && string(resp.Data) != "null" {
-		a.uses(a.fixed + spentOn(resp.Data))
+	event, last := typeOf(op) == string(ast.Subscription), !goesOn(resp)
+	if charged && !event && last && !d.failed && ctx.Err() == nil {
+		a.uses(a.fixed + d.cost)
 	}
-	if !asksFor(op, "cost") {
+	if !asksFor(op, "cost") || d.parts > 1 && !last {
 		return
 	}
 	asked, known := op.Stats.GetExtension(statPrice).(price)
 	shown := costShown{Requested: asked.total, Limits: o.limits(op)}
 	if known && resp.Data != nil {
-		shown.Used = new(min(asked.total, asked.kept+spentOn(resp.Data)))
+		shown.Used = new(min(asked.total, asked.kept+d.cost))
 	}
 	if op.Doc != nil {
 		shown.Document = measured(op)
 	}
 	if charged {
-		if !event && resp.Data != nil {
+		if !event && last && resp.Data != nil {
 			o.spenders.close(ctx, a)
 		}
 		kept, left := a.state()

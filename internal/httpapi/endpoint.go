@@ -77,7 +77,7 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		resp, status = late(ctx, e.exec, op), http.StatusServiceUnavailable
 	}
 	describe(w, op, resp)
-	if resp.HasNext != nil && *resp.HasNext || media == "" {
+	if goesOn(resp) || media == "" {
 		e.stream(ctx, w, op, resp, next)
 		return
 	}

@@ -81,20 +81,51 @@ func deferrable(op *graphql.OperationContext) *gqlerror.Error {
 	return nil
 }
 
-// extensionTally is where an operation that is answered in parts keeps what it has cost so far.
-const extensionTally = "tally"
+// extensionDelivery is where an operation that is answered in parts keeps what has come so far.
+const extensionDelivery = "delivery"
 
-// later reports whether a response is a part of one that has begun, and returns what counts the cost of both; nil when nobody does.
-func later(op *graphql.OperationContext) (tally *telemetry.Tally, is bool) {
-	tally, is = op.Stats.GetExtension(extensionTally).(*telemetry.Tally)
-	return tally, is
+// delivery is what has come so far of an answer, in one part or several.
+type delivery struct {
+	tally  *telemetry.Tally // counts the calls to DynamoDB; nil when nobody does
+	parts  int
+	bytes  int
+	cost   int  // of the values and texts that came
+	failed bool // of some part, everything
 }
 
-// begins remembers that parts of a response follow.
-func begins(op *graphql.OperationContext, resp *graphql.Response, tally *telemetry.Tally) {
-	if resp.HasNext != nil && *resp.HasNext {
-		op.Stats.SetExtension(extensionTally, tally)
+// later returns what has come so far when a response is a part of one that has begun, else nil.
+func later(op *graphql.OperationContext) *delivery {
+	d, _ := op.Stats.GetExtension(extensionDelivery).(*delivery)
+	return d
+}
+
+// begins counts the first part of a response, and remembers it when others follow.
+func begins(op *graphql.OperationContext, resp *graphql.Response, tally *telemetry.Tally) *delivery {
+	d := &delivery{tally: tally}
+	d.add(resp)
+	if goesOn(resp) {
+		op.Stats.SetExtension(extensionDelivery, d)
 	}
+	return d
+}
+
+// goesOn reports whether a response has parts that come later.
+func goesOn(resp *graphql.Response) bool { return resp.HasNext != nil && *resp.HasNext }
+
+// add counts a part.
+func (d *delivery) add(resp *graphql.Response) {
+	d.parts++
+	d.bytes += len(resp.Data)
+	d.cost += spentOn(resp.Data)
+	d.failed = d.failed || len(resp.Data) == 0 || string(resp.Data) == "null"
+}
+
+// bound gives an answer up whose parts become too large together.
+func (d *delivery) bound(ctx context.Context, resp *graphql.Response) *graphql.Response {
+	if resp != nil && d.bytes+len(resp.Data) > maxAnswer {
+		return tooLarge(ctx, maxAnswer)
+	}
+	return resp
 }
 
 // stream sends an answer in parts, each as soon as it is there. gqlgen's transport collects them in a second goroutine that
@@ -104,7 +135,7 @@ func (e endpoint) stream(ctx context.Context, w http.ResponseWriter, op *graphql
 	h.Set("Content-Type", mediaMultipart+`; boundary="`+boundary+`"; deferSpec=`+deferSpec)
 	h.Set("X-Accel-Buffering", "no") // proxies would wait for the end
 	w.WriteHeader(http.StatusOK)
-	more := first.HasNext != nil && *first.HasNext
+	more := goesOn(first)
 	sent := writePart(w, "\r\n--"+boundary+"\r\n", first, more)
 	for more && sent {
 		resp := next(ctx)
@@ -114,7 +145,7 @@ func (e endpoint) stream(ctx context.Context, w http.ResponseWriter, op *graphql
 		case resp == nil: // the time is up
 			writePart(w, "", late(context.WithoutCancel(ctx), e.exec, op), false)
 			return
-		case resp.HasNext == nil: // the part is too large
+		case resp.HasNext == nil: // the part is too large, or all of them are
 			writePart(w, "", &graphql.Response{Errors: resp.Errors}, false)
 			return
 		}

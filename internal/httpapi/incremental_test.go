@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -19,6 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/taggie/taggie/internal/lean"
 )
 
 const (
@@ -209,4 +212,66 @@ func TestErrorsOfParts(t *testing.T) {
 	assert.Contains(t, texts[1], `{"incremental":[{"errors":[{"message":"gone"`)
 	assert.Contains(t, texts[1], `"data":null,"extensions":{"dynamo":`)
 	assert.True(t, strings.HasSuffix(texts[1], `,"path":["viewer",3]}],"hasNext":false}`), texts[1])
+}
+
+const deferringNotes = `{ viewer { id ... @defer { notes(first: 500) { nodes { title } } } } }`
+
+// All parts are paid for, and the budget is settled behind the last one.
+func TestAnAnswerInPartsCostsWhatAllPartsShow(t *testing.T) {
+	for _, extensions := range []string{"", "cost"} {
+		script := scripted{newServer(t).options.Schema, make(chan *graphql.Response, 3)}
+		p := newPurse()
+		s := newServer(t, withBudget(p), func(o *Options) { o.Schema = script })
+		script.responses <- part(`{"viewer":{"id":"a"}}`, true)
+		script.responses <- part(`{"notes":null}`, true, ast.PathName("viewer"))
+		script.responses <- part(`{"nodes":[{"title":"a"}]}`, false, ast.PathName("viewer"), ast.PathName("notes"))
+		texts := textsOf(t, s.ask(deferringNotes, nil, "Accept", acceptsDefer, "Taggie-Extensions", extensions))
+		require.Len(t, texts, 3)
+		assert.Equal(t, []int{operationCost + 2 + 1 + 3}, p.spent(t, 1))
+		if extensions == "" {
+			continue
+		}
+		type told struct{ Extensions struct{ Cost costShown } }
+		var first told
+		var last struct{ Incremental []told }
+		require.NoError(t, json.Unmarshal([]byte(texts[0]), &first))
+		require.NoError(t, json.Unmarshal([]byte(texts[2]), &last))
+		assert.Equal(t, 2, *first.Extensions.Cost.Used)
+		assert.Equal(t, first.Extensions.Cost.Budget.Charged, first.Extensions.Cost.Budget.Kept, "until the last part is there")
+		assert.NotContains(t, texts[1], "extensions")
+		shown := last.Incremental[0].Extensions.Cost
+		assert.Equal(t, 6, *shown.Used)
+		assert.Equal(t, operationCost+6, shown.Budget.Kept)
+		assert.Equal(t, purseSize-shown.Budget.Kept, shown.Budget.Remaining)
+	}
+}
+
+func TestAnAnswerInPartsThatIsLateIsPaidInFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		script := scripted{newServer(t).options.Schema, make(chan *graphql.Response, 1)}
+		p := newPurse()
+		s := newServer(t, withBudget(p), func(o *Options) { o.Schema = script })
+		script.responses <- part(`{"viewer":{"id":"a"}}`, true)
+		texts := textsOf(t, s.ask(deferringNotes, nil, "Accept", acceptsDefer, "Taggie-Extensions", "cost"))
+		require.Len(t, texts, 2)
+		assert.Contains(t, texts[1], messageLate)
+		assert.Equal(t, []int{operationCost + 3 + 500*2}, p.spent(t, 1))
+	})
+}
+
+func TestPartsThatAreTooLargeTogether(t *testing.T) {
+	assert.Equal(t, lean.MaxAnswer, maxAnswer)
+	script := scripted{newServer(t).options.Schema, make(chan *graphql.Response, 2)}
+	p := newPurse()
+	s := newServer(t, withBudget(p), func(o *Options) { o.Schema = script })
+	half := strings.Repeat("a", maxAnswer/2)
+	script.responses <- part(`{"viewer":{"id":"`+half+`"}}`, true)
+	script.responses <- part(`{"email":"`+half+`"}`, true, ast.PathName("viewer"))
+	texts := textsOf(t, s.ask(deferringNotes, nil, "Accept", acceptsDefer))
+	require.Len(t, texts, 2)
+	require.Less(t, len(texts[1]), 1_000)
+	assert.Contains(t, texts[1], "67108864 bytes")
+	assert.Contains(t, texts[1], `"code":"EXHAUSTED"`)
+	assert.True(t, strings.HasSuffix(texts[1], `,"hasNext":false}`), texts[1])
+	assert.Equal(t, []int{operationCost + 3 + 500*2}, p.spent(t, 1))
 }

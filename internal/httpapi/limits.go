@@ -25,11 +25,12 @@ const (
 	maxDepth      = 15      // nested fields; introspection is bounded by a validation rule of its own
 	maxValueDepth = 6       // nested lists and objects in a value
 	maxRootFields = 50
-	maxFields     = 1000 // with every fragment counted where it is spread: what aliases and fragments can multiply to
-	maxAliases    = 200  // counted alike
-	maxDirectives = 100  // counted alike
-	maxFragments  = 50   // definitions
-	maxErrors     = 20   // in one answer
+	maxFields     = 1000     // with every fragment counted where it is spread: what aliases and fragments can multiply to
+	maxAliases    = 200      // counted alike
+	maxDirectives = 100      // counted alike
+	maxFragments  = 50       // definitions
+	maxErrors     = 20       // in one answer
+	maxAnswer     = 64 << 20 // bytes of the parts of an answer together; internal/lean bounds each while it is written
 
 	// A document of 1,000 tokens takes up to about 300 KB of memory, so that the cache stays below 60 MB.
 	maxCached        = 200

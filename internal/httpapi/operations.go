@@ -65,10 +65,12 @@ func late(ctx context.Context, exec graphql.GraphExecutor, op *graphql.Operation
 func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	start := time.Now()
 	op := graphql.GetOperationContext(ctx)
-	if tally, is := later(op); is { // its loaders, and its place in the counts, are those of the part before
-		resp := within(ctx, next)
+	if d := later(op); d != nil { // its loaders, and its place in the counts, are those of the part before
+		resp := d.bound(ctx, within(ctx, next))
 		if resp != nil {
-			o.cost(ctx, resp, tally)
+			d.add(resp)
+			o.cost(ctx, resp, d.tally)
+			o.account(ctx, op, resp, d)
 			o.tell(ctx, resp)
 		}
 		return resp
@@ -86,9 +88,9 @@ func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *
 		// A subscription is counted once, by begun: most of the time before an event was spent waiting for it.
 		o.metrics.Operation(typeOf(op), outcome(resp), time.Since(start))
 	}
-	begins(op, resp, tally)
+	d := begins(op, resp, tally)
 	o.cost(ctx, resp, tally)
-	o.account(ctx, op, resp)
+	o.account(ctx, op, resp, d)
 	o.tell(ctx, resp)
 	return resp
 }
@@ -129,13 +131,18 @@ func within(ctx context.Context, next graphql.ResponseHandler) (resp *graphql.Re
 		switch p := recover().(type) {
 		case nil:
 		case interface{ AnswerLimit() int }: // lean.TooLarge
-			err := fault.New(fault.Exhausted, "the answer would have more than %d bytes: ask for less at a time", p.AnswerLimit())
-			resp = &graphql.Response{Data: []byte("null"), Errors: gqlerror.List{present(ctx, err)}}
+			resp = tooLarge(ctx, p.AnswerLimit())
 		default:
 			panic(p)
 		}
 	}()
 	return next(ctx)
+}
+
+// tooLarge stands for an answer that is given up.
+func tooLarge(ctx context.Context, limit int) *graphql.Response {
+	err := fault.New(fault.Exhausted, "the answer would have more than %d bytes: ask for less at a time", limit)
+	return &graphql.Response{Data: []byte("null"), Errors: gqlerror.List{present(ctx, err)}}
 }
 
 // shown says what an operation may show of what may be large.
