@@ -65,9 +65,10 @@ func spender(v viewer.Viewer) string {
 
 // account is what one operation is charged.
 type account struct {
-	who, id string
-	fixed   int // of the charge, what is never given back
-	charge  int
+	who, id  string
+	received int // of the charge, what it takes to receive it
+	fixed    int // of the charge, what is not given back when it was carried out
+	charge   int
 
 	mu      sync.Mutex
 	used    int // what it has cost in the end
@@ -93,12 +94,13 @@ func (a *account) state() (used, left int) {
 
 // open charges an operation that costs this much at most, and of it kept whatever comes. Fault: Exhausted.
 func (s *spenders) open(ctx context.Context, who string, op *graphql.OperationContext, text int, p price) (*account, error) {
-	fixed := operationCost + text/bytesPerUnit + p.kept
+	received := operationCost + text/bytesPerUnit
+	fixed := received + p.kept
 	if op.Operation.Operation == ast.Mutation {
 		fixed += changeCost * len(op.Operation.SelectionSet)
 	}
 	charge := fixed + p.total - p.kept
-	a := &account{who: who, id: rand.Text(), fixed: fixed, charge: charge, used: charge}
+	a := &account{who: who, id: rand.Text(), received: received, fixed: fixed, charge: charge, used: charge}
 	left, wait := s.budget.Charge(ctx, who, a.id, charge)
 	if wait > 0 {
 		pause(ctx, wait)
@@ -109,6 +111,13 @@ func (s *spenders) open(ctx context.Context, who string, op *graphql.OperationCo
 		return a, overdrawn(wait, "the operation may cost %d, and %d of your budget are left", charge, max(left, 0))
 	}
 	return a, nil
+}
+
+// forgo notes that an operation is not carried out: all but what it takes to receive it is given back.
+func forgo(op *graphql.OperationContext) {
+	if a, charged := op.Stats.GetExtension(statAccount).(*account); charged {
+		a.uses(a.received)
+	}
 }
 
 // close gives back what an operation did not use.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -114,6 +116,30 @@ func TestChangesCostMore(t *testing.T) {
 	s := newServer(t, withBudget(p))
 	s.ask(`mutation { createNote(input: {title: "", content: "b"}) { note { id } } }`, nil)
 	assert.GreaterOrEqual(t, p.spent(t, 1)[0], operationCost+changeCost)
+}
+
+// What is well-formed, and is refused for the way that it came, costs no more than to receive it.
+func TestWhatIsNotCarriedOutCostsLittle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPurse()
+		s := newServer(t, withBudget(p))
+		s.ask(deferringNotes, nil).only(t, http.StatusNotAcceptable, "BAD_REQUEST")
+		p.spent(t, 1)
+		s.ask(`mutation { createNote(input: {title: "a", content: "b"}) { ... @defer { note { id } } } }`, nil).only(t, http.StatusOK, "BAD_REQUEST")
+		p.spent(t, 2)
+
+		th := newTheatre(t, withBudget(p))
+		th.ask(`subscription { ticks(source: "a") }`, nil).only(t, http.StatusBadRequest, "BAD_REQUEST")
+		p.spent(t, 3)
+		th.get("/graphql?query="+url.QueryEscape(`mutation { slow }`), "Authorization", "Bearer ada").only(t, http.StatusMethodNotAllowed, "BAD_REQUEST")
+		p.spent(t, 4)
+		th.source(`mutation { slow }`).refused(http.StatusMethodNotAllowed, "BAD_REQUEST")
+		p.spent(t, 5)
+		c := th.ready("ada")
+		c.subscribe("1", `{ ... @defer { hello } }`)
+		c.refused("1", "BAD_REQUEST")
+		assert.Equal(t, slices.Repeat([]int{operationCost}, 6), p.spent(t, 6))
+	})
 }
 
 func TestBudgetIsUsedUp(t *testing.T) {

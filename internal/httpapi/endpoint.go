@@ -45,6 +45,7 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	op, errs := prepare(ctx, e.exec, params)
 	if r.Method != http.MethodPost && op.Operation != nil && op.Operation.Operation != ast.Query {
+		forgo(op)
 		w.Header().Set("Allow", http.MethodPost)
 		writeError(w, r, http.StatusMethodNotAllowed, refuse(model.ErrorCodeBadRequest, "over GET only queries are carried out: use POST"))
 		return
@@ -60,11 +61,13 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if op.Operation.Operation == ast.Subscription {
+		forgo(op)
 		const hint = "subscriptions are carried out over a WebSocket with the subprotocol " + subprotocol + ", or as " + mediaStream
 		writeError(w, r, http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, hint))
 		return
 	}
 	if !inParts && defers(op) {
+		forgo(op)
 		writeError(w, r, http.StatusNotAcceptable, refuse(model.ErrorCodeBadRequest, messageDefer))
 		return
 	}

@@ -37,6 +37,7 @@ func create(ctx context.Context, exec graphql.GraphExecutor, params *graphql.Raw
 	op, errs := prepare(ctx, exec, params)
 	if errs == nil && defers(op) {
 		errs = gqlerror.List{refuse(model.ErrorCodeBadRequest, messageDefer)}
+		forgo(op)
 	}
 	return op, errs
 }
@@ -50,6 +51,7 @@ func prepare(ctx context.Context, exec graphql.GraphExecutor, params *graphql.Ra
 	if errs == nil {
 		if refused := deferrable(op); refused != nil {
 			errs = gqlerror.List{refused}
+			forgo(op)
 		}
 	}
 	return op, errs

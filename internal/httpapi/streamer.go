@@ -91,6 +91,7 @@ func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	oc, errs := create(ctx, a.exec, params)
 	if errs == nil && r.Method == http.MethodGet && oc.Operation.Operation == ast.Mutation {
+		forgo(oc)
 		w.Header().Set("Allow", http.MethodPost)
 		writeError(w, r, http.StatusMethodNotAllowed, refuse(model.ErrorCodeBadRequest, "over GET no mutations are carried out: use POST"))
 		return
