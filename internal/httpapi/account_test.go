@@ -292,26 +292,6 @@ func TestGate(t *testing.T) {
 	assert.NotContains(t, g.callers, "ada")
 }
 
-func TestLargeRequestsOfACallerWaitForOneAnother(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t)
-		inside := make(chan struct{})
-		s.people.read = func(context.Context) error { <-inside; return nil }
-		large := `{"query":"{ viewer { name } }","variables":{"a":"` + strings.Repeat("x", bulkyBody) + `"}}`
-		var statuses sync.Map
-		var asked sync.WaitGroup
-		for i := range maxBulky*(1+waitingPer) + 1 {
-			asked.Go(func() { statuses.Store(i, s.post(large, "Authorization", "Bearer ada").Code) })
-		}
-		synctest.Wait()
-		close(inside)
-		asked.Wait()
-		counts := map[any]int{}
-		statuses.Range(func(_, status any) bool { counts[status]++; return true })
-		assert.Equal(t, map[any]int{http.StatusOK: maxBulky * (1 + waitingPer), http.StatusTooManyRequests: 1}, counts)
-	})
-}
-
 // Operations of one caller wait for one another, whatever they came over, and others do not.
 func TestOperationsOfACallerAreBounded(t *testing.T) {
 	s := newServer(t, func(o *Options) { o.Operations = 1 })

@@ -15,6 +15,7 @@ import (
 // follows the first JSON value, and have other status codes.
 type endpoint struct {
 	exec    graphql.GraphExecutor
+	intake  intake
 	timeout time.Duration
 }
 
@@ -26,15 +27,9 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, http.StatusNotAcceptable, refuse(model.ErrorCodeBadRequest, "the answer is %s or %s", mediaJSON, mediaResponse))
 		return
 	}
-	params, status, refused := read(w, r)
+	params, status, refused := e.intake.read(w, r)
 	if refused != nil {
-		if l, ok := e.exec.(limited); ok {
-			l.fine(r)
-		}
-		switch {
-		case status == http.StatusRequestEntityTooLarge, status == http.StatusRequestTimeout:
-			w.Header().Set("Connection", "close") // rather than read the rest
-		case status == http.StatusUnprocessableEntity && media == mediaJSON:
+		if status == http.StatusUnprocessableEntity && media == mediaJSON {
 			status = http.StatusBadRequest
 		}
 		writeError(w, r, status, refused)

@@ -2,14 +2,10 @@ package httpapi
 
 import (
 	"context"
-	"net/http"
 	"sync"
 	"time"
 
-	"github.com/vektah/gqlparser/v2/gqlerror"
-
 	"github.com/taggie/taggie/internal/fault"
-	"github.com/taggie/taggie/internal/viewer"
 )
 
 // waitingPer is how many operations of a caller may wait for each that is carried out.
@@ -63,29 +59,4 @@ func (g *gate) forget(who string, c *callers) {
 	if c.all--; c.all == 0 {
 		delete(g.callers, who)
 	}
-}
-
-// Requests of more bytes take long to read, or of a length that is not known: of a caller, this many are read at a time.
-const (
-	bulkyBody = 64 << 10
-	maxBulky  = 2
-)
-
-// bulky lets in so many large requests of a caller at a time.
-func bulky(g *gate, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if 0 <= r.ContentLength && r.ContentLength <= bulkyBody {
-			next.ServeHTTP(w, r)
-			return
-		}
-		leave, err := g.enter(r.Context(), spender(viewer.From(r.Context())))
-		if err != nil {
-			refused := gqlerror.Wrap(err)
-			w.Header().Set("Connection", "close") // rather than read the body
-			writeError(w, r, statusOfLimit(w.Header(), gqlerror.List{refused}), refused)
-			return
-		}
-		defer leave()
-		next.ServeHTTP(w, r)
-	})
 }

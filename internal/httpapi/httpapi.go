@@ -105,8 +105,9 @@ func New(o Options) (http.Handler, error) {
 		o.Log.Warn("trusted documents do not fit the schema", "count", len(ids), "first", ids[0])
 	}
 	exec, ops := graphQL(o)
-	requests := crossOrigin(o.AllowedOrigins, signIn(o, ops.spenders.admit(bulky(newGate(maxBulky), endpoint{exec: exec, timeout: o.OperationTimeout}))))
-	live := api{options: o, exec: exec, ops: ops, sockets: o.Sockets}
+	in := intake{large: newGate(maxBulky), exec: exec}
+	requests := crossOrigin(o.AllowedOrigins, signIn(o, ops.spenders.admit(endpoint{exec: exec, intake: in, timeout: o.OperationTimeout})))
+	live := api{options: o, exec: exec, ops: ops, intake: in, sockets: o.Sockets}
 	sockets, streams := &upgrader{live}, &streamer{live}
 	mux := http.NewServeMux()
 	mux.Handle("/graphql", plain(sockets.or(streams.or(requests))))
@@ -128,6 +129,7 @@ type api struct {
 	options Options
 	exec    graphql.GraphExecutor
 	ops     operations
+	intake  intake
 	sockets *Sockets
 }
 
@@ -150,7 +152,7 @@ func (a *api) revoked(ctx context.Context, v viewer.Viewer) bool {
 }
 
 // graphQL returns what carries operations out, over HTTP and over sockets alike.
-func graphQL(o Options) (graphql.GraphExecutor, operations) {
+func graphQL(o Options) (limited, operations) {
 	cache := newDocuments()
 	if o.Operations == 0 {
 		o.Operations = 32
@@ -175,16 +177,16 @@ func graphQL(o Options) (graphql.GraphExecutor, operations) {
 }
 
 // Server returns a server whose clients cannot hold a connection by being slow. The time to write counts from when the
-// header was read: sending the body, the sign-in and the operation, each of the latter within timeout, must fit into it.
+// header was read: the sign-in, waiting to be read, sending the body and the operation must fit into it.
 // Streams lift it for themselves.
 func Server(h http.Handler, addr string, timeout time.Duration) *http.Server {
-	const reading, writing = 15 * time.Second, 15 * time.Second
+	const writing = 15 * time.Second
 	return &http.Server{
 		Addr:              addr,
 		Handler:           h,
 		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       reading,
-		WriteTimeout:      reading + 2*timeout + writing,
+		ReadTimeout:       maxReading,
+		WriteTimeout:      2*maxReading + 2*timeout + writing,
 		IdleTimeout:       60 * time.Second,
 		MaxHeaderBytes:    64 << 10,
 	}

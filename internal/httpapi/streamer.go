@@ -76,14 +76,8 @@ func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	params, status, refused := read(w, r)
+	params, status, refused := a.intake.read(w, r.WithContext(s.ctx))
 	if refused != nil {
-		if l, ok := a.exec.(limited); ok {
-			l.fine(r)
-		}
-		if status == http.StatusRequestEntityTooLarge {
-			w.Header().Set("Connection", "close") // rather than read the rest
-		}
 		writeError(w, r, status, refused)
 		return
 	}

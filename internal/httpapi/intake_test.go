@@ -1,0 +1,162 @@
+package httpapi
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// dammed is a body that comes when its dam is opened.
+type dammed struct {
+	dam   <-chan struct{}
+	body  io.Reader
+	asked atomic.Bool // for the first byte
+}
+
+func (d *dammed) Read(b []byte) (int, error) {
+	d.asked.Store(true)
+	<-d.dam
+	return d.body.Read(b)
+}
+
+// dam returns a request of Ada of unknown length, and its body.
+func dam(query string, dam <-chan struct{}, headers ...string) (*http.Request, *dammed) {
+	d := &dammed{dam: dam, body: strings.NewReader(`{"query":` + string(encode(query)) + `}`)}
+	r := httptest.NewRequest(http.MethodPost, "/graphql", d)
+	return with(r, append([]string{"Authorization", "Bearer ada", "Content-Type", mediaJSON}, headers...)...), d
+}
+
+// open is a dam that holds nothing back.
+func open() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
+
+// upload begins as many requests of Ada as are read at a time, and returns what lets their bodies come, and waits for the answers.
+func (s *server) upload(query string) (finish func()) {
+	came := make(chan struct{})
+	var asked sync.WaitGroup
+	for range maxBulky {
+		r, _ := dam(query, came)
+		asked.Go(func() { assert.Equal(s.t, http.StatusOK, s.do(r).Code) })
+	}
+	synctest.Wait()
+	return func() { close(came); asked.Wait() }
+}
+
+func TestLargeRequestsOfACallerWaitForOneAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		came := make(chan struct{})
+		var bodies []*dammed
+		var statuses sync.Map
+		var asked sync.WaitGroup
+		for i := range maxBulky*(1+waitingPer) + 1 {
+			r, body := dam(`{ viewer { name } }`, came)
+			bodies = append(bodies, body)
+			asked.Go(func() { statuses.Store(i, s.do(r).Code) })
+		}
+		synctest.Wait()
+		reading := 0
+		for _, body := range bodies {
+			if body.asked.Load() {
+				reading++
+			}
+		}
+		assert.Equal(t, maxBulky, reading)
+		close(came)
+		asked.Wait()
+		counts := map[any]int{}
+		statuses.Range(func(_, status any) bool { counts[status]++; return true })
+		assert.Equal(t, map[any]int{http.StatusOK: maxBulky * (1 + waitingPer), http.StatusTooManyRequests: 1}, counts)
+	})
+}
+
+func TestLargeRequestsDoNotWaitForOperations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		var reads atomic.Int64
+		inside := make(chan struct{})
+		s.people.read = func(context.Context) error { reads.Add(1); <-inside; return nil }
+		var asked sync.WaitGroup
+		for range maxBulky + 1 {
+			r, _ := dam(`{ viewer { name } }`, open())
+			asked.Go(func() { assert.Equal(t, http.StatusOK, s.do(r).Code) })
+		}
+		time.Sleep(time.Second) // loaders collect for a moment
+		assert.EqualValues(t, maxBulky+1, reads.Load())
+		close(inside)
+		asked.Wait()
+	})
+}
+
+// deadlined is an answer on a connection that remembers until when it reads.
+type deadlined struct {
+	*httptest.ResponseRecorder
+	until time.Time
+}
+
+func (d *deadlined) SetReadDeadline(until time.Time) error {
+	d.until = until
+	return nil
+}
+
+func TestTheTimeToReadBeginsBehindTheGate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		finish := s.upload(`{ viewer { name } }`)
+		w := &deadlined{ResponseRecorder: httptest.NewRecorder()}
+		r, _ := dam(`{ viewer { name } }`, open())
+		var asked sync.WaitGroup
+		asked.Go(func() { s.handler.ServeHTTP(w, r) })
+		time.Sleep(maxReading - time.Second)
+		assert.Zero(t, w.until)
+		until := time.Now().Add(maxReading)
+		finish()
+		asked.Wait()
+		assert.Equal(t, http.StatusOK, w.Code)
+		assert.Equal(t, until, w.until)
+	})
+}
+
+func TestWhoWaitsInVainToBeReadPaysNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPurse()
+		s := newServer(t, withBudget(p))
+		finish := s.upload(`{ viewer { name } }`)
+		r, body := dam(`{ viewer { name } }`, open())
+		began := time.Now()
+		a := s.do(r)
+		a.only(t, http.StatusServiceUnavailable, "UNAVAILABLE")
+		assert.Equal(t, "close", a.Header().Get("Connection"))
+		assert.Equal(t, maxReading, time.Since(began))
+		assert.False(t, body.asked.Load())
+		finish()
+		assert.Equal(t, []int{operationCost + 2, operationCost + 2}, p.spent(t, 2))
+	})
+}
+
+func TestEventStreamsWaitToBeReadAlike(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		finish := s.upload(`{ viewer { name } }`)
+		r, body := dam(`{ viewer { name } }`, open(), "Accept", mediaStream)
+		var asked sync.WaitGroup
+		asked.Go(func() { s.handler.ServeHTTP(httptest.NewRecorder(), r) })
+		synctest.Wait()
+		assert.False(t, body.asked.Load())
+		finish()
+		asked.Wait()
+		assert.True(t, body.asked.Load())
+	})
+}
