@@ -160,3 +160,28 @@ func TestEventStreamsWaitToBeReadAlike(t *testing.T) {
 		assert.True(t, body.asked.Load())
 	})
 }
+
+func TestLargeMessagesWaitToBeReadAlike(t *testing.T) {
+	large := `{"type":"subscribe","id":"1","payload":{"query":"{ hello }","variables":{"a":"` + strings.Repeat("x", bulkyBody) + `"}}}`
+	synctest.Test(t, func(t *testing.T) {
+		th := newTheatre(t)
+		c, other := th.ready("ada"), th.ready("ada2")
+		finish := th.upload(`{ fails }`)
+		c.send(large)
+		other.send(large)
+		other.expects(`{"type":"next","id":"1","payload":{"data":{"hello":"world"}}}`)
+		synctest.Wait()
+		assert.Contains(t, th.counted(), `outcome="ok"} 1`, "hers waits")
+		finish()
+		c.expects(`{"type":"next","id":"1","payload":{"data":{"hello":"world"}}}`)
+		c.expects(`{"type":"complete","id":"1"}`)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		th := newTheatre(t)
+		c := th.ready("ada")
+		finish := th.upload(`{ fails }`)
+		c.send(large)
+		assert.Contains(t, c.closed(codeLater), "large requests")
+		finish()
+	})
+}

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/99designs/gqlgen/graphql"
 	"github.com/coder/websocket"
 
 	"github.com/taggie/taggie/internal/telemetry"
@@ -110,12 +111,16 @@ func (s *socket) guard(do func()) {
 // handle does what a message asks for.
 func (s *socket) handle(data []byte) {
 	s.mu.Lock()
-	now := s.stage
+	now, ctx := s.stage, s.ctx
 	s.mu.Unlock()
 	if now == stageClosing {
 		return
 	}
-	m, wrong := readMessage(data)
+	m, raw, wrong, err := s.takeApart(ctx, data)
+	if err != nil {
+		s.close(codeLater, "too many large requests of yours are under way")
+		return
+	}
 	if wrong != "" {
 		s.close(codeBadMessage, wrong)
 		return
@@ -127,10 +132,26 @@ func (s *socket) handle(data []byte) {
 		s.send(nil, false, pongMessage(m.Payload))
 	case "pong": // the wire has taken note of it
 	case "subscribe":
-		s.subscribe(m, len(data))
+		s.subscribe(m, raw, len(data))
 	case "complete":
 		s.complete(*m.ID)
 	}
+}
+
+// takeApart takes a message apart, and the operation in it, or says what is wrong with it. A large one waits for others of its
+// caller to be read; not for long, because nobody reads pongs meanwhile. Faults: those of enter.
+func (s *socket) takeApart(ctx context.Context, data []byte) (m message, raw *graphql.RawParams, wrong string, err error) {
+	if len(data) > bulkyBody {
+		leave, err := s.api.intake.wait(ctx, viewer.From(ctx), s.api.sockets.pace.pong/2)
+		if err != nil {
+			return m, nil, "", err
+		}
+		defer leave()
+	}
+	if m, wrong = readMessage(data); wrong == "" && m.Type == "subscribe" {
+		raw, wrong = readOperation(m.Payload)
+	}
+	return m, raw, wrong, nil
 }
 
 // untilTick is when there is something to do again for a connection whose token expires, if it has one.

@@ -30,12 +30,7 @@ type operation struct {
 }
 
 // subscribe begins an operation of any type.
-func (s *socket) subscribe(m message, size int) {
-	raw, wrong := readOperation(m.Payload)
-	if wrong != "" {
-		s.close(codeBadMessage, wrong)
-		return
-	}
+func (s *socket) subscribe(m message, raw *graphql.RawParams, size int) {
 	raw.Headers = s.header
 	op := &operation{id: *m.ID, params: raw, size: size}
 	if refused := s.begin(op); refused != nil {
