@@ -35,7 +35,9 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, status, refused)
 		return
 	}
-	ctx, cancel := context.WithTimeout(graphql.StartOperationTrace(r.Context()), e.timeout)
+	held, release := holding(r.Context())
+	defer release()
+	ctx, cancel := context.WithTimeout(graphql.StartOperationTrace(held), e.timeout)
 	defer cancel()
 
 	op, errs := prepare(ctx, e.exec, params)

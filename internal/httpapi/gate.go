@@ -60,3 +60,15 @@ func (g *gate) forget(who string, c *callers) {
 		delete(g.callers, who)
 	}
 }
+
+// hold is what lets an operation out of its gate.
+type hold struct{ leave func() }
+
+type holdKey struct{}
+
+// holding returns a context for one operation, which stays in its gate until release is called: what is written of it is in
+// memory, though its time may be up.
+func holding(ctx context.Context) (held context.Context, release func()) {
+	h := &hold{leave: func() {}}
+	return context.WithValue(ctx, holdKey{}, h), func() { h.leave() }
+}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // dammed is a body that comes when its dam is opened.
@@ -184,4 +185,36 @@ func TestLargeMessagesWaitToBeReadAlike(t *testing.T) {
 		assert.Contains(t, c.closed(codeLater), "large requests")
 		finish()
 	})
+}
+
+// stuck is an answer that its client does not take before the dam is opened.
+type stuck struct {
+	*httptest.ResponseRecorder
+	dam <-chan struct{}
+}
+
+func (s stuck) Write(b []byte) (int, error) {
+	<-s.dam
+	return s.ResponseRecorder.Write(b)
+}
+
+func (stuck) SetReadDeadline(time.Time) error  { return nil }
+func (stuck) SetWriteDeadline(time.Time) error { return nil }
+
+// An answer that nobody takes is in memory, whether the time for its operation is up or not.
+func TestOperationsStayInTheirGateUntilTheyAreAnswered(t *testing.T) {
+	for _, accept := range []string{mediaJSON, mediaStream} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newServer(t, func(o *Options) { o.Operations = 1 })
+			taken := make(chan struct{})
+			r, _ := dam(`{ viewer { name } }`, open(), "Accept", accept)
+			var asked sync.WaitGroup
+			asked.Go(func() { s.handler.ServeHTTP(stuck{httptest.NewRecorder(), taken}, r) })
+			time.Sleep(2 * s.options.OperationTimeout)
+			s.ask(`{ viewer { name } }`, nil).only(t, http.StatusServiceUnavailable, "UNAVAILABLE")
+			close(taken)
+			asked.Wait()
+			require.Empty(t, s.ask(`{ viewer { name } }`, nil).Errors)
+		})
+	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/taggie/taggie/internal/viewer"
 )
 
-// limited is the executor of all transports: it lets nobody do more than the limits allow. What an operation holds is given
-// back when the context ends that it was created with.
+// limited is the executor of all transports: it lets nobody do more than the limits allow. An operation counts as carried out
+// until the context ends that it was created with, or, below holding, until its answer is written.
 type limited struct {
 	graphql.GraphExecutor
 	schema   *ast.Schema
@@ -29,7 +29,11 @@ func (l limited) CreateOperationContext(ctx context.Context, params *graphql.Raw
 	who := spender(viewer.From(ctx))
 	leave, err := l.gate.enter(ctx, who)
 	if err == nil {
-		context.AfterFunc(ctx, leave)
+		if h, ok := ctx.Value(holdKey{}).(*hold); ok {
+			h.leave = leave
+		} else {
+			context.AfterFunc(ctx, leave)
+		}
 		if l.spenders != nil {
 			err = l.spenders.solvent(ctx, who)
 		}

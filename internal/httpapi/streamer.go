@@ -81,7 +81,9 @@ func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, status, refused)
 		return
 	}
-	ctx, cancel := context.WithTimeout(graphql.StartOperationTrace(s.ctx), a.options.OperationTimeout)
+	held, release := holding(s.ctx)
+	defer release()
+	ctx, cancel := context.WithTimeout(graphql.StartOperationTrace(held), a.options.OperationTimeout)
 	defer cancel()
 	oc, errs := create(ctx, a.exec, params)
 	if errs == nil && r.Method == http.MethodGet && oc.Operation.Operation == ast.Mutation {
