@@ -121,6 +121,8 @@ func TestEventStreamIsNotBegun(t *testing.T) {
 		code                       string
 	}{
 		{"a mutation over GET", "GET", "/graphql?query=mutation+%7B+signUp+%7D", "", nil, 405, "BAD_REQUEST"},
+		{"a mutation over HEAD", "HEAD", "/graphql?query=mutation+%7B+signUp+%7D", "", nil, 405, "BAD_REQUEST"},
+		{"a query over HEAD", "HEAD", "/graphql?query=%7Bhello%7D", "", nil, 405, "BAD_REQUEST"},
 		{"variables that are no JSON", "GET", "/graphql?query=%7Bhello%7D&variables=x", "", nil, 400, "BAD_REQUEST"},
 		{"no JSON", "POST", "/graphql", "hello", json, 400, "BAD_REQUEST"},
 		{"a form", "POST", "/graphql", "query=%7Bhello%7D", []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, "BAD_REQUEST"},
@@ -136,8 +138,11 @@ func TestEventStreamIsNotBegun(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				th := newTheatre(t)
-				th.begin(tt.method, tt.target, tt.body, tt.headers...).refused(tt.status, tt.code)
+				l := th.begin(tt.method, tt.target, tt.body, tt.headers...)
+				l.refused(tt.status, tt.code)
+				assert.Equal(t, tt.status == http.StatusMethodNotAllowed, l.resp.Header.Get("Allow") != "")
 				synctest.Wait()
+				assert.Empty(t, th.counted(), "nothing is carried out")
 				assert.Zero(t, th.sockets.Open())
 				assert.Empty(t, th.sockets.owners)
 			})

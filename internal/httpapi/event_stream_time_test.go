@@ -47,6 +47,24 @@ func TestEventStreamQueryHasADeadline(t *testing.T) {
 	})
 }
 
+// TestSlowBodyTakesNothingFromItsSubscription sends a body for longer than the subscription has to begin.
+func TestSlowBodyTakesNothingFromItsSubscription(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th := newTheatre(t)
+		body, send := io.Pipe()
+		go func() {
+			time.Sleep(6 * time.Second) // of the bubble's clock
+			_, _ = io.WriteString(send, `{"query":"subscription { stuck }"}`)
+			_ = send.Close()
+		}()
+		l := th.beginFrom(http.MethodPost, "/graphql", body, "Content-Type", "application/json").opened()
+		start := time.Now()
+		assert.Contains(t, l.read(), messageLate)
+		assert.Equal(t, th.options.OperationTimeout, time.Since(start))
+		l.completes()
+	})
+}
+
 func TestEventStreamEndsWithItsToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		th := newTheatre(t)

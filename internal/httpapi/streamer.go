@@ -17,6 +17,9 @@ import (
 // headerLastEventID is what a client sends that was cut off: the id of the last event that it has seen.
 const headerLastEventID = "Last-Event-ID"
 
+// streamMethods are those of /graphql for who prefers an event stream.
+const streamMethods = "GET, POST, OPTIONS"
+
 // streamer carries out one operation a request and answers with an event stream: the distinct connections mode of
 // graphql-sse, whose PROTOCOL.md describes it. gqlgen's own transport knows no GET, and nothing of ids.
 type streamer struct{ api }
@@ -28,6 +31,9 @@ func (a *streamer) or(next http.Handler) http.Handler {
 		switch {
 		case preferred(r, mediaJSON, mediaResponse, mediaStream) != mediaStream:
 			next.ServeHTTP(w, r)
+		case r.Method == http.MethodHead: // a stream has no header that would be worth an operation
+			w.Header().Set("Allow", streamMethods)
+			writeError(w, r, http.StatusMethodNotAllowed, refuse(model.ErrorCodeBadRequest, "event streams are begun by GET or POST"))
 		case !a.trusts(r):
 			writeError(w, r, http.StatusForbidden, refuse(model.ErrorCodeForbidden, "pages of this origin may not begin streams"))
 		default:
@@ -52,7 +58,6 @@ func authorized(r *http.Request) *http.Request {
 // ServeHTTP answers one request, of a viewer who is known. What is no well-formed request is refused as without a stream; what
 // is wrong with the operation is told in the stream, because an EventSource cannot read anything else.
 func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	start := time.Now()
 	v := viewer.From(r.Context())
 	who := ownerOf(v.Identity)
 	if refused := a.sockets.reserve(); refused != "" {
@@ -81,12 +86,13 @@ func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, status, refused)
 		return
 	}
+	start := time.Now() // only now: sending the body has a time limit of its own
 	held, release := holding(s.ctx)
 	defer release()
 	ctx, cancel := context.WithTimeout(graphql.StartOperationTrace(held), a.options.OperationTimeout)
 	defer cancel()
 	oc, errs := create(ctx, a.exec, params)
-	if errs == nil && r.Method == http.MethodGet && oc.Operation.Operation == ast.Mutation {
+	if errs == nil && r.Method != http.MethodPost && oc.Operation.Operation == ast.Mutation {
 		forgo(oc)
 		w.Header().Set("Allow", http.MethodPost)
 		writeError(w, r, http.StatusMethodNotAllowed, refuse(model.ErrorCodeBadRequest, "over GET no mutations are carried out: use POST"))
