@@ -61,6 +61,15 @@ func (s *Service) revoked(ctx context.Context, id ID) (time.Time, error) {
 	return times[0], nil
 }
 
+// counts looks in the store whether a token of a user still counts. Fault: Unauthenticated when it does not.
+func (s *Service) counts(ctx context.Context, identity viewer.Identity, id ID) error {
+	revoked, err := s.revoked(ctx, id)
+	if err != nil {
+		return err
+	}
+	return signedUp{id, revoked}.admits(identity)
+}
+
 // RevokedByID returns for each user by when issued tokens count no more, in the order of ids: zero for who was never revoked.
 // Whoever asks, it is for the server itself.
 func (s *Service) RevokedByID(ctx context.Context, ids []ID) ([]time.Time, []error) {

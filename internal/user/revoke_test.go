@@ -20,6 +20,8 @@ type door struct {
 	revoked time.Time
 	reads   int
 	between func() // the reads of a sign-in and what becomes of them
+	// replayed is what createUser finds of its key.
+	replayed error
 }
 
 func (d *door) UserIDBySubject(_ context.Context, _, subject string) (ID, error) {
@@ -43,6 +45,17 @@ func (d *door) RevokeUser(_ context.Context, _ ID, at time.Time, _ idempotency.K
 	return nil
 }
 
+func (d *door) FindIdempotencyKey(context.Context, idempotency.Key) error { return d.replayed }
+
+func (d *door) CreateUser(context.Context, User, string, string, idempotency.Key) error { return nil }
+
+func (d *door) UsersByID(context.Context, []ID) ([]User, []error) { return []User{{ID: "u1"}}, nil }
+
+// unbounded is a limiter that allows everything.
+type unbounded struct{}
+
+func (unbounded) Allow(context.Context, string) (bool, error) { return true, nil }
+
 // announced is what was announced, or why it cannot be.
 type announced struct {
 	told []string
@@ -58,7 +71,7 @@ var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 func newDoor() (*door, *Service, *announced) {
 	d, a := &door{}, &announced{}
-	return d, NewService(d, nil, func() time.Time { return noon }, nil).Telling(a), a
+	return d, NewService(d, unbounded{}, func() time.Time { return noon }, func() string { return "u1" }).Telling(a), a
 }
 
 // ada is Ada with a token of that moment.
@@ -90,6 +103,33 @@ func TestRevokedTokensCountNoMore(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, "u1", v.UserID)
 	assert.Equal(t, 2, d.reads)
+}
+
+// TestARevokedUserDoesNotComeBackByARepeatedSignUp repeats createUser on a connection that was opened before the first one: a
+// revocation of the user did not find it.
+func TestARevokedUserDoesNotComeBackByARepeatedSignUp(t *testing.T) {
+	d, s, _ := newDoor()
+	signUp := func(issued time.Time) (viewer.UserID, error) {
+		ctx := viewer.With(t.Context(), viewer.Viewer{Identity: viewer.Identity{Issuer: "test", Subject: "ada", IssuedAt: issued, Local: true}})
+		_, err := s.Create(ctx, Create{Name: "Ada", Email: "ada@example.com", IdempotencyKey: new("once")})
+		return viewer.From(ctx).UserID, err
+	}
+	id, err := signUp(noon)
+	require.NoError(t, err)
+	assert.EqualValues(t, "u1", id)
+	d.replayed = &idempotency.Replayed{Result: []string{"u1"}}
+	id, err = signUp(noon)
+	require.NoError(t, err)
+	assert.EqualValues(t, "u1", id, "a sign-up whose answer was lost")
+
+	_, err = s.Revoke(as(t.Context(), true), Revoke{User: "u1"})
+	require.NoError(t, err)
+	id, err = signUp(noon)
+	assert.True(t, fault.Is(err, fault.Unauthenticated))
+	assert.Empty(t, id)
+	id, err = signUp(noon.Add(time.Second))
+	require.NoError(t, err)
+	assert.EqualValues(t, "u1", id, "a token from later")
 }
 
 func TestOnlyAdministratorsRevoke(t *testing.T) {

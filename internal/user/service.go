@@ -36,6 +36,14 @@ type signedUp struct {
 	revoked time.Time
 }
 
+// admits refuses tokens that count no more. Fault: Unauthenticated.
+func (known signedUp) admits(identity viewer.Identity) error {
+	if !known.revoked.IsZero() && identity.IssuedBy(known.revoked) {
+		return fault.New(fault.Unauthenticated, "The token was revoked.")
+	}
+	return nil
+}
+
 // NewService returns a service over the store. Probes bounds what tells whether an address is in use; newID makes UUIDs.
 func NewService(store Store, probes Limiter, now func() time.Time, newID func() string) *Service {
 	subjects, err := lru.New[[2]string, signedUp](10_000)
@@ -58,8 +66,9 @@ func (s *Service) SignIn(ctx context.Context, identity viewer.Identity) (viewer.
 		return v, nil
 	case err != nil:
 		return viewer.Viewer{}, err
-	case !known.revoked.IsZero() && identity.IssuedBy(known.revoked):
-		return viewer.Viewer{}, fault.New(fault.Unauthenticated, "The token was revoked.")
+	}
+	if err := known.admits(identity); err != nil {
+		return viewer.Viewer{}, err
 	}
 	v.UserID = known.id
 	return v, nil
@@ -160,7 +169,8 @@ type Create struct {
 }
 
 // Create signs the viewer up. It returns [ErrEmailTaken] or [ErrAlreadySignedUp] as expected outcomes; Invalid for a
-// bad name or address; Forbidden for an address that the viewer's token does not vouch for.
+// bad name or address; Forbidden for an address that the viewer's token does not vouch for; Unauthenticated when it is repeated
+// after the user was revoked, with a token from before.
 func (s *Service) Create(ctx context.Context, in Create) (User, error) {
 	v := viewer.From(ctx)
 	if v.Anonymous() {
@@ -184,7 +194,13 @@ func (s *Service) Create(ctx context.Context, in Create) (User, error) {
 		u := User{ID: ID(s.newID()), Name: name, Email: email, Version: 1, CreatedAt: now, UpdatedAt: now}
 		err := s.store.CreateUser(ctx, u, v.Identity.Issuer, v.Identity.Subject, once.With(string(u.ID)))
 		return u, err
-	}, s.reread)
+	}, func(ctx context.Context, result []string) (User, error) {
+		// Whoever carries this out on a connection that is older than the user was not found by a revocation of the user.
+		if err := s.counts(ctx, v.Identity, ID(result[0])); err != nil {
+			return User{}, err
+		}
+		return s.reread(ctx, result)
+	})
 	if err == nil {
 		viewer.SignedUp(ctx, created.ID)
 	}
