@@ -141,14 +141,24 @@ func (a *api) trusts(r *http.Request) bool {
 		slices.Contains(a.options.AllowedOrigins, origin)
 }
 
-// revoked reports whether the tokens of a viewer, who signed in a moment ago, count no more. It is asked when the connection is
-// in the registry: what happens from then on finds it there.
-func (a *api) revoked(ctx context.Context, v viewer.Viewer) bool {
+// recheck looks whether the token of a viewer, who signed in a moment ago, still counts. It is asked when the connection is in the
+// registry: what happens from then on finds it there. Faults: Unauthenticated when it does not, Unavailable when nobody can tell.
+func (a *api) recheck(ctx context.Context, v viewer.Viewer) error {
 	if v.UserID == "" {
-		return false
+		return nil
 	}
-	_, err := a.options.SignIn(ctx, v.Identity)
-	return fault.Is(err, fault.Unauthenticated)
+	bounded, cancel := context.WithTimeout(ctx, a.options.OperationTimeout)
+	defer cancel()
+	_, err := a.options.SignIn(bounded, v.Identity)
+	switch {
+	case err == nil:
+		return nil
+	case fault.Is(err, fault.Unauthenticated):
+		return fault.Wrap(fault.Unauthenticated, err, messageRevoked)
+	case ctx.Err() == nil: // else it is the client's affair
+		a.options.Log.WarnContext(ctx, "sign-in unavailable", "error", err)
+	}
+	return fault.Wrap(fault.Unavailable, err, "whether the token still counts could not be found out: try again")
 }
 
 // graphQL returns what carries operations out, over HTTP and over sockets alike.

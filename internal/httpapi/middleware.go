@@ -184,14 +184,19 @@ func signIn(o Options, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r.WithContext(viewer.With(r.Context(), v)))
 			return
 		}
-		switch {
-		case fault.Is(err, fault.Unauthenticated):
-			w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
-		case fault.Is(err, fault.Unavailable), errors.Is(err, context.DeadlineExceeded):
-			w.Header().Set("Retry-After", "1")
-		}
-		writeError(w, r, 0, err)
+		refuseSignIn(w, r, err)
 	})
+}
+
+// refuseSignIn answers a request of which it is not known who sends it.
+func refuseSignIn(w http.ResponseWriter, r *http.Request, err error) {
+	switch {
+	case fault.Is(err, fault.Unauthenticated):
+		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
+	case fault.Is(err, fault.Unavailable), errors.Is(err, context.DeadlineExceeded):
+		w.Header().Set("Retry-After", "1")
+	}
+	writeError(w, r, 0, err)
 }
 
 // identify finds out who presents these values of the Authorization header, and logs what kept it from doing so.

@@ -2,12 +2,12 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/coder/websocket"
 	"github.com/stretchr/testify/assert"
 
 	"github.com/taggie/taggie/internal/fault"
@@ -45,15 +45,47 @@ func TestWhoIsRevokedMeanwhileIsNotLetIn(t *testing.T) {
 		revoked = false
 		c := th.open()
 		c.send(`{"type":"connection_init","payload":{"authorization":"Bearer ada"}}`)
-		_, data, err := c.ws.Read(context.Background())
-		if err == nil { // acknowledged a moment earlier
-			assert.Contains(t, string(data), "connection_ack")
-			_, _, err = c.ws.Read(context.Background())
-		}
-		assert.EqualValues(t, 4403, websocket.CloseStatus(err))
+		assert.Equal(t, messageRevoked, c.closed(4403), "without an acknowledgement before")
 		synctest.Wait()
 		assert.Zero(t, th.sockets.Open())
+		assert.Empty(t, th.sockets.owners)
 	})
+}
+
+// TestWhoMayBeRevokedIsNotLetIn has the second look fail, or take for ever.
+func TestWhoMayBeRevokedIsNotLetIn(t *testing.T) {
+	for reason, fails := range map[string]func(context.Context) error{
+		"the store is away":         func(context.Context) error { return fault.New(fault.Unavailable, "the store is away") },
+		"nobody knows why":          func(context.Context) error { return errors.New("a secret") },
+		"the store does not answer": func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+	} {
+		t.Run(reason, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				second := false
+				th := newTheatre(t, func(o *Options) {
+					signIn := o.SignIn
+					o.SignIn = func(ctx context.Context, i viewer.Identity) (viewer.Viewer, error) {
+						if second {
+							return viewer.Viewer{}, fails(ctx)
+						}
+						second = true
+						return signIn(ctx, i)
+					}
+				})
+				l := th.stream(`subscription { ticks(source: "a") }`)
+				l.refused(http.StatusServiceUnavailable, "UNAVAILABLE")
+				assert.Equal(t, "1", l.resp.Header.Get("Retry-After"))
+				second = false
+				c := th.open()
+				c.send(`{"type":"connection_init","payload":{"authorization":"Bearer ada"}}`)
+				assert.NotContains(t, c.closed(1013), "secret")
+				synctest.Wait()
+				assert.Zero(t, th.sockets.Open())
+				assert.Empty(t, th.sockets.owners)
+				assert.Len(t, th.logged("sign-in unavailable"), 2)
+			})
+		})
+	}
 }
 
 // TestOnlyOlderTokensAreRevoked has sockets of one user with tokens of different ages.

@@ -33,15 +33,7 @@ func (s *socket) initialise(m message) {
 func (s *socket) signIn(authorization []string) {
 	v, err := s.api.options.identify(s.ctx, authorization)
 	if err != nil {
-		shown := present(s.ctx, err)
-		switch {
-		case fault.Is(err, fault.Unauthenticated), fault.Is(err, fault.Forbidden):
-			s.close(codeForbidden, shown.Message)
-		case coded(shown) == model.ErrorCodeUnavailable:
-			s.close(codeLater, shown.Message)
-		default:
-			s.close(codeInternal, shown.Message)
-		}
+		s.refuse(err)
 		return
 	}
 	who := ownerOf(v.Identity)
@@ -49,10 +41,33 @@ func (s *socket) signIn(authorization []string) {
 		s.close(codeLater, "too many sockets of one user are open")
 		return
 	}
-	s.ready(v, who)
-	if s.api.revoked(s.ctx, v) {
-		s.close(codeForbidden, messageRevoked)
+	s.belongsTo(v)
+	if err := s.api.recheck(s.ctx, v); err != nil {
+		s.api.sockets.dismiss(who)
+		s.refuse(err)
+		return
 	}
+	s.ready(v, who)
+}
+
+// refuse closes the socket of somebody who could not sign in.
+func (s *socket) refuse(err error) {
+	shown := present(s.ctx, err)
+	switch {
+	case fault.Is(err, fault.Unauthenticated), fault.Is(err, fault.Forbidden):
+		s.close(codeForbidden, shown.Message)
+	case coded(shown) == model.ErrorCodeUnavailable:
+		s.close(codeLater, shown.Message)
+	default:
+		s.close(codeInternal, shown.Message)
+	}
+}
+
+// belongsTo makes known whose the socket is, so that a revocation finds it.
+func (s *socket) belongsTo(v viewer.Viewer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ctx = viewer.With(s.ctx, v)
 }
 
 // ready acknowledges the socket of a viewer, which is counted among those of the owner.
@@ -65,7 +80,6 @@ func (s *socket) ready(v viewer.Viewer, who owner) {
 		return
 	}
 	s.stage, s.owner, s.admitted, s.expires = stageReady, who, true, v.Identity.ExpiresAt
-	s.ctx = viewer.With(s.ctx, v)
 	s.authorization = nil
 	s.ws.SetReadLimit(maxBody)
 	s.push(outgoing{data: ackMessage(s.expires, pace.ping)})

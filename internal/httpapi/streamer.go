@@ -76,8 +76,8 @@ func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.sockets.add(s)
 	defer a.sockets.remove(s)
 	defer s.end()
-	if a.revoked(r.Context(), v) {
-		writeError(w, r, http.StatusUnauthorized, refuse(model.ErrorCodeUnauthenticated, messageRevoked))
+	if err := a.recheck(r.Context(), v); err != nil {
+		refuseSignIn(w, r, err)
 		return
 	}
 
