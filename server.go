@@ -251,7 +251,7 @@ func assemble(cfg config.Config, s *stores, metrics *telemetry.Metrics, log *slo
 		},
 		SignIn:           users.SignIn,
 		Sockets:          a.sockets,
-		Documents:        edge.NewDocuments(s.redis, edge.NewLimiter(s.redis, cfg.TablePrefix+"document", 300, 10*time.Second, time.Now)),
+		Documents:        edge.NewDocuments(s.redis, edge.NewLimiter(s.redis, cfg.TablePrefix+"document", edge.DocumentBurst, edge.DocumentEvery, time.Now)),
 		Trusted:          trusted,
 		Metrics:          metrics,
 		Log:              log,

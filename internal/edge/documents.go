@@ -9,6 +9,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
+// What one user may add to the documents: these many at once, one more in each interval, none above so many bytes. Those of a
+// week are 18 MB.
+const (
+	DocumentBurst = 100
+	DocumentEvery = 10 * time.Minute
+	MaxDocument   = 16 << 10
+)
+
 // documentKept is how long a document is kept after it was last asked for.
 const documentKept = 7 * 24 * time.Hour
 
@@ -47,9 +55,16 @@ func (d *Documents) Find(ctx context.Context, hash string) (text string, found b
 	return text, true, nil
 }
 
-// Put keeps a document for a week. It is false when the document is not kept, because who has put as many as the limiter allows or
-// because Redis did not answer a moment ago.
+// Put keeps a document for a week. It is false when the document is not kept, because it is above [MaxDocument], because who has put
+// as many as the limiter allows, or because Redis did not answer a moment ago. A document that is there already counts for nobody.
 func (d *Documents) Put(ctx context.Context, who, hash, text string) (bool, error) {
+	if len(text) > MaxDocument {
+		return false, nil
+	}
+	there, found, err := d.Find(ctx, hash)
+	if err != nil || found && there == text {
+		return found, err
+	}
 	ok, err := d.limiter.Allow(ctx, who)
 	if errors.Is(err, ErrAway) {
 		return false, nil

@@ -1,6 +1,8 @@
 package edge
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,20 +47,48 @@ func TestDocumentsAreKeptForAWeekAfterTheirLastUse(t *testing.T) {
 	})
 }
 
+// TestNobodyFillsRedisWithDocuments has the numbers of the server.
 func TestNobodyFillsRedisWithDocuments(t *testing.T) {
 	both(t, func(t *testing.T, client redis.UniversalClient) {
-		d := NewDocuments(client, newLimiter(client, t.Name(), 1, time.Hour))
-		for _, who := range []string{"ada", "grace"} {
-			ok, err := d.Put(t.Context(), who, "ab"+who, "text")
+		d := NewDocuments(client, newLimiter(client, t.Name(), DocumentBurst, DocumentEvery))
+		put := func(who, hash, text string) bool {
+			t.Helper()
+			ok, err := d.Put(t.Context(), who, hash, text)
 			require.NoError(t, err)
-			assert.True(t, ok, "each has an allowance of her own")
+			return ok
 		}
-		ok, err := d.Put(t.Context(), "ada", "cd", "text")
-		require.NoError(t, err)
-		assert.False(t, ok)
-		_, found, err := d.Find(t.Context(), "cd")
+		assert.False(t, put("ada", "long", strings.Repeat("x", MaxDocument+1)))
+		longest, kept := strings.Repeat("x", MaxDocument), 0
+		for i := range 2 * DocumentBurst {
+			if put("ada", strconv.Itoa(i), longest) {
+				kept++
+			}
+		}
+		assert.InDelta(t, DocumentBurst, kept, 1, "one more if this took minutes")
+		_, found, err := d.Find(t.Context(), strconv.Itoa(2*DocumentBurst-1))
 		require.NoError(t, err)
 		assert.False(t, found)
+		assert.True(t, put("grace", "hers", "text"), "each has an allowance of her own")
+
+		atOnce, inAWeek := DocumentBurst*MaxDocument, int(documentKept/DocumentEvery)*MaxDocument
+		assert.LessOrEqual(t, atOnce+inAWeek, 20_000_000)
+	})
+}
+
+func TestADocumentThatIsThereCountsForNobody(t *testing.T) {
+	both(t, func(t *testing.T, client redis.UniversalClient) {
+		d := NewDocuments(client, newLimiter(client, t.Name(), 2, time.Hour))
+		for range 3 {
+			ok, err := d.Put(t.Context(), "ada", "ab", "text")
+			require.NoError(t, err)
+			assert.True(t, ok)
+		}
+		ok, err := d.Put(t.Context(), "ada", "ab", "what its hash is of, if that was not")
+		require.NoError(t, err)
+		assert.True(t, ok)
+		ok, err = d.Put(t.Context(), "ada", "cd", "text")
+		require.NoError(t, err)
+		assert.False(t, ok)
 	})
 }
 

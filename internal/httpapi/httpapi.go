@@ -178,9 +178,11 @@ func graphQL(o Options) (limited, operations) {
 	exec.SetErrorPresenter(present)
 	exec.SetRecoverFunc(ops.recovered)
 	exec.SetDefaultRulesFn(quietRules)
-	exec.Use(newPersisted(o))
+	documents := newPersisted(o)
+	exec.Use(documents)
 	exec.Use(bounds{known: cache, hidden: o.HideSchema, told: introspected(o.Schema.Schema())})
 	exec.Use(extension.Introspection{})
+	exec.Use(keeper{documents}) // the last: what the others refuse is not kept
 	exec.AroundResponses(ops.respond)
 	l.GraphExecutor = exec
 	return l, ops

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/handler/lru"
@@ -20,7 +21,7 @@ import (
 // Documents keeps documents that clients ask for by their hash. An error means that it does not answer now.
 type Documents interface {
 	Find(ctx context.Context, hash string) (text string, found bool, err error)
-	// Put keeps a document; false when the user has put too many.
+	// Put keeps a document; false when it is too long or the user has put too many. Putting one that is kept costs nothing.
 	Put(ctx context.Context, who, hash, text string) (bool, error)
 }
 
@@ -29,28 +30,31 @@ const (
 	extensionPersisted = "persistedQuery"
 	// extensionDocument is where the parameter documentId is kept between reading it and finding the document.
 	extensionDocument = "documentId"
+	// statNamed is where is noted that a document was named only, and not sent.
+	statNamed = "TaggieNamed"
 	// prefixSHA256 marks a documentId that is a hash, as the specification's appendix on persisted documents has it.
 	prefixSHA256 = "sha256:"
 
-	// maxKept bounds the text of a document that is kept; longer ones are carried out, and sent each time.
-	maxKept = 32 << 10
+	// storedLately is how long a server that has stored a document does not store it again when a client sends it.
+	storedLately = time.Minute
 	// messageNotFound is the text by which some clients know that they have to send the document.
 	messageNotFound = "PersistedQueryNotFound"
 )
 
 var hexSHA256 = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// persisted finds the documents that requests name, keeps those that are registered, and tells trusted ones from others. gqlgen's
+// persisted finds the documents that requests name, and tells trusted ones from others; keeper keeps those that are registered. gqlgen's
 // own keeps what was not validated yet, from everybody.
 type persisted struct {
 	trusted   Trusted
-	documents Documents // nil keeps none
-	recent    *lru.LRU[string]
+	documents Documents           // nil keeps none
+	recent    *lru.LRU[string]    // documents by their hash
+	stored    *lru.LRU[time.Time] // when this server stored them
 	log       *slog.Logger
 }
 
 func newPersisted(o Options) persisted {
-	return persisted{trusted: o.Trusted, documents: o.Documents, recent: lru.New[string](maxCached), log: o.Log}
+	return persisted{trusted: o.Trusted, documents: o.Documents, recent: lru.New[string](maxCached), stored: lru.New[time.Time](maxCached), log: o.Log}
 }
 
 // ExtensionName names the extension to gqlgen.
@@ -72,6 +76,7 @@ func (p persisted) MutateOperationParameters(ctx context.Context, params *graphq
 			return refuse(model.ErrorCodePersistedQueryNotFound, messageNotFound)
 		case params.Query == "":
 			params.Query = text
+			graphql.GetOperationContext(ctx).Stats.SetExtension(statNamed, true)
 		case params.Query != text && hashOf(params.Query) != id:
 			return refuse(model.ErrorCodeBadRequest, "the id or hash is of another document than query")
 		}
@@ -94,17 +99,29 @@ func (p persisted) judge(ctx context.Context, text string) *gqlerror.Error {
 	return nil
 }
 
-// MutateOperationContext keeps a document that was registered with its hash, now that it has proved valid.
-func (p persisted) MutateOperationContext(ctx context.Context, op *graphql.OperationContext) *gqlerror.Error {
+// keeper keeps the documents that are registered.
+type keeper struct{ persisted persisted }
+
+// ExtensionName names the extension to gqlgen.
+func (keeper) ExtensionName() string { return "Keeper" }
+
+// Validate accepts every schema.
+func (keeper) Validate(graphql.ExecutableSchema) error { return nil }
+
+// MutateOperationContext keeps a document that was sent with its hash, now that it has proved valid. One that this server knows is
+// kept too: whoever sends the text was told by another server that nobody has it any more.
+func (k keeper) MutateOperationContext(ctx context.Context, op *graphql.OperationContext) *gqlerror.Error {
+	p := k.persisted
 	id, _ := named(op.Extensions)
 	who := viewer.From(ctx).UserID
-	if id == "" || who == "" || p.documents == nil || len(op.RawQuery) > maxKept || p.trusted.Mode == TrustEnforce {
+	if id == "" || who == "" || p.documents == nil || p.trusted.Mode == TrustEnforce || op.Stats.GetExtension(statNamed) != nil {
 		return nil
 	}
 	if _, trusted := p.trusted.find(id); trusted {
 		return nil
 	}
-	if _, known := p.recent.Get(ctx, id); known || hashOf(op.RawQuery) != id {
+	at, stored := p.stored.Get(ctx, id)
+	if stored && time.Since(at) < storedLately || hashOf(op.RawQuery) != id {
 		return nil
 	}
 	kept, err := p.documents.Put(ctx, string(who), id, op.RawQuery)
@@ -113,6 +130,7 @@ func (p persisted) MutateOperationContext(ctx context.Context, op *graphql.Opera
 	}
 	if kept {
 		p.recent.Add(ctx, id, op.RawQuery)
+		p.stored.Add(ctx, id, time.Now())
 	}
 	return nil
 }
