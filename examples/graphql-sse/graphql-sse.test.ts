@@ -35,8 +35,9 @@ test('a subscription that was cut goes on behind the last event, without loss', 
 });
 
 test('what is wrong with a subscription is told in its first result', async () => {
-  for await (const { data, errors } of client.iterate({ query: print(ProjectEventsDocument), variables: { projectId: 'nonsense' } })) {
-    assert.equal(data ?? null, null);
-    assert.equal(errors?.[0]?.extensions.code, 'INVALID_INPUT');
-  }
+  const results = [];
+  for await (const result of client.iterate({ query: print(ProjectEventsDocument), variables: { projectId: 'nonsense' } })) results.push(result);
+  assert.equal(results.length, 1); // and then it is complete
+  assert.equal(results[0]?.data ?? null, null);
+  assert.equal(results[0]?.errors?.[0]?.extensions.code, 'INVALID_INPUT');
 });
