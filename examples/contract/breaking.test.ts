@@ -15,15 +15,18 @@ test('nothing of the last release is broken', async (t) => {
   assert.deepEqual(breaking, [], 'undo these, or announce them in these words under "Unreleased" in CHANGELOG.md');
 });
 
-/** A repository with the schema of today in its one commit, and a changelog that tells of a release. */
-async function inRepository<T>(tags: string[], changelog: string, body: (directory: string) => Promise<T>) {
+/** What the changelog tells of a release, before which there was another. */
+const released = '## [0.10.0] - 2026-12-01\n\n- Note.title was removed.\n\n## [0.9.0]\n';
+
+/** A repository with the schema of today in its one commit, and a changelog that tells of releases. */
+async function inRepository<T>(tags: string[], changelog: string, releases: string, body: (directory: string) => Promise<T>) {
   const directory = await mkdtemp(path.join(tmpdir(), 'taggie-schema-'));
   const git = (...args: string[]) =>
     execFileSync('git', ['-c', 'user.name=test', '-c', 'user.email=test@example.com', ...args], { cwd: directory, stdio: 'pipe' });
   try {
     git('init', '--quiet');
     await cp(file, path.join(directory, 'schema.graphqls'));
-    const text = `# Changelog\n\n## [Unreleased]\n${changelog}\n\n## [0.10.0]\n\n- Note.title was removed.\n`;
+    const text = `# Changelog\n\n## [Unreleased]\n${changelog}\n\n${releases}`;
     await writeFile(path.join(directory, 'CHANGELOG.md'), text);
     git('add', '.');
     git('commit', '--quiet', '--no-gpg-sign', '--message', 'Release');
@@ -35,8 +38,8 @@ async function inRepository<T>(tags: string[], changelog: string, body: (directo
 }
 
 /** What is found after a change of the schema since the release. */
-const changed = (change: (schema: string) => string, changelog = '', tags = ['v0.9.0', 'v0.10.0', 'v0.10.0-rc1']) =>
-  inRepository(tags, changelog, async (directory) => {
+const changed = (change: (schema: string) => string, changelog = '', tags = ['v0.9.0', 'v0.10.0', 'v0.10.0-rc1'], releases = released) =>
+  inRepository(tags, changelog, releases, async (directory) => {
     const schema = path.join(directory, 'schema.graphqls');
     const before = await readFile(schema, 'utf8');
     const after = change(before);
@@ -74,13 +77,17 @@ test('a new field breaks nothing, and a new value of an enum is only told', asyn
 });
 
 test('before the first release there is nothing to compare with', async () => {
-  assert.deepEqual(await changed(withoutTitle, '', []), { breaking: [], dangerous: [] });
+  assert.deepEqual(await changed(withoutTitle, '', [], ''), { breaking: [], dangerous: [] });
 });
 
 test('a clone that lacks the tag of a release is refused', async () => {
-  await inRepository(['v0.10.0'], '', async (directory) => {
-    const clone = path.join(directory, 'clone');
-    execFileSync('git', ['clone', '--quiet', '--depth=1', '--no-tags', `file://${directory}`, clone], { stdio: 'pipe' });
-    await assert.rejects(compare(clone), /no tag of the last release/);
+  await inRepository(['v0.9.0', 'v0.10.0'], '', released, async (directory) => {
+    for (const depth of [['--depth=1'], []]) {
+      const clone = path.join(directory, `clone${depth}`);
+      execFileSync('git', ['clone', '--quiet', ...depth, '--no-tags', `file://${directory}`, clone], { stdio: 'pipe' });
+      await assert.rejects(compare(clone), /no tag of the last release, v0\.10\.0/);
+      execFileSync('git', ['tag', 'v0.9.0'], { cwd: clone });
+      await assert.rejects(compare(clone), /no tag of the last release, v0\.10\.0/, 'an older release is not the last one');
+    }
   });
 });

@@ -23,15 +23,15 @@ export async function compare(checkout: string): Promise<Comparison> {
     // A checkout may belong to another user, and its tags can be read all the same.
     (await promisify(execFile)('git', ['-c', 'safe.directory=*', '-c', 'versionsort.suffix=-', ...args], { cwd: checkout, maxBuffer: 16 << 20 })).stdout.trim();
 
-  const tags = await git('tag', '--list', 'v[0-9]*', '--merged', 'HEAD', '--sort=-version:refname');
-  const release = tags.split('\n')[0];
+  const tags = (await git('tag', '--list', 'v[0-9]*', '--merged', 'HEAD', '--sort=-version:refname')).split('\n');
+  const release = tags[0];
   const changelog = await readFile(path.join(checkout, 'CHANGELOG.md'), 'utf8');
-  if (!release) {
-    if (/^## \[\d/m.test(changelog) && (await git('rev-parse', '--is-shallow-repository')) === 'true') {
-      throw new Error('this clone has no tag of the last release: git fetch --unshallow --tags');
-    }
-    return { breaking: [], dangerous: [] };
+  const told = /^## \[(\d[^\]]*)\]/m.exec(changelog)?.[1]; // the newest stands first
+  if (told && !tags.includes(`v${told}`)) {
+    const shallow = (await git('rev-parse', '--is-shallow-repository')) === 'true';
+    throw new Error(`this clone has no tag of the last release, v${told}, behind HEAD: git fetch ${shallow ? '--unshallow ' : ''}--tags`);
   }
+  if (!release) return { breaking: [], dangerous: [] };
   const [before, now] = await Promise.all([
     git('show', `${release}:schema.graphqls`),
     readFile(path.join(checkout, 'schema.graphqls'), 'utf8'),
