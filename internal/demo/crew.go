@@ -79,7 +79,7 @@ func (c Crew) work(ctx context.Context, l *loader) error {
 	if err != nil {
 		return err
 	}
-	id, err := l.findProject(ctx, ada)
+	id, err := l.findProject(ctx, ada, projectName)
 	if err != nil {
 		return err
 	}

@@ -40,9 +40,9 @@ type item struct {
 func (w *world) items() map[string]item {
 	w.t.Helper()
 	all := map[string]item{}
-	nodes := at(w.ask(Email, `{ viewer { projects(first: 2) { nodes { items(first: 250) { nodes {
+	nodes := at(projectOf(w.ask(Email, `{ viewer { projects(first: 2) { nodes { name items(first: 250) { nodes {
 	  externalId status efforts(first: 20) { nodes { category { name } undoneAt review { verdict } } }
-	} } } } } }`), "viewer", "projects", "nodes", 0, "items", "nodes")
+	} } } } } }`), projectName), "items", "nodes")
 	for _, n := range nodes.([]any) {
 		i := item{status: at(n, "status").(string)}
 		for _, e := range at(n, "efforts", "nodes").([]any) {
@@ -66,9 +66,9 @@ func (w *world) claimed() [2]int {
 	require.NoError(w.t, err)
 	var data any
 	require.NoError(w.t, l.ask(w.t.Context(), ada, `query Claimed {
-	  viewer { projects(first: 2) { nodes { queue { counts { claimed } } items(status: CLAIMED, first: 250) { nodes { id } } } } }
+	  viewer { projects(first: 2) { nodes { name queue { counts { claimed } } items(status: CLAIMED, first: 250) { nodes { id } } } } }
 	}`, nil, &data))
-	p := at(data, "viewer", "projects", "nodes", 0)
+	p := projectOf(data, projectName)
 	return [2]int{int(at(p, "queue", "counts", "claimed").(float64)), len(at(p, "items", "nodes").([]any))}
 }
 
@@ -97,8 +97,7 @@ func TestCrewFinishesEachItemOnce(t *testing.T) {
 	assert.Contains(t, told.String(), "crew is labelling; Ctrl-C ends it")
 	assert.NotContains(t, told.String(), "PROJECT_ID")
 	assert.Contains(t, told.String(), "56 finished, 0 skipped, 0 passed on, 0 given back, 0 undone")
-	archive := at(w.ask(Email, `{ viewer { projects(first: 2) { nodes { online { user { name } } teams { statistics { finished incorrect } } } } } }`),
-		"viewer", "projects", "nodes", 0)
+	archive := projectOf(w.ask(Email, `{ viewer { projects(first: 2) { nodes { name online { user { name } } teams { statistics { finished incorrect } } } } } }`), projectName)
 	assert.Len(t, at(archive, "online"), 7, "everybody said that they are at work")
 	finished := 0.0
 	for _, team := range at(archive, "teams").([]any) {

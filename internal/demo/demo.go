@@ -4,7 +4,7 @@
 // not know the domain, the stores or how the server is put together: what it
 // loads has passed every rule that a user's own input passes. Start reading at
 // [Small] and [Full]; what is loaded is decided in plan.go (notes),
-// plan_archive.go (a project), plan_music.go (a scope) and plan_scores.go, from
+// plan_archive.go and plan_postcards.go (projects), plan_music.go (a scope) and plan_scores.go, from
 // the vocabularies in words.go and its like. [Crew] has people label what was loaded.
 //
 // Loading can be interrupted and repeated. Each mutation carries an idempotency
@@ -42,12 +42,12 @@ type Options struct {
 	Now         time.Time                                // the day around which deadlines lie; today when zero
 }
 
-// Small loads 40 notes of three users, a project with 100 items, a scope with 12 entities and three scores, for the first
-// start of a server.
+// Small loads 40 notes of three users, projects with 100 items and 12 pictures, a scope with 12 entities and three scores, for the
+// first start of a server.
 func Small(ctx context.Context, o Options) error { return load(ctx, o, small) }
 
-// Full loads 2,000 notes of the demo user, 300 notes that others share with that user, and what belongs to them, a project
-// with 2,000 items, a scope with 60 entities, and nine scores. It completes what [Small] loaded.
+// Full loads 2,000 notes of the demo user, 300 notes that others share with that user, and what belongs to them, projects
+// with 2,000 items and 60 pictures, a scope with 60 entities, and nine scores. It completes what [Small] loaded.
 func Full(ctx context.Context, o Options) error { return load(ctx, o, full) }
 
 func load(ctx context.Context, o Options, s size) error {

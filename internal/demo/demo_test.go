@@ -18,7 +18,7 @@ import (
 )
 
 // larger has everything that the full set has, and less of it.
-var larger = size{name: "larger", people: 9, own: 30, others: 6, items: 150, scope: catalogue{people: 8, works: 7, ensembles: 3}, scores: 4}
+var larger = size{name: "larger", people: 9, own: 30, others: 6, items: 150, scope: catalogue{people: 8, works: 7, ensembles: 3}, scores: 4, postcards: 14}
 
 func TestSmallLoadsSomethingOfEverything(t *testing.T) {
 	t.Parallel()
@@ -38,7 +38,7 @@ func TestSmallLoadsSomethingOfEverything(t *testing.T) {
 	  scopes(first: 2) { nodes { name indexes { name } entities(type: "work") { nodes { key } } } }
 	} }`)
 	assert.Len(t, at(ada, "viewer", "notes", "nodes"), 30)
-	archive := at(ada, "viewer", "projects", "nodes", 0)
+	archive := projectOf(ada, projectName)
 	assert.Equal(t, "MANAGER", at(archive, "viewerMember", "type"))
 	assert.Len(t, at(archive, "teams"), 4)
 	assert.Len(t, at(archive, "items", "nodes"), 100)
@@ -51,6 +51,14 @@ func TestSmallLoadsSomethingOfEverything(t *testing.T) {
 	assert.NotEmpty(t, at(archive, "finished", "nodes", 0, "category", "name"))
 	assert.NotEqual(t, Name, at(archive, "finished", "nodes", 0, "efforts", "nodes", 0, "user", "name"))
 	assert.Equal(t, map[string]any{"state": "DONE", "imported": 100.0, "mistakes": 0.0}, at(archive, "imports", "nodes", 0))
+	cards := projectOf(ada, postcardsName)
+	assert.Len(t, at(cards, "items", "nodes"), small.postcards)
+	pictures := w.ask(Email, `{ viewer { projects(first: 2) { nodes { name items(first: 50) { nodes { item { setName width thumbnailUrl } } } } } } }`)
+	for _, node := range at(projectOf(pictures, postcardsName), "items", "nodes").([]any) {
+		assert.Equal(t, postcardsSet, at(node, "item", "setName"))
+		assert.Equal(t, float64(cardWidth), at(node, "item", "width"))
+		assert.NotNil(t, at(node, "item", "thumbnailUrl"))
+	}
 	library := at(ada, "viewer", "scopes", "nodes", 0)
 	assert.Len(t, at(library, "indexes"), 2)
 	assert.Len(t, at(library, "entities", "nodes"), small.scope.works)
@@ -65,6 +73,7 @@ func TestSmallLoadsSomethingOfEverything(t *testing.T) {
 	}
 	assert.Contains(t, told.String(), "Loading items: 100%")
 	assert.Contains(t, told.String(), "Loading scores: 100%")
+	assert.Contains(t, told.String(), "Loading postcards: 100%")
 	assert.Contains(t, told.String(), "is loaded")
 }
 
@@ -84,6 +93,17 @@ func at(value any, path ...any) any {
 		}
 	}
 	return value
+}
+
+// projectOf returns the viewer's project of a name.
+func projectOf(answer any, name string) any {
+	projects, _ := at(answer, "viewer", "projects", "nodes").([]any)
+	for _, p := range projects {
+		if at(p, "name") == name {
+			return p
+		}
+	}
+	return nil
 }
 
 func TestLargerSetCompletesSmall(t *testing.T) {
@@ -119,9 +139,9 @@ func TestSecondRunAddsNothing(t *testing.T) {
 		assert.Contains(t, told.String(), "is loaded")
 		assert.Equal(t, state, w.state(small))
 	}
-	again := w.ask(Email, `{ viewer { tag(value: "demo scope: small") { notes { nodes { title } } } projects { nodes { imports { nodes { id } } } } } }`)
+	again := w.ask(Email, `{ viewer { tag(value: "demo scope: small") { notes { nodes { title } } } projects { nodes { name imports { nodes { id } } } } } }`)
 	assert.Len(t, at(again, "viewer", "tag", "notes", "nodes"), 1)
-	assert.Len(t, at(again, "viewer", "projects", "nodes", 0, "imports", "nodes"), 1, "the file was not imported again")
+	assert.Len(t, at(projectOf(again, projectName), "imports", "nodes"), 1, "the file was not imported again")
 }
 
 func TestInterruptedRunIsCompleted(t *testing.T) {
@@ -252,11 +272,11 @@ func TestCancelledImportIsMadeAgain(t *testing.T) {
 		return http.DefaultTransport.RoundTrip(r)
 	}))
 	require.ErrorIs(t, err, context.Canceled)
-	id := at(w.ask(Email, `{ viewer { projects { nodes { imports { nodes { id } } } } } }`), "viewer", "projects", "nodes", 0, "imports", "nodes", 0, "id")
+	id := at(projectOf(w.ask(Email, `{ viewer { projects { nodes { name imports { nodes { id } } } } } }`), projectName), "imports", "nodes", 0, "id")
 	w.ask(Email, `mutation { cancelProjectImport(input: { importId: "`+id.(string)+`" }) { import { state } } }`)
 	require.NoError(t, Small(t.Context(), w.options()))
-	items := w.ask(Email, `{ viewer { projects { nodes { items(first: 500) { nodes { id } } } } } }`)
-	assert.Len(t, at(items, "viewer", "projects", "nodes", 0, "items", "nodes"), 100)
+	items := w.ask(Email, `{ viewer { projects { nodes { name items(first: 200) { nodes { id } } } } } }`)
+	assert.Len(t, at(projectOf(items, projectName), "items", "nodes"), 100)
 }
 
 func TestNoServerIsSaidPlainly(t *testing.T) {

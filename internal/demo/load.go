@@ -59,7 +59,7 @@ type part struct {
 	load func(l *loader, ctx context.Context, members []member, day time.Time) error
 }
 
-var parts = []part{{"data", (*loader).loadNotes}, {"project", (*loader).loadProject}, {"scope", (*loader).loadScope}, {"scores", (*loader).loadScores}}
+var parts = []part{{"data", (*loader).loadNotes}, {"project", (*loader).loadProject}, {"scope", (*loader).loadScope}, {"scores", (*loader).loadScores}, {"postcards", (*loader).loadPostcards}}
 
 // tag is what the marker carries when the part of the set is there.
 func (p part) tag(s size) string { return "demo " + p.name + ": " + s.name }

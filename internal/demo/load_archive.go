@@ -55,7 +55,7 @@ const findImport = `query FindImport($id: ID!) {
 // looking is how long to wait before an import that runs is looked at again.
 const looking = 50 * time.Millisecond
 
-// archive is the project as the server has it.
+// archive is a project as the server has it.
 type archive struct {
 	id            string
 	Categories    []named `json:"categories"`
@@ -89,6 +89,20 @@ func under(name string, all []named) string {
 	return ""
 }
 
+// round makes another key after an import that failed: the key of that one would return it for 24 hours.
+func (a archive) round() string {
+	failed := 0
+	for _, i := range a.Imports.Nodes {
+		if i.State == "FAILED" || i.State == "CANCELLED" {
+			failed++
+		}
+	}
+	if failed == 0 {
+		return ""
+	}
+	return strconv.Itoa(failed)
+}
+
 // loadProject makes what is missing of the project and its teams, imports the items, and has people work on some.
 func (l *loader) loadProject(ctx context.Context, members []member, _ time.Time) error {
 	items, works := planItems(l.size.items), planWork(l.size)
@@ -99,7 +113,7 @@ func (l *loader) loadProject(ctx context.Context, members []member, _ time.Time)
 	shown := newProgress(l.options.Progress, "items", total)
 	defer shown.finish()
 	ada := members[0]
-	p, err := l.project(ctx, ada)
+	p, err := l.project(ctx, ada, townArchive)
 	if err != nil {
 		return err
 	}
@@ -114,8 +128,8 @@ func (l *loader) loadProject(ctx context.Context, members []member, _ time.Time)
 	})
 }
 
-// findProject returns the id of the project, "" when there is none of its name.
-func (l *loader) findProject(ctx context.Context, ada member) (string, error) {
+// findProject returns the id of the demo user's project of a name, "" when there is none.
+func (l *loader) findProject(ctx context.Context, ada member, name string) (string, error) {
 	var found struct {
 		Viewer struct {
 			Projects struct {
@@ -124,28 +138,24 @@ func (l *loader) findProject(ctx context.Context, ada member) (string, error) {
 		} `json:"viewer"`
 	}
 	err := l.ask(ctx, ada, findProject, nil, &found)
-	return under(projectName, found.Viewer.Projects.Nodes), err
+	return under(name, found.Viewer.Projects.Nodes), err
 }
 
-// project finds the project by its name, or creates it.
-func (l *loader) project(ctx context.Context, ada member) (archive, error) {
-	id, err := l.findProject(ctx, ada)
+// project finds a project by its name, or creates it.
+func (l *loader) project(ctx context.Context, ada member, planned plannedProject) (archive, error) {
+	id, err := l.findProject(ctx, ada, planned.name)
 	if err != nil {
 		return archive{}, err
 	}
 	if id == "" {
-		var names []string
-		for _, s := range subjects {
-			names = append(names, s.category)
-		}
 		var created struct {
 			CreateProject struct {
 				Project named `json:"project"`
 			} `json:"createProject"`
 		}
 		input := map[string]any{
-			"name": projectName, "description": projectDescription,
-			"categories": names, "subcategories": subcategories, "suggestedKeywords": suggestedKeywords,
+			"name": planned.name, "description": planned.description,
+			"categories": planned.categories, "subcategories": planned.subcategories, "suggestedKeywords": planned.keywords,
 		}
 		if err := l.change(ctx, ada, createProject, input, &created); err != nil {
 			return archive{}, err
@@ -205,15 +215,12 @@ func (l *loader) importItems(ctx context.Context, ada member, p archive, items [
 	if err != nil {
 		return err
 	}
-	failed := 0
 	for _, i := range p.Imports.Nodes {
 		switch i.State {
 		case "QUEUED", "RUNNING", "DONE":
 			if i.Bytes == len(file) {
 				return l.wait(ctx, ada, i, len(items), shown)
 			}
-		case "FAILED", "CANCELLED":
-			failed++
 		}
 	}
 	var created struct {
@@ -222,13 +229,8 @@ func (l *loader) importItems(ctx context.Context, ada member, p archive, items [
 			Upload *uploadRequest `json:"upload"`
 		} `json:"createProjectImport"`
 	}
-	// The number makes another key after an import that failed: the key of that one would return it for 24 hours.
-	round := ""
-	if failed > 0 {
-		round = strconv.Itoa(failed)
-	}
 	input := map[string]any{"projectId": p.id, "format": "JSON_LINES", "bytes": len(file)}
-	if err := l.changeAgain(ctx, ada, createProjectImport, round, input, &created); err != nil {
+	if err := l.changeAgain(ctx, ada, createProjectImport, p.round(), input, &created); err != nil {
 		return err
 	}
 	state := created.CreateProjectImport.Import

@@ -141,7 +141,8 @@ func (l *loader) fillPages(ctx context.Context, m member, planned plannedScore, 
 		item := under(page.name, state.Items.Nodes)
 		if item == "" && state.PageCount == 0 {
 			var err error
-			if item, err = l.uploadPage(ctx, m, state.id, page); err != nil {
+			picture := plannedFile{score: state.id, set: "Pages", name: page.name, draw: func() ([]byte, error) { return DrawStaves(page.seed) }}
+			if item, err = l.uploadPicture(ctx, m, picture); err != nil {
 				return fmt.Errorf("upload %s of %s: %w", page.name, planned.title, err)
 			}
 		}
@@ -174,9 +175,15 @@ func (l *loader) tagPage(ctx context.Context, m member, item string, page planne
 	return l.change(ctx, m, setItemTags, map[string]any{"itemId": item, "tags": tags}, &struct{}{})
 }
 
-// uploadPage draws a page, uploads it to the score, and returns the id of its item.
-func (l *loader) uploadPage(ctx context.Context, m member, score string, page plannedPage) (string, error) {
-	file, err := DrawStaves(page.seed)
+// plannedFile is a picture to upload, to a score or to the library when there is none.
+type plannedFile struct {
+	score, set, name string
+	draw             func() ([]byte, error) // as PNG
+}
+
+// uploadPicture draws and uploads a picture, and returns the id of its item.
+func (l *loader) uploadPicture(ctx context.Context, m member, picture plannedFile) (string, error) {
+	file, err := picture.draw()
 	if err != nil {
 		return "", err
 	}
@@ -191,7 +198,10 @@ func (l *loader) uploadPage(ctx context.Context, m member, score string, page pl
 		} `json:"requestUpload"`
 	}
 	input := map[string]any{
-		"scoreId": score, "name": page.name, "setName": "Pages", "type": "image/png", "size": len(file), "sha256": base64.StdEncoding.EncodeToString(sum[:]),
+		"name": picture.name, "setName": picture.set, "type": "image/png", "size": len(file), "sha256": base64.StdEncoding.EncodeToString(sum[:]),
+	}
+	if picture.score != "" {
+		input["scoreId"] = picture.score
 	}
 	if err := l.change(ctx, m, requestUpload, input, &requested); err != nil {
 		return "", err

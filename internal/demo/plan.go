@@ -10,18 +10,19 @@ import (
 
 // size says how much of the data a set holds. A smaller set is the beginning of a larger one.
 type size struct {
-	name   string    // what the marker calls the set
-	people int       // the demo user and those who follow
-	own    int       // notes of the demo user, the marker not counted
-	others int       // notes of each of the others
-	items  int       // items of the project
-	scope  catalogue // entities of the scope
-	scores int
+	name      string    // what the marker calls the set
+	people    int       // the demo user and those who follow
+	own       int       // notes of the demo user, the marker not counted
+	others    int       // notes of each of the others
+	items     int       // items of the project
+	scope     catalogue // entities of the scope
+	scores    int
+	postcards int
 }
 
 var (
-	small = size{name: "small", people: 3, own: 29, others: 5, items: 100, scope: catalogue{people: 5, works: 5, ensembles: 2}, scores: 3}
-	full  = size{name: "full", people: 9, own: 1999, others: 40, items: 2000, scope: catalogue{people: 18, works: 30, ensembles: 12}, scores: 9}
+	small = size{name: "small", people: 3, own: 29, others: 5, items: 100, scope: catalogue{people: 5, works: 5, ensembles: 2}, scores: 3, postcards: 12}
+	full  = size{name: "full", people: 9, own: 1999, others: 40, items: 2000, scope: catalogue{people: 18, works: 30, ensembles: 12}, scores: 9, postcards: 60}
 )
 
 // sharedWithAda is how many notes the others share with the demo user in the full set.

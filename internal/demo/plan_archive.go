@@ -8,6 +8,26 @@ import (
 	"slices"
 )
 
+// plannedProject is a project without its items and people.
+type plannedProject struct {
+	name, description                   string
+	categories, subcategories, keywords []string
+}
+
+// townArchive is the project that the crew works on.
+var townArchive = plannedProject{
+	name: projectName, description: projectDescription,
+	categories: names(subjects, func(s subject) string { return s.category }), subcategories: subcategories, keywords: suggestedKeywords,
+}
+
+func names[T any](all []T, name func(T) string) []string {
+	found := make([]string, len(all))
+	for i, one := range all {
+		found[i] = name(one)
+	}
+	return found
+}
+
 // plannedItem is an item of the project, in the form of a line of the import.
 type plannedItem struct {
 	ExternalID string         `json:"externalId"`

@@ -43,7 +43,7 @@ func DrawStaves(seed uint64) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
-	if err := encoder.Encode(&out, s); err != nil {
+	if err := encoder.Encode(&out, s.RGBA); err != nil {
 		return nil, err
 	}
 	return out.Bytes(), nil

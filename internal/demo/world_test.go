@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -87,9 +88,6 @@ func newWorld(t *testing.T) *world {
 	queues := w.queues(labelling.Options{Truth: dynamo.Labelling{Projects: projectsStore}, Now: time.Now, NewID: newID, Log: log}, dynamo.Users{DB: db})
 	notes := note.NewService(notesStore.Store(), time.Now, newID).Knowing(users)
 	entities := entity.NewService(dynamo.Entities{DB: db}, users, time.Now, newID)
-	projects := project.NewService(projectsStore, users, time.Now, newID).Receiving(bucket).Telling(queues.service)
-	handlers := entities.Handlers()
-	handlers[project.RunImport] = project.Importer{Store: projectsStore, Files: bucket, Now: time.Now, Count: queues.importing}.Run
 	scoresStore := dynamo.Scores{DB: db}
 	scores := score.NewService(scoresStore, bucket, time.Now, newID)
 	items := score.NewItems(score.ItemsOptions{Store: dynamo.ScoreItems{DB: db}, Scores: scoresStore, Files: bucket, Quota: 1 << 30, Now: time.Now, NewID: newID})
@@ -98,6 +96,9 @@ func newWorld(t *testing.T) *world {
 		Kept: filetag.Kept{Items: dynamo.ScoreItems{DB: db}, Scores: scoresStore},
 	})
 	scores, items = scores.Telling(tags), items.Telling(tags)
+	projects := project.NewService(projectsStore, users, time.Now, newID).Receiving(bucket).Taking(items).Telling(queues.service)
+	handlers := entities.Handlers()
+	handlers[project.RunImport] = project.Importer{Store: projectsStore, Files: bucket, Now: time.Now, Count: queues.importing, Originals: items}.Run
 	handlers[score.SettleIntent], handlers[score.SweepItem], handlers[score.FollowItem] = scores.Settle, items.Sweep, items.Follow
 	tasks := jobs.NewTasks(jobs.TasksOptions{Store: dynamo.Tasks{DB: db}, Handlers: handlers, Log: log, Token: newID})
 	db.OnTask(tasks.Wake)
@@ -264,6 +265,9 @@ func (w *world) state(s size) string {
 	return string(text)
 }
 
+// itemOfUser is the external id of an item that was imported from a library: each world has others.
+var itemOfUser = regexp.MustCompile(`item:[0-9a-f-]{36}`)
+
 // labelled is how many items of the project have which status, and how many efforts each person has of which kind, after it has
 // looked whether each of them says what was planned for its item.
 func (w *world) labelled() map[string]any {
@@ -273,10 +277,10 @@ func (w *world) labelled() map[string]any {
 		n, _ := found[strings.Join(what, " ")].(int)
 		found[strings.Join(what, " ")] = n + 1
 	}
-	items := at(w.ask(Email, `{ viewer { projects(first: 2) { nodes { items(first: 250) { nodes {
+	items := at(projectOf(w.ask(Email, `{ viewer { projects(first: 2) { nodes { name items(first: 250) { nodes {
 	  externalId status category { name } subcategory { name } keywords returnedTo { name }
 	  efforts(first: 5) { nodes { user { name } category { name } undoneAt review { verdict comment } } }
-	} } } } } }`), "viewer", "projects", "nodes", 0, "items", "nodes")
+	} } } } } }`), projectName), "items", "nodes")
 	for _, item := range items.([]any) {
 		id, status := at(item, "externalId").(string), at(item, "status").(string)
 		count(status)
@@ -308,7 +312,7 @@ func (w *world) labelled() map[string]any {
 	return found
 }
 
-// sorted orders the lists of a JSON value, so that ids make no difference.
+// sorted orders the lists of a JSON value and drops ids, so that these make no difference.
 func sorted(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -325,6 +329,8 @@ func sorted(value any) any {
 		}
 		slices.SortFunc(value, func(a, b any) int { return strings.Compare(text(a), text(b)) })
 		return value
+	case string:
+		return itemOfUser.ReplaceAllString(value, "item:")
 	}
 	return value
 }
