@@ -197,7 +197,7 @@ func TestTheLargestNoteCanBeKept(t *testing.T) {
 	assert.True(t, version["content"] == content, "the version is whole")
 	assert.Len(t, version["tags"], 40)
 	ada.must(`mutation($id: ID!) { restoreVersion(input: {versionId: $id}) { note { version } } }`, vars{"id": version["id"]})
-	ada.must(`mutation($id: ID!) { deleteNote(input: {noteId: $id}) { deletedNote { id } } }`, vars{"id": id})
+	ada.must(`mutation($id: ID!) { deleteNote(input: {noteId: $id}) { deletedNote { noteId } } }`, vars{"id": id})
 	assert.Nil(t, ada.must(read, vars{"id": id}).at("note"))
 	ada.must(`mutation($id: ID!) { undeleteNote(input: {noteId: $id}) { note { id } } }`, vars{"id": id})
 	a = ada.must(read, vars{"id": id})

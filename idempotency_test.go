@@ -68,12 +68,12 @@ var noteMutations = map[string]repeated{
 		selection: "note { ...whole } problem { __typename }", other: vars{"deadline": nil},
 	},
 	"deleteNote": {
-		prepare: onNote(vars{"expectedVersion": 1}), selection: "deletedNote { id deletedAt undoUntil } problem { __typename }", other: vars{"expectedVersion": 2},
+		prepare: onNote(vars{"expectedVersion": 1}), selection: "deletedNote { noteId deletedAt undoUntil } problem { __typename }", other: vars{"expectedVersion": 2},
 	},
 	"undeleteNote": {
 		prepare: func(ada, _ *client, _ int) (*client, vars) {
 			notes := ada.notes(2)
-			ada.all("deleteNote", "deletedNote { id }", []vars{{"noteId": notes[0]}})
+			ada.all("deleteNote", "deletedNote { noteId }", []vars{{"noteId": notes[0]}})
 			return ada, vars{"noteId": notes[0]}
 		},
 		selection: "note { ...whole }",
@@ -126,7 +126,7 @@ func (c *client) mutate(name, selection string, input vars) *answer {
 func (c *client) state() string {
 	c.t.Helper()
 	return c.must(`{ viewer { id name email version updatedAt notes(first: 20) { nodes { ...whole } } sharedNotes(first: 20) { edges { permission sharedAt node { ...whole } } }
-		noteChanges(first: 20) { nodes { ... on Note { id updatedAt } ... on DeletedNote { deleted: id deletedAt } } } } }`+whole, nil).data() + c.scopesState() + c.projectsState() + c.scoresState()
+		noteChanges(first: 20) { nodes { ... on Note { id updatedAt } ... on DeletedNote { deleted: noteId deletedAt } } } } }`+whole, nil).data() + c.scopesState() + c.projectsState() + c.scoresState()
 }
 
 func TestEachMutationWithAKeyHappensOnce(t *testing.T) {
@@ -226,7 +226,7 @@ func TestAKeyBelongsToItsUser(t *testing.T) {
 	assert.Equal(t, bob.id, second.str("result.note.owner.id"))
 
 	note := first.at("result.note.id")
-	ada.mutate("deleteNote", "deletedNote { id }", vars{"noteId": note})
+	ada.mutate("deleteNote", "deletedNote { noteId }", vars{"noteId": note})
 	assert.Equal(t, `{"result":{"note":null}}`, ada.mutate("createNote", "note { id }", input).data(), "what was created is gone meanwhile")
 
 	failed := vars{"noteId": note, "title": "x", "idempotencyKey": "retried"}

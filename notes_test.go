@@ -90,8 +90,8 @@ func TestANotesLife(t *testing.T) {
 	ada.must(`mutation($id: ID!) { changeNoteDeadline(input: {noteId: $id, deadline: null}) { note { id } } }`, vars{"id": id})
 	before := ada.note(id)
 	assert.Nil(t, before.at("deadline"))
-	deleted := ada.must(`mutation($id: ID!) { deleteNote(input: {noteId: $id}) { deletedNote { id deletedAt undoUntil } problem { __typename } } }`, vars{"id": id})
-	assert.Equal(t, id, deleted.str("deleteNote.deletedNote.id"))
+	deleted := ada.must(`mutation($id: ID!) { deleteNote(input: {noteId: $id}) { deletedNote { noteId deletedAt undoUntil } problem { __typename } } }`, vars{"id": id})
+	assert.Equal(t, id, deleted.str("deleteNote.deletedNote.noteId"))
 	at1, err := time.Parse(time.RFC3339, deleted.str("deleteNote.deletedNote.deletedAt"))
 	require.NoError(t, err)
 	until, err := time.Parse(time.RFC3339, deleted.str("deleteNote.deletedNote.undoUntil"))
@@ -219,7 +219,7 @@ func TestMoreThanAHundredSharedNotes(t *testing.T) {
 	ada, bob := s.user("ada@example.com"), s.user("bob@example.com")
 	notes := ada.notes(130)
 	ada.share(notes, bob)
-	ada.all("deleteNote", "deletedNote { id }", []vars{{"noteId": notes[3]}, {"noteId": notes[77]}})
+	ada.all("deleteNote", "deletedNote { noteId }", []vars{{"noteId": notes[3]}, {"noteId": notes[77]}})
 	ids := func(nodes []any) (all []string) {
 		for _, n := range nodes {
 			all = append(all, n.(map[string]any)["id"].(string))
@@ -247,8 +247,8 @@ func TestSynchronising(t *testing.T) {
 	ada := s.user("ada@example.com")
 	notes := ada.notes(5)
 	const changes = `query($since: DateTime, $first: Int, $after: Cursor) { viewer { noteChanges(changedSince: $since, first: $first, after: $after) {
-		syncedUntil complete pageInfo { hasNextPage endCursor } nodes { __typename ... on Note { id version } ... on DeletedNote { id deletedAt undoUntil } } } } }`
-	ada.must(`mutation($id: ID!) { deleteNote(input: {noteId: $id}) { deletedNote { id } } }`, vars{"id": notes[1]})
+		syncedUntil complete pageInfo { hasNextPage endCursor } nodes { __typename ... on Note { id version } ... on DeletedNote { noteId deletedAt undoUntil } } } } }`
+	ada.must(`mutation($id: ID!) { deleteNote(input: {noteId: $id}) { deletedNote { noteId } } }`, vars{"id": notes[1]})
 	ada.must(`mutation($id: ID!) { updateNote(input: {noteId: $id, title: "new"}) { note { id } } }`, vars{"id": notes[0]})
 
 	sync := func(v vars) (seen []string, until string) {
@@ -260,7 +260,12 @@ func TestSynchronising(t *testing.T) {
 			until = a.str("viewer.noteChanges.syncedUntil")
 			assert.Equal(t, true, a.at("viewer.noteChanges.complete"))
 			for _, n := range a.list("viewer.noteChanges.nodes") {
-				seen = append(seen, fmt.Sprint(n.(map[string]any)["__typename"], " ", slices.Index(notes, n.(map[string]any)["id"].(string))))
+				change := n.(map[string]any)
+				id, deleted := change["noteId"].(string)
+				if !deleted {
+					id = change["id"].(string)
+				}
+				seen = append(seen, fmt.Sprint(change["__typename"], " ", slices.Index(notes, id)))
 			}
 			if a.at("viewer.noteChanges.pageInfo.hasNextPage") == false {
 				return seen, until

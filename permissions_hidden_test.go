@@ -25,7 +25,7 @@ var unlikely = []string{
 	`mutation { shareNote(input: {noteId: $note, userId: $self, permission: EDIT}) { note { id } problem { __typename } } }`,
 	`mutation { updateNote(input: {noteId: $note, title: $fresh, expectedVersion: 2, idempotencyKey: $fresh}) { note { id } } }`,
 	`mutation { updateNote(input: {noteId: $deleted, title: $fresh}) { note { id } } }`,
-	`mutation { deleteNote(input: {noteId: $deleted}) { deletedNote { id } } }`,
+	`mutation { deleteNote(input: {noteId: $deleted}) { deletedNote { noteId } } }`,
 	`mutation { addNoteTags(input: {noteId: $deleted, tags: ["more"]}) { note { id } } }`,
 
 	`query { nodes(ids: [$scope, $entity, $other, $project, $reviewers, $category, $subcategory, $item, $open, $effort, $import, $export]) { id } }`,

@@ -117,7 +117,7 @@ func (w *world) renewNotes() {
 			%[1]sEnd: unshareNote(input: {noteId: $%[1]s, userId: $revoked}) { note { id } }
 			`, name)
 	}
-	b.WriteString(`deleteNote(input: {noteId: $deleted}) { deletedNote { id } }`)
+	b.WriteString(`deleteNote(input: {noteId: $deleted}) { deletedNote { noteId } }`)
 	a := w.owner.must(fill(`mutation { `+b.String()+` }`, w.ids), nil)
 	w.ids["version"] = a.str("noteUpdate.note.latestVersion.id")
 }
@@ -247,7 +247,7 @@ func (w *world) snapshot() snapshot {
 const (
 	notesShown = `
 		note(id: $note) { ...note } deleted: note(id: $deleted) { ...note }
-		changes: viewer { noteChanges(changedSince: $renewed, first: 5) { nodes { ... on DeletedNote { id deletedAt undoUntil } ... on Note { id version } } } }`
+		changes: viewer { noteChanges(changedSince: $renewed, first: 5) { nodes { ... on DeletedNote { noteId deletedAt undoUntil } ... on Note { id version } } } }`
 	notesFragments = `
 		fragment note on Note {
 			title content deadline createdAt updatedAt version tags { value }

@@ -2214,7 +2214,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DeletedNote.DeletedAt(childComplexity), true
-	case "DeletedNote.id":
+	case "DeletedNote.noteId":
 		if e.ComplexityRoot.DeletedNote.ID == nil {
 			break
 		}
@@ -8015,7 +8015,7 @@ union NoteChange = Note | DeletedNote
 "What is left of a deleted note for 30 days."
 type DeletedNote {
   "The id that the note had, and has again after ` + "`" + `undeleteNote` + "`" + `."
-  id: ID!
+  noteId: ID!
   "When it was deleted."
   deletedAt: DateTime!
   "Until when ` + "`" + `undeleteNote` + "`" + ` brings it back."
@@ -11196,8 +11196,8 @@ func (ec *executionContext) childFields_DeleteSnapshotPayload(ctx context.Contex
 
 func (ec *executionContext) childFields_DeletedNote(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
-	case "id":
-		return ec.fieldContext_DeletedNote_id(ctx, field)
+	case "noteId":
+		return ec.fieldContext_DeletedNote_noteId(ctx, field)
 	case "deletedAt":
 		return ec.fieldContext_DeletedNote_deletedAt(ctx, field)
 	case "undoUntil":
@@ -17101,10 +17101,10 @@ func (ec *executionContext) fieldContext_DeleteSnapshotPayload_score(_ context.C
 	return fc, nil
 }
 
-func (ec *executionContext) _DeletedNote_id(ctx context.Context, field graphql.CollectedField, obj *note.Deleted) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeletedNote_noteId(ctx context.Context, field graphql.CollectedField, obj *note.Deleted) (ret graphql.Marshaler) {
 	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐID(ctx, field.Selections, obj.ID)
 }
-func (ec *executionContext) fieldContext_DeletedNote_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_DeletedNote_noteId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("DeletedNote", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -40192,8 +40192,8 @@ func (ec *executionContext) _DeletedNote(ctx context.Context, sel ast.SelectionS
 		switch field.Name {
 		case "__typename":
 			out.Values[i] = graphql.MarshalString("DeletedNote")
-		case "id":
-			out.Values[i] = ec._DeletedNote_id(ctx, field, obj)
+		case "noteId":
+			out.Values[i] = ec._DeletedNote_noteId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
