@@ -67,8 +67,8 @@ func (c *checker) forms(config Config) {
 	if config.DynamoConcurrency < 1 || config.DynamoConcurrency > 256 {
 		c.add("TAGGIE_DYNAMO_CONCURRENCY", "expected a whole number from 1 to 256")
 	}
-	if config.CostBudget != 0 && config.CostBudget < 300_000 || config.CostBudget > 1_000_000_000 { // one operation may cost nearly as much
-		c.add("TAGGIE_COST_BUDGET", "expected a whole number from 300000 to 1000000000, or 0 for no budget")
+	if config.CostBudget != 0 && config.CostBudget < 350_000 || config.CostBudget > 1_000_000_000 { // one operation may cost nearly as much
+		c.add("TAGGIE_COST_BUDGET", "expected a whole number from 350000 to 1000000000, or 0 for no budget")
 	}
 	if config.CostRate < 1 || config.CostRate > 1_000_000 {
 		c.add("TAGGIE_COST_RATE", "expected a whole number from 1 to 1000000")

@@ -35,7 +35,7 @@ type Config struct {
 	DrainDelay        time.Duration `env:"TAGGIE_DRAIN_DELAY" envDefault:"0s" expect:"expected a duration such as 5s" desc:"How long the server, told to end, goes on accepting requests while /readyz already says 503: what the load balancer needs to notice, at most 5m."`
 	DynamoConcurrency int           `env:"TAGGIE_DYNAMO_CONCURRENCY" envDefault:"16" expect:"expected a whole number from 1 to 256" desc:"DynamoDB calls that one batch, or one group of queries, may have under way at a time, 1 to 256."`
 
-	CostBudget     int  `env:"TAGGIE_COST_BUDGET" envDefault:"1000000" expect:"expected a whole number from 300000, or 0 for no budget" desc:"What the operations of one caller may cost at once, on all servers together, at least 300000; 0 for no budget. README, Limits, says what costs how much."`
+	CostBudget     int  `env:"TAGGIE_COST_BUDGET" envDefault:"1000000" expect:"expected a whole number from 350000, or 0 for no budget" desc:"What the operations of one caller may cost at once, on all servers together, at least 350000; 0 for no budget. README, Limits, says what costs how much."`
 	CostRate       int  `env:"TAGGIE_COST_RATE" envDefault:"100000" expect:"expected a whole number from 1 to 1000000" desc:"How much of the budget of a caller comes back each second, 1 to 1000000."`
 	UserOperations int  `env:"TAGGIE_USER_OPERATIONS" envDefault:"32" expect:"expected a whole number from 1 to 1000" desc:"Operations of one caller that one server carries out at a time, 1 to 1000; four times as many wait."`
 	Introspection  bool `env:"TAGGIE_INTROSPECTION" envDefault:"true" expect:"expected true or false" desc:"Whether the server tells its schema to whoever asks."`

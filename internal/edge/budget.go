@@ -101,7 +101,9 @@ func (b *Budget) Settle(ctx context.Context, who, operation string, cost int) (l
 	return int(numbers[1])
 }
 
+// spend goes on when the caller has gone: what is not told to Redis would be taken from a budget of this server's own. The budget's
+// patience ends it.
 func (b *Budget) spend(ctx context.Context, who, operation string, cost, ends int) ([]int64, error) {
-	return b.run(ctx, spend, []string{budgetKey(b.name, who), paidKey(b.name, who, operation)},
+	return b.run(context.WithoutCancel(ctx), spend, []string{budgetKey(b.name, who), paidKey(b.name, who, operation)},
 		b.rate.Capacity, b.rate.PerSecond, cost, ends, paidFor.Milliseconds(), settledFor.Milliseconds())
 }

@@ -3,6 +3,7 @@ package edge
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"net"
 	"os"
 	"os/exec"
@@ -93,7 +94,7 @@ func TestBudgetKeysOfOneCallerAreInOneSlot(t *testing.T) {
 
 func TestBudgetIsChargedAndGivenBack(t *testing.T) {
 	onEach(t, func(t *testing.T, client redis.UniversalClient) {
-		b, capacity := newBudget(client, t.Name(), still), still.Capacity
+		b, capacity := newBudget(client, rand.Text(), still), still.Capacity
 		left, wait := b.Charge(t.Context(), "ada", "1", 600_000_000)
 		assert.Zero(t, wait)
 		assert.InDelta(t, capacity-600_000_000, left, 60)
@@ -114,7 +115,7 @@ func TestBudgetIsChargedAndGivenBack(t *testing.T) {
 
 func TestBudgetTakesEffectOnceForAnOperation(t *testing.T) {
 	both(t, func(t *testing.T, client redis.UniversalClient) {
-		b, capacity := newBudget(client, t.Name(), still), still.Capacity
+		b, capacity := newBudget(client, rand.Text(), still), still.Capacity
 		for range 3 {
 			left, wait := b.Charge(t.Context(), "ada", "1", 500_000_000)
 			assert.Zero(t, wait)
@@ -129,9 +130,25 @@ func TestBudgetTakesEffectOnceForAnOperation(t *testing.T) {
 	})
 }
 
+// Who asks and goes at once is charged where everybody is.
+func TestBudgetIsChargedWhenTheCallerHasGone(t *testing.T) {
+	both(t, func(t *testing.T, client redis.UniversalClient) {
+		name, capacity := rand.Text(), still.Capacity
+		gone, leave := context.WithCancel(t.Context())
+		leave()
+		newBudget(client, name, still).Charge(gone, "ada", "1", 600_000_000)
+		another := newBudget(client, name, still)
+		left, _ := another.Charge(t.Context(), "ada", "2", 0)
+		assert.InDelta(t, capacity-600_000_000, left, 60)
+		newBudget(client, name, still).Settle(gone, "ada", "1", 1000)
+		left, _ = another.Charge(t.Context(), "ada", "3", 0)
+		assert.InDelta(t, capacity-1000, left, 60)
+	})
+}
+
 func TestBudgetIsOverdrawnByWhatWasNotAsked(t *testing.T) {
 	onEach(t, func(t *testing.T, client redis.UniversalClient) {
-		b, capacity := newBudget(client, t.Name(), still), still.Capacity
+		b, capacity := newBudget(client, rand.Text(), still), still.Capacity
 		b.Settle(t.Context(), "ada", "1", capacity)
 		assert.InDelta(t, -500_000_000, b.Settle(t.Context(), "ada", "2", 500_000_000), 60)
 		_, wait := b.Charge(t.Context(), "ada", "3", 1000)
@@ -142,7 +159,7 @@ func TestBudgetIsOverdrawnByWhatWasNotAsked(t *testing.T) {
 
 func TestBudgetComesBack(t *testing.T) {
 	onEach(t, func(t *testing.T, client redis.UniversalClient) {
-		b := newBudget(client, t.Name(), Rate{Capacity: 1000, PerSecond: 10_000})
+		b := newBudget(client, rand.Text(), Rate{Capacity: 1000, PerSecond: 10_000})
 		_, wait := b.Charge(t.Context(), "ada", "1", 1000)
 		require.Zero(t, wait)
 		require.Eventually(t, func() bool {

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"context"
+	"crypto/rand"
 	"io"
 	"net"
 	"sync"
@@ -43,7 +44,7 @@ func newLimiter(client redis.UniversalClient, name string, burst int, every time
 
 func TestLimiterAllowsABurstAndThenRefuses(t *testing.T) {
 	both(t, func(t *testing.T, client redis.UniversalClient) {
-		l := newLimiter(client, t.Name(), 5, time.Hour)
+		l := newLimiter(client, rand.Text(), 5, time.Hour)
 		for range 5 {
 			ok, err := l.Allow(t.Context(), "ada")
 			require.NoError(t, err)
@@ -60,7 +61,7 @@ func TestLimiterAllowsABurstAndThenRefuses(t *testing.T) {
 
 func TestLimiterFillsUpAgain(t *testing.T) {
 	both(t, func(t *testing.T, client redis.UniversalClient) {
-		l := newLimiter(client, t.Name(), 1, 20*time.Millisecond)
+		l := newLimiter(client, rand.Text(), 1, 20*time.Millisecond)
 		ok, err := l.Allow(t.Context(), "ada")
 		require.NoError(t, err)
 		require.True(t, ok)

@@ -78,7 +78,9 @@ func (s *Service) RevokedByID(ctx context.Context, ids []ID) ([]time.Time, []err
 
 // Forget has the next sign-in of a user read anew whether the user was revoked.
 func (s *Service) Forget(id ID) {
-	s.forgets.Add(1)
+	s.keep.Lock()
+	defer s.keep.Unlock()
+	s.forgets++
 	for _, subject := range s.subjects.Keys() {
 		if known, ok := s.subjects.Peek(subject); ok && known.id == id {
 			s.subjects.Remove(subject)
@@ -88,6 +90,8 @@ func (s *Service) Forget(id ID) {
 
 // ForgetAll is the same for all users, when revocations may have been missed.
 func (s *Service) ForgetAll() {
-	s.forgets.Add(1)
+	s.keep.Lock()
+	defer s.keep.Unlock()
+	s.forgets++
 	s.subjects.Purge()
 }

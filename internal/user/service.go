@@ -3,7 +3,7 @@ package user
 import (
 	"context"
 	"errors"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -26,7 +26,8 @@ type Service struct {
 	now      func() time.Time
 	newID    func() string
 	subjects *lru.Cache[[2]string, signedUp] // issuer and subject to user
-	forgets  atomic.Int64                    // how often something was forgotten of them
+	keep     sync.Mutex                      // over forgets, and over what is added while nothing is forgotten
+	forgets  int                             // how often something was forgotten of them
 }
 
 // signedUp is what is known of a subject: its user, which never changes, and by when issued tokens of the user count no more,
@@ -79,7 +80,7 @@ func (s *Service) signedUp(ctx context.Context, subject [2]string) (signedUp, er
 	if known, ok := s.subjects.Get(subject); ok {
 		return known, nil
 	}
-	before := s.forgets.Load()
+	before := s.forgotten()
 	id, err := s.store.UserIDBySubject(ctx, subject[0], subject[1])
 	if err != nil {
 		return signedUp{}, err
@@ -89,11 +90,18 @@ func (s *Service) signedUp(ctx context.Context, subject [2]string) (signedUp, er
 		return signedUp{}, err
 	}
 	known := signedUp{id, revoked}
-	s.subjects.Add(subject, known)
-	if s.forgets.Load() != before { // perhaps of this one
-		s.subjects.Remove(subject)
+	s.keep.Lock()
+	defer s.keep.Unlock()
+	if s.forgets == before { // otherwise perhaps of this one
+		s.subjects.Add(subject, known)
 	}
 	return known, nil
+}
+
+func (s *Service) forgotten() int {
+	s.keep.Lock()
+	defer s.keep.Unlock()
+	return s.forgets
 }
 
 // ListByID returns the user or the error of each id, in the order of ids. Whoever is signed in may see that a user
