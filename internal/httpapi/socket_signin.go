@@ -41,6 +41,7 @@ func (s *socket) signIn(authorization []string) {
 		s.close(codeLater, "too many sockets of one user are open")
 		return
 	}
+	s.api.sockets.introduce(s)
 	s.belongsTo(v)
 	if err := s.api.recheck(s.ctx, v); err != nil {
 		s.api.sockets.dismiss(who)

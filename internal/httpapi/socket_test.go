@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -263,6 +264,23 @@ func TestSocketsAreLimited(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(t, 3, th.sockets.Open())
 		th.ready("ada")
+	})
+}
+
+// TestMuteSocketsKeepNobodyOut opens more sockets than there may be, and says nothing on them.
+func TestMuteSocketsKeepNobodyOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th := newTheatre(t, func(o *Options) { o.Sockets = NewSockets(SocketLimits{Sockets: 8, PerUser: 3}) })
+		first := th.ready("ada")
+		for range 20 {
+			th.open()
+			synctest.Wait()
+			assert.LessOrEqual(t, th.sockets.Open(), 3)
+		}
+		th.ready("ada")
+		th.begin(http.MethodGet, "/graphql?query="+url.QueryEscape(`subscription { ticks(source: "a") }`), "", ada...).opened()
+		first.subscribe("1", `{ hello }`)
+		first.expects(`{"type":"next","id":"1","payload":{"data":{"hello":"world"}}}`)
 	})
 }
 

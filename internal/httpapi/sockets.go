@@ -15,7 +15,7 @@ import (
 // SocketLimits bound what sockets and event streams may hold. Zero stands for the usual number.
 type SocketLimits struct {
 	Sockets    int // open on this server, event streams counted among them; 20,000
-	PerUser    int // of one bearer on this server; 20. Anonymous ones together may be half of all
+	PerUser    int // of one bearer on this server; 20. Anonymous ones together may be half of all, those that have not signed in yet a quarter
 	Operations int // under way on one socket; 100. An event stream has one
 }
 
@@ -25,12 +25,13 @@ type Sockets struct {
 	limits SocketLimits
 	pace   pace
 
-	mu       sync.Mutex
-	open     map[connection]struct{}
-	reserved int // handshakes under way
-	owners   map[owner]int
-	draining bool
-	none     chan struct{} // closed when draining and the last one is closed
+	mu        sync.Mutex
+	open      map[connection]struct{}
+	newcomers map[connection]struct{} // those of them that have not signed in yet
+	reserved  int                     // handshakes under way
+	owners    map[owner]int
+	draining  bool
+	none      chan struct{} // closed when draining and the last one is closed
 }
 
 // connection is what is held open: a socket or an event stream.
@@ -58,7 +59,7 @@ func NewSockets(limits SocketLimits) *Sockets {
 	set(&limits.Operations, 100)
 	return &Sockets{
 		limits: limits, pace: standardPace,
-		open: make(map[connection]struct{}), owners: make(map[owner]int), none: make(chan struct{}),
+		open: make(map[connection]struct{}), newcomers: make(map[connection]struct{}), owners: make(map[owner]int), none: make(chan struct{}),
 	}
 }
 
@@ -172,6 +173,35 @@ func (r *Sockets) add(s connection) {
 	}
 }
 
+// welcome registers a socket, for which room was reserved, whose owner is not known yet. Such sockets may take up a quarter of all
+// places: then each new one takes the place of another, so that who says nothing keeps nobody out for long.
+func (r *Sockets) welcome(s connection) {
+	r.mu.Lock()
+	r.newcomers[s] = struct{}{}
+	var leaving connection
+	if len(r.newcomers) > max(1, r.limits.Sockets/4) {
+		for other := range r.newcomers { // any of them
+			if other != s {
+				leaving = other
+				break
+			}
+		}
+		delete(r.newcomers, leaving)
+	}
+	r.mu.Unlock()
+	if leaving != nil {
+		leaving.cutOff()
+	}
+	r.add(s)
+}
+
+// introduce ends what welcome began: now it is known whose the socket is.
+func (r *Sockets) introduce(s connection) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.newcomers, s)
+}
+
 // admit counts a socket of an owner, unless there are too many.
 func (r *Sockets) admit(who owner) bool {
 	most := r.limits.PerUser
@@ -201,6 +231,7 @@ func (r *Sockets) remove(s connection) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.open, s)
+	delete(r.newcomers, s)
 	r.settled()
 }
 

@@ -67,7 +67,7 @@ func (u *upgrader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if wanted := r.Header.Values(headerExtensions); len(wanted) > 0 {
 		s.header = http.Header{headerExtensions: slices.Clone(wanted)}
 	}
-	u.sockets.add(s)
+	u.sockets.welcome(s)
 	go s.serve()
 	if !offers {
 		s.close(codeSubprotocol, "the subprotocol is "+subprotocol)
