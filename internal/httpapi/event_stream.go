@@ -59,8 +59,6 @@ func (s *eventStream) begin() {
 	}
 	s.begun = true
 	s.w.WriteHeader(http.StatusOK)
-	// The time to read the request would be the end of the connection.
-	s.broken = s.conn.SetReadDeadline(time.Time{}) != nil
 	s.write("retry: " + retryAfter + "\n\n")
 
 	s.mu.Lock() // tick may come before timer is set

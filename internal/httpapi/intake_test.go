@@ -130,6 +130,25 @@ func TestTheTimeToReadBeginsBehindTheGate(t *testing.T) {
 	})
 }
 
+// TestTheTimeToReadIsNotThatOfTheOperation has an operation take longer than sending requests may: net/http goes on reading, to
+// notice who goes, and clears the deadline for that.
+func TestTheTimeToReadIsNotThatOfTheOperation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th := newTheatre(t, func(o *Options) { o.OperationTimeout = 30 * time.Second })
+		time.AfterFunc(maxReading+time.Second, func() { close(th.play.gate) }) // of the bubble's clock
+		var asked sync.WaitGroup
+		for method, body := range map[string]string{http.MethodGet: "", http.MethodPost: `{"query":"{ slow }"}`} {
+			asked.Go(func() {
+				l := th.begin(method, "/graphql?query={slow}", body, "Accept", mediaJSON, "Content-Type", mediaJSON)
+				text, err := io.ReadAll(l.body)
+				assert.NoError(t, err)
+				assert.JSONEq(t, `{"data":{"slow":"done"}}`, string(text), method)
+			})
+		}
+		asked.Wait()
+	})
+}
+
 func TestWhoWaitsInVainToBeReadPaysNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPurse()
