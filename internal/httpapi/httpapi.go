@@ -167,7 +167,7 @@ func graphQL(o Options) (limited, operations) {
 	if o.Operations == 0 {
 		o.Operations = 32
 	}
-	l := limited{schema: o.Schema.Schema(), suggests: !o.HideSuggestions, gate: newGate(o.Operations)}
+	l := limited{schema: o.Schema.Schema(), suggests: !o.HideSuggestions, gate: newGate(o.Operations), documents: newPersisted(o)}
 	if o.Budget != nil {
 		l.spenders = &spenders{budget: o.Budget, perSecond: o.BudgetRate, now: time.Now, overdrew: make(map[string]time.Time)}
 	}
@@ -178,11 +178,9 @@ func graphQL(o Options) (limited, operations) {
 	exec.SetErrorPresenter(present)
 	exec.SetRecoverFunc(ops.recovered)
 	exec.SetDefaultRulesFn(quietRules)
-	documents := newPersisted(o)
-	exec.Use(documents)
+	exec.Use(l.documents)
 	exec.Use(bounds{known: cache, hidden: o.HideSchema, told: introspected(o.Schema.Schema())})
 	exec.Use(extension.Introspection{})
-	exec.Use(keeper{documents}) // the last: what the others refuse is not kept
 	exec.AroundResponses(ops.respond)
 	l.GraphExecutor = exec
 	return l, ops

@@ -22,6 +22,8 @@ type limited struct {
 	suggests bool
 	gate     *gate
 	spenders *spenders // nil without a budget
+	// documents keeps those of operations that are carried out.
+	documents persisted
 }
 
 // CreateOperationContext makes an operation of the parameters of a request, or says why it is not carried out.
@@ -58,7 +60,10 @@ func (l limited) CreateOperationContext(ctx context.Context, params *graphql.Raw
 		}
 		return op, errs
 	}
-	return op, l.charge(ctx, who, op, text)
+	if errs = l.charge(ctx, who, op, text); errs == nil {
+		l.documents.keep(ctx, op)
+	}
+	return op, errs
 }
 
 // charge takes what an operation may cost from the budget of its caller.

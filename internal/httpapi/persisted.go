@@ -43,7 +43,7 @@ const (
 
 var hexSHA256 = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// persisted finds the documents that requests name, and tells trusted ones from others; keeper keeps those that are registered. gqlgen's
+// persisted finds the documents that requests name, tells trusted ones from others, and keeps those that are registered. gqlgen's
 // own keeps what was not validated yet, from everybody.
 type persisted struct {
 	trusted   Trusted
@@ -99,30 +99,20 @@ func (p persisted) judge(ctx context.Context, text string) *gqlerror.Error {
 	return nil
 }
 
-// keeper keeps the documents that are registered.
-type keeper struct{ persisted persisted }
-
-// ExtensionName names the extension to gqlgen.
-func (keeper) ExtensionName() string { return "Keeper" }
-
-// Validate accepts every schema.
-func (keeper) Validate(graphql.ExecutableSchema) error { return nil }
-
-// MutateOperationContext keeps a document that was sent with its hash, now that it has proved valid. One that this server knows is
+// keep keeps a document that was sent with its hash, now that it has proved valid, and is paid for. One that this server knows is
 // kept too: whoever sends the text was told by another server that nobody has it any more.
-func (k keeper) MutateOperationContext(ctx context.Context, op *graphql.OperationContext) *gqlerror.Error {
-	p := k.persisted
+func (p persisted) keep(ctx context.Context, op *graphql.OperationContext) {
 	id, _ := named(op.Extensions)
 	who := viewer.From(ctx).UserID
 	if id == "" || who == "" || p.documents == nil || p.trusted.Mode == TrustEnforce || op.Stats.GetExtension(statNamed) != nil {
-		return nil
+		return
 	}
 	if _, trusted := p.trusted.find(id); trusted {
-		return nil
+		return
 	}
 	at, stored := p.stored.Get(ctx, id)
 	if stored && time.Since(at) < storedLately || hashOf(op.RawQuery) != id {
-		return nil
+		return
 	}
 	kept, err := p.documents.Put(ctx, string(who), id, op.RawQuery)
 	if err != nil {
@@ -132,7 +122,6 @@ func (k keeper) MutateOperationContext(ctx context.Context, op *graphql.Operatio
 		p.recent.Add(ctx, id, op.RawQuery)
 		p.stored.Add(ctx, id, time.Now())
 	}
-	return nil
 }
 
 // find returns the document with this id: a trusted one, or one that was registered.

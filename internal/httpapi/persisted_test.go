@@ -153,6 +153,18 @@ func TestRefusedRegistrations(t *testing.T) {
 	assert.Empty(t, store.kept, "invalid, anonymous or costly documents are not kept")
 }
 
+func TestDocumentsThatNobodyPaidForAreNotKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // refusals are held back
+		store := &shelf{kept: map[string]string{}}
+		s := newServer(t, withBudget(newPurse().leave(500)), func(o *Options) { o.Documents = store })
+		const costly = `{ viewer { notes(first: 500) { nodes { title } } } }`
+		assert.Equal(t, http.StatusTooManyRequests, s.post(registering(hashOf(costly), costly), ada...).Code)
+		assert.Empty(t, store.kept)
+		s.post(registering(hashOf(nameOfViewer), nameOfViewer), ada...)
+		assert.Len(t, store.kept, 1)
+	})
+}
+
 func TestClientsWorkWithoutTheStoreOfDocuments(t *testing.T) {
 	for _, change := range []func(*Options){
 		func(*Options) {},
