@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"github.com/taggie/taggie/internal/edge"
+	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/httpapi"
 	"github.com/taggie/taggie/internal/jobs"
 	"github.com/taggie/taggie/internal/user"
+	"github.com/taggie/taggie/internal/viewer"
 )
 
 // revocations are what a server does about users whose tokens count no more: those who sign in are looked at anew, those who
@@ -27,23 +29,41 @@ func (r revocations) run(ctx context.Context, log *slog.Logger) {
 	})})
 }
 
-// told closes what was opened with tokens that count no more.
-func (r revocations) told(id string, by time.Time) {
+// told closes what was opened with tokens that count no more. Who had not signed up when it was opened may be this user now, which
+// only the store can tell. They are listed before the others are closed: whoever becomes a user in between is among them.
+func (r revocations) told(ctx context.Context, id string, by time.Time) error {
 	r.users.Forget(user.ID(id)) // first: who signs in at this moment has to find out
+	strangers := r.sockets.Strangers()
 	r.sockets.CloseUser(user.ID(id), by)
+	return r.heed(ctx, strangers)
 }
 
 // look does the same for what happened while nobody told.
 func (r revocations) look(ctx context.Context) error {
 	r.users.ForgetAll()
-	ids := r.sockets.Users()
-	if len(ids) == 0 {
-		return nil
+	strangers := r.sockets.Strangers()
+	var errs []error
+	if ids := r.sockets.Users(); len(ids) > 0 {
+		var times []time.Time
+		times, errs = r.users.RevokedByID(ctx, ids)
+		for i, id := range ids {
+			if !times[i].IsZero() {
+				r.sockets.CloseUser(id, times[i])
+			}
+		}
 	}
-	times, errs := r.users.RevokedByID(ctx, ids)
-	for i, id := range ids {
-		if !times[i].IsZero() {
-			r.sockets.CloseUser(id, times[i])
+	return errors.Join(errors.Join(errs...), r.heed(ctx, strangers))
+}
+
+// heed closes what those have open who signed up after they opened it, and whose tokens count no more.
+func (r revocations) heed(ctx context.Context, strangers []viewer.Identity) error {
+	var errs []error
+	for _, stranger := range strangers {
+		switch _, err := r.users.SignIn(ctx, stranger); {
+		case fault.Is(err, fault.Unauthenticated):
+			r.sockets.CloseStranger(stranger)
+		case err != nil:
+			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)

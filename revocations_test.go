@@ -102,6 +102,41 @@ func TestARevokedUserIsSignedOutOnAllServers(t *testing.T) {
 	}, patience, 100*time.Millisecond, "a new token counts")
 }
 
+// opened opens a socket of somebody who has not signed up.
+func (c *client) opened() *stream {
+	c.t.Helper()
+	s := c.subscribe(online, nil)
+	require.ErrorContains(c.t, s.ended(), "UNAUTHENTICATED") // of the subscription; the socket stays
+	return s
+}
+
+// lost waits for the end of a socket, and returns its code.
+func (s *stream) lost() websocket.StatusCode {
+	s.t.Helper()
+	for {
+		if _, _, err := s.ws.Read(s.t.Context()); err != nil {
+			return websocket.CloseStatus(err)
+		}
+	}
+}
+
+// TestSocketsFromBeforeASignUpAreRevoked has sockets that were opened before their bearer became a user, elsewhere.
+func TestSocketsFromBeforeASignUpAreRevoked(t *testing.T) {
+	p := newPair(t)
+	p.first.follows()
+	p.first.listeners(1)
+	root, stranger := p.first.admin("root@example.com"), p.first.as("stranger@example.com").opened()
+	hers, missed := p.first.as("ada@example.com").opened(), p.first.as("ada@example.com").at(p.second).opened()
+	root.revoke(p.first.user("ada@example.com").id)
+	assert.EqualValues(t, 4403, hers.lost())
+	p.second.follows()
+	assert.EqualValues(t, 4403, missed.lost(), "news that nobody told")
+	require.NoError(t, stranger.write(t.Context(), map[string]any{"type": "ping"}))
+	_, text, err := stranger.ws.Read(t.Context())
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"type":"pong"}`, string(text), "nobody else is signed out")
+}
+
 // TestAServerThatWasAwayLooksWhoWasRevoked has news missed, as happens when Redis was away.
 func TestAServerThatWasAwayLooksWhoWasRevoked(t *testing.T) {
 	p := newPair(t)

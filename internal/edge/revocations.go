@@ -38,8 +38,8 @@ func (r *Revocations) Announce(ctx context.Context, id string, at time.Time) err
 }
 
 // Follow tells of each revocation until ctx ends. Whenever it has begun to listen, at first and after the connection was lost,
-// joined looks what was missed; Follow ends with its error.
-func (r *Revocations) Follow(ctx context.Context, joined func(context.Context) error, told func(id string, at time.Time)) error {
+// joined looks what was missed. Follow ends with the error of either.
+func (r *Revocations) Follow(ctx context.Context, joined func(context.Context) error, told func(ctx context.Context, id string, at time.Time) error) error {
 	subscription := r.client.Subscribe(ctx, revocationsChannel(r.name))
 	defer func() { _ = subscription.Close() }() // the connection goes either way
 	news := subscription.ChannelWithSubscriptions()
@@ -58,8 +58,12 @@ func (r *Revocations) Follow(ctx context.Context, joined func(context.Context) e
 				}
 			case *redis.Message:
 				millis, id, _ := strings.Cut(m.Payload, " ")
-				if at, err := strconv.ParseInt(millis, 10, 64); err == nil {
-					told(id, time.UnixMilli(at).UTC())
+				at, err := strconv.ParseInt(millis, 10, 64)
+				if err != nil {
+					continue // not ours
+				}
+				if err := told(ctx, id, time.UnixMilli(at).UTC()); err != nil {
+					return fmt.Errorf("heed a revocation: %w", err)
 				}
 			}
 		}

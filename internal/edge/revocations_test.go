@@ -31,7 +31,10 @@ func follow(t *testing.T, r *Revocations) *news {
 		n.ended <- r.Follow(ctx, func(context.Context) error {
 			n.joined <- struct{}{}
 			return nil
-		}, func(id string, at time.Time) { n.told <- id + " " + at.Format(time.RFC3339Nano) })
+		}, func(_ context.Context, id string, at time.Time) error {
+			n.told <- id + " " + at.Format(time.RFC3339Nano)
+			return nil
+		})
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -84,6 +87,17 @@ func TestFollowingEndsWithWhatKeepsFromLooking(t *testing.T) {
 	both(t, func(t *testing.T, client redis.UniversalClient) {
 		away := errors.New("the store is away")
 		err := NewRevocations(client, t.Name()).Follow(t.Context(), func(context.Context) error { return away }, nil)
+		require.ErrorIs(t, err, away)
+	})
+}
+
+func TestFollowingEndsWithWhatKeepsFromHeeding(t *testing.T) {
+	both(t, func(t *testing.T, client redis.UniversalClient) {
+		away := errors.New("the store is away")
+		r := NewRevocations(client, t.Name())
+		r.patience = time.Minute
+		err := r.Follow(t.Context(), func(ctx context.Context) error { return r.Announce(ctx, "a user", time.Now()) },
+			func(context.Context, string, time.Time) error { return away })
 		require.ErrorIs(t, err, away)
 	})
 }

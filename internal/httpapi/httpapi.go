@@ -144,9 +144,6 @@ func (a *api) trusts(r *http.Request) bool {
 // recheck looks whether the token of a viewer, who signed in a moment ago, still counts. It is asked when the connection is in the
 // registry: what happens from then on finds it there. Faults: Unauthenticated when it does not, Unavailable when nobody can tell.
 func (a *api) recheck(ctx context.Context, v viewer.Viewer) error {
-	if v.UserID == "" {
-		return nil
-	}
 	bounded, cancel := context.WithTimeout(ctx, a.options.OperationTimeout)
 	defer cancel()
 	_, err := a.options.SignIn(bounded, v.Identity)

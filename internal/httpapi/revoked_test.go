@@ -41,12 +41,15 @@ func TestWhoIsRevokedMeanwhileIsNotLetIn(t *testing.T) {
 				return signIn(ctx, i)
 			}
 		})
-		th.stream(`subscription { ticks(source: "a") }`).refused(http.StatusUnauthorized, "UNAUTHENTICATED")
-		revoked = false
-		c := th.open()
-		c.send(`{"type":"connection_init","payload":{"authorization":"Bearer ada"}}`)
-		assert.Equal(t, messageRevoked, c.closed(4403), "without an acknowledgement before")
-		synctest.Wait()
+		for _, token := range []string{"ada", "ada2"} { // who is a user, and who becomes one meanwhile
+			revoked = false
+			th.stream(`subscription { ticks(source: "a") }`, "Authorization", "Bearer "+token).refused(http.StatusUnauthorized, "UNAUTHENTICATED")
+			revoked = false
+			c := th.open()
+			c.send(`{"type":"connection_init","payload":{"authorization":"Bearer ` + token + `"}}`)
+			assert.Equal(t, messageRevoked, c.closed(4403), "without an acknowledgement before")
+			synctest.Wait()
+		}
 		assert.Zero(t, th.sockets.Open())
 		assert.Empty(t, th.sockets.owners)
 	})

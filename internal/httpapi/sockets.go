@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -89,6 +90,27 @@ func (r *Sockets) Users() []viewer.UserID {
 	}
 	slices.Sort(users)
 	return slices.Compact(users)
+}
+
+// Strangers are the identities of sockets and event streams, each once, whose bearers had not signed up when they were opened.
+// Perhaps they have since, elsewhere.
+func (r *Sockets) Strangers() []viewer.Identity {
+	strangers := make(map[viewer.Identity]struct{})
+	for _, s := range r.all() {
+		if v := s.whose(); v.UserID == "" && !v.Anonymous() {
+			strangers[v.Identity] = struct{}{}
+		}
+	}
+	return slices.Collect(maps.Keys(strangers))
+}
+
+// CloseStranger closes with 4403 what one of [Sockets.Strangers] has open: the token counts no more.
+func (r *Sockets) CloseStranger(stranger viewer.Identity) {
+	for _, s := range r.all() {
+		if s.whose().Identity == stranger {
+			s.close(codeForbidden, messageRevoked)
+		}
+	}
 }
 
 // Shutdown refuses new sockets and closes the others with 1012, each as soon as its queries and mutations have ended. Event

@@ -203,7 +203,7 @@ func (s *Service) Create(ctx context.Context, in Create) (User, error) {
 		err := s.store.CreateUser(ctx, u, v.Identity.Issuer, v.Identity.Subject, once.With(string(u.ID)))
 		return u, err
 	}, func(ctx context.Context, result []string) (User, error) {
-		// Whoever carries this out on a connection that is older than the user was not found by a revocation of the user.
+		// Whoever carries this out on a connection that is older than the user may not have been found by a revocation yet.
 		if err := s.counts(ctx, v.Identity, ID(result[0])); err != nil {
 			return User{}, err
 		}
