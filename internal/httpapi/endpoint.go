@@ -27,7 +27,8 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, http.StatusNotAcceptable, refuse(model.ErrorCodeBadRequest, "the answer is %s or %s", mediaJSON, mediaResponse))
 		return
 	}
-	params, status, refused := e.intake.read(w, r)
+	params, leave, status, refused := e.intake.read(w, r)
+	defer leave()
 	if refused != nil {
 		if status == http.StatusUnprocessableEntity && media == mediaJSON {
 			status = http.StatusBadRequest

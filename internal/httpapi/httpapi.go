@@ -105,7 +105,7 @@ func New(o Options) (http.Handler, error) {
 		o.Log.Warn("trusted documents do not fit the schema", "count", len(ids), "first", ids[0])
 	}
 	exec, ops := graphQL(o)
-	in := intake{large: newGate(maxBulky), exec: exec}
+	in := newIntake(exec)
 	requests := crossOrigin(o.AllowedOrigins, signIn(o, ops.spenders.admit(endpoint{exec: exec, intake: in, timeout: o.OperationTimeout})))
 	live := api{options: o, exec: exec, ops: ops, intake: in, sockets: o.Sockets}
 	sockets, streams := &upgrader{live}, &streamer{live}

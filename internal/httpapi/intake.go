@@ -20,38 +20,78 @@ const (
 // maxReading bounds the time to read a request, and before it the time that a large one waits for others to be read.
 const maxReading = 15 * time.Second
 
-// intake reads requests, and takes messages of sockets apart: of each caller a few large ones at a time.
+// What was read takes up memory until its operation is over, numbers and short texts many times their bytes: of a caller, no more
+// than maxRead at a time, besides what takes up less than bulkyBody.
+const (
+	valueSize = 50       // bytes, besides those of its text
+	maxRead   = 32 << 20 // what the largest requests take up, twice or three times
+)
+
+// intake reads requests, and takes messages of sockets apart: of each caller a few large ones at a time, and as much as there is
+// room for.
 type intake struct {
 	large *gate
+	room  *gate   // of bytes
 	exec  limited // charges the caller for what cannot be read
 }
 
-// read reads a request in its turn, or says with which status it is refused and why. One that waited in vain costs nothing.
-func (i intake) read(w http.ResponseWriter, r *http.Request) (*graphql.RawParams, int, *gqlerror.Error) {
-	if r.ContentLength < 0 || r.ContentLength > bulkyBody {
-		leave, err := i.wait(r.Context(), viewer.From(r.Context()), maxReading)
+func newIntake(exec limited) intake {
+	return intake{large: newGate(maxBulky), room: newScales(maxRead, exec.gate.all), exec: exec}
+}
+
+// read reads a request in its turn, or says with which status it is refused and why. One that waited in vain costs nothing. Whoever
+// asks calls leave when the operation is over: what was read is in memory until then.
+func (i intake) read(w http.ResponseWriter, r *http.Request) (params *graphql.RawParams, leave func(), status int, refused *gqlerror.Error) {
+	leave = func() {}
+	waiting := func(enter func(context.Context) (func(), error)) (func(), *gqlerror.Error) {
+		ctx, cancel := context.WithTimeout(r.Context(), maxReading)
+		defer cancel()
+		left, err := enter(ctx)
 		if err != nil {
-			refused := gqlerror.Wrap(err)
-			w.Header().Set("Connection", "close") // rather than read the body
-			return nil, statusOfLimit(w.Header(), gqlerror.List{refused}), refused
+			return func() {}, gqlerror.Wrap(err)
 		}
-		defer leave()
+		return left, nil
+	}
+	if r.ContentLength < 0 || r.ContentLength > bulkyBody {
+		done, refused := waiting(i.turn)
+		if refused != nil {
+			w.Header().Set("Connection", "close") // rather than read the body
+			return nil, leave, statusOfLimit(w.Header(), gqlerror.List{refused}), refused
+		}
+		defer done()
 		// To wait is not to be slow. It fails for a connection that has gone, which reading finds out, and for what is none.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(maxReading))
 	}
-	params, status, refused := read(w, r)
-	if refused != nil {
+	params, status, refused = read(w, r, func(text []byte) (full *gqlerror.Error) {
+		leave, full = waiting(func(ctx context.Context) (func(), error) { return i.place(ctx, text) })
+		return full
+	})
+	switch {
+	case refused == nil:
+	case status == 0:
+		status = statusOfLimit(w.Header(), gqlerror.List{refused})
+	default:
 		i.exec.fine(r)
 	}
 	if status == http.StatusRequestEntityTooLarge || status == http.StatusRequestTimeout {
 		w.Header().Set("Connection", "close") // rather than read the rest
 	}
-	return params, status, refused
+	return params, leave, status, refused
 }
 
-// wait waits, no longer than that, until something large of a caller may be read. Faults: those of enter.
-func (i intake) wait(ctx context.Context, who viewer.Viewer, most time.Duration) (leave func(), err error) {
-	ctx, cancel := context.WithTimeout(ctx, most)
-	defer cancel()
-	return i.large.enter(ctx, spender(who))
+// turn waits until something large of the caller may be read. Faults: those of enter.
+func (i intake) turn(ctx context.Context) (leave func(), err error) {
+	return i.large.enter(ctx, spender(viewer.From(ctx)), 1)
+}
+
+// place waits until there is room for what a text of the caller says. Faults: those of enter.
+func (i intake) place(ctx context.Context, text []byte) (leave func(), err error) {
+	size := len(text)
+	if size > bulkyBody/(1+valueSize) { // with each value comes a byte at least
+		size += valueSize * valuesIn(text)
+	}
+	if size <= bulkyBody {
+		return func() {}, nil
+	}
+	return i.room.enter(ctx, spender(viewer.From(ctx)), size)
 }

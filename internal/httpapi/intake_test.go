@@ -206,6 +206,70 @@ func TestLargeMessagesWaitToBeReadAlike(t *testing.T) {
 	})
 }
 
+// heavy are the parameters of a request that takes up a third of what a caller may have read at a time.
+func heavy(query string) string {
+	return `{"query":` + string(encode(query)) + `,"variables":{"a":[` + strings.Repeat("7,", maxValues-10) + `7]}}`
+}
+
+func TestWhatWasReadOfACallerIsBounded(t *testing.T) {
+	const fit = 3
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		var reads atomic.Int64
+		inside := make(chan struct{})
+		s.people.read = func(context.Context) error { reads.Add(1); <-inside; return nil }
+		var asked sync.WaitGroup
+		for range fit + 1 {
+			asked.Go(func() {
+				assert.Equal(t, http.StatusOK, s.post(heavy(`{ viewer { name } }`), ada...).Code)
+			})
+		}
+		time.Sleep(time.Second) // loaders collect for a moment
+		asked.Go(func() {       // whatever it came in
+			assert.Equal(t, http.StatusOK, s.get("/graphql?query={viewer{name}}&variables={%22a%22:["+strings.Repeat("7,", 9_000)+"7]}", ada...).Code)
+		})
+		time.Sleep(time.Second)
+		assert.EqualValues(t, fit, reads.Load())
+		assert.Empty(t, s.ask(`{ __typename }`, nil).Errors, "what is small does not wait")
+		assert.Empty(t, s.post(heavy(`{ __typename }`)).Errors, "nor does anybody else")
+		close(inside)
+		asked.Wait()
+		assert.EqualValues(t, fit+2, reads.Load())
+	})
+}
+
+func TestWhatWasReadOverASocketIsBounded(t *testing.T) {
+	message := func(id, query string) string {
+		return `{"type":"subscribe","id":"` + id + `","payload":` + heavy(query) + `}`
+	}
+	synctest.Test(t, func(t *testing.T) {
+		th := newTheatre(t, func(o *Options) { o.OperationTimeout = time.Minute })
+		c, other := th.ready("ada"), th.ready("ada")
+		for _, id := range []string{"1", "2", "3"} {
+			c.send(message(id, `{ slow }`))
+		}
+		synctest.Wait()
+		other.send(message("1", `{ slow }`))
+		assert.Contains(t, other.closed(codeLater), "large requests")
+		close(th.play.gate)
+		for range 6 {
+			c.read()
+		}
+		c.send(message("1", `{ hello }`))
+		c.expects(`{"type":"next","id":"1","payload":{"data":{"hello":"world"}}}`)
+	})
+	synctest.Test(t, func(t *testing.T) { // subscriptions keep nothing of it
+		th := newTheatre(t)
+		c := th.ready("ada")
+		for _, id := range []string{"1", "2", "3", "4", "5"} {
+			c.send(message(id, `subscription { ticks(source: "`+id+`") }`))
+			th.play.source(id) <- 1
+			assert.Equal(t, id, c.read()["id"])
+			th.begin(http.MethodPost, "/graphql", heavy(`subscription { ticks(source: "a") }`), append(ada, "Content-Type", mediaJSON)...).opened()
+		}
+	})
+}
+
 // stuck is an answer that its client does not take before the dam is opened.
 type stuck struct {
 	*httptest.ResponseRecorder

@@ -29,7 +29,7 @@ type limited struct {
 // CreateOperationContext makes an operation of the parameters of a request, or says why it is not carried out.
 func (l limited) CreateOperationContext(ctx context.Context, params *graphql.RawParams) (*graphql.OperationContext, gqlerror.List) {
 	who := spender(viewer.From(ctx))
-	leave, err := l.gate.enter(ctx, who)
+	leave, err := l.gate.enter(ctx, who, 1)
 	if err == nil {
 		if h, ok := ctx.Value(holdKey{}).(*hold); ok {
 			h.leave = leave

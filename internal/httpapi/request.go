@@ -32,17 +32,17 @@ type params struct {
 // allowedMethods are those of /graphql.
 const allowedMethods = "GET, HEAD, POST, OPTIONS"
 
-// read takes a request apart, or says with which status it is refused and why.
-func read(w http.ResponseWriter, r *http.Request) (*graphql.RawParams, int, *gqlerror.Error) {
+// read takes a request apart, or says with which status it is refused and why: 0 when room refused to have the text taken apart.
+func read(w http.ResponseWriter, r *http.Request, room func(text []byte) *gqlerror.Error) (*graphql.RawParams, int, *gqlerror.Error) {
 	var p params
 	var status int
 	var refused *gqlerror.Error
 	start := graphql.Now()
 	switch r.Method {
 	case http.MethodPost:
-		status, refused = readPOST(w, r, &p)
+		status, refused = readPOST(w, r, room, &p)
 	case http.MethodGet, http.MethodHead:
-		status, refused = readGET(r, &p)
+		status, refused = readGET(r, room, &p)
 	default:
 		w.Header().Set("Allow", allowedMethods)
 		return nil, http.StatusMethodNotAllowed, refuse(model.ErrorCodeBadRequest, "send operations by POST, or queries by GET")
@@ -77,7 +77,7 @@ func (p params) raw(start time.Time) (raw *graphql.RawParams, complete bool) {
 	return raw, strings.TrimSpace(raw.Query) != "" || raw.Extensions[extensionDocument] != nil || raw.Extensions[extensionPersisted] != nil
 }
 
-func readPOST(w http.ResponseWriter, r *http.Request, p *params) (int, *gqlerror.Error) {
+func readPOST(w http.ResponseWriter, r *http.Request, room func([]byte) *gqlerror.Error, p *params) (int, *gqlerror.Error) {
 	// Only JSON: a form or text could be sent by any page without asking first.
 	media, options, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	charset := options["charset"]
@@ -101,13 +101,16 @@ func readPOST(w http.ResponseWriter, r *http.Request, p *params) (int, *gqlerror
 	if err != nil {
 		return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "the body could not be read to its end")
 	}
+	if refused := room(body); refused != nil {
+		return 0, refused
+	}
 	return parse("the body", body, p)
 }
 
 // maxAddress bounds what comes in the address of a request; net/http refuses all headers together above 64 KiB, as text.
 const maxAddress = 48 << 10
 
-func readGET(r *http.Request, p *params) (int, *gqlerror.Error) {
+func readGET(r *http.Request, room func([]byte) *gqlerror.Error, p *params) (int, *gqlerror.Error) {
 	if len(r.RequestURI) > maxAddress {
 		return http.StatusRequestURITooLong, refuse(model.ErrorCodeBadRequest, "the address is longer than %d bytes: use POST", maxAddress)
 	}
@@ -128,6 +131,9 @@ func readGET(r *http.Request, p *params) (int, *gqlerror.Error) {
 	}
 	if query.Has("operationName") {
 		p.OperationName = new(query.Get("operationName"))
+	}
+	if refused := room([]byte(query.Get("variables") + query.Get("extensions"))); refused != nil {
+		return 0, refused
 	}
 	for name, into := range map[string]*map[string]any{"variables": &p.Variables, "extensions": &p.Extensions} {
 		if text := query.Get(name); text != "" {

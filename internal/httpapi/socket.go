@@ -15,7 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/99designs/gqlgen/graphql"
 	"github.com/coder/websocket"
 
 	"github.com/taggie/taggie/internal/telemetry"
@@ -116,7 +115,7 @@ func (s *socket) handle(data []byte) {
 	if now == stageClosing {
 		return
 	}
-	m, raw, wrong, err := s.takeApart(ctx, data)
+	m, op, wrong, err := s.takeApart(ctx, data)
 	if err != nil {
 		s.close(codeLater, "too many large requests of yours are under way")
 		return
@@ -132,26 +131,38 @@ func (s *socket) handle(data []byte) {
 		s.send(nil, false, pongMessage(m.Payload))
 	case "pong": // the wire has taken note of it
 	case "subscribe":
-		s.subscribe(m, raw, len(data))
+		s.subscribe(op)
 	case "complete":
 		s.complete(*m.ID)
 	}
 }
 
 // takeApart takes a message apart, and the operation in it, or says what is wrong with it. A large one waits for others of its
-// caller to be read; not for long, because nobody reads pongs meanwhile. Faults: those of enter.
-func (s *socket) takeApart(ctx context.Context, data []byte) (m message, raw *graphql.RawParams, wrong string, err error) {
+// caller to be read, and for room; not for long, because nobody reads pongs meanwhile. Faults: those of enter.
+func (s *socket) takeApart(ctx context.Context, data []byte) (m message, op *operation, wrong string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.api.sockets.pace.pong/2)
+	defer cancel()
 	if len(data) > bulkyBody {
-		leave, err := s.api.intake.wait(ctx, viewer.From(ctx), s.api.sockets.pace.pong/2)
+		done, err := s.api.intake.turn(ctx)
 		if err != nil {
 			return m, nil, "", err
 		}
-		defer leave()
+		defer done()
 	}
-	if m, wrong = readMessage(data); wrong == "" && m.Type == "subscribe" {
-		raw, wrong = readOperation(m.Payload)
+	if m, wrong = readMessage(data); wrong != "" || m.Type != "subscribe" {
+		return m, nil, wrong, nil
 	}
-	return m, raw, wrong, nil
+	leave, err := s.api.intake.place(ctx, m.Payload)
+	if err != nil {
+		return m, nil, "", err
+	}
+	raw, wrong := readOperation(m.Payload)
+	if wrong != "" {
+		leave()
+		return m, nil, wrong, nil
+	}
+	raw.Headers = s.header
+	return m, &operation{id: *m.ID, params: raw, size: len(data), leave: leave}, "", nil
 }
 
 // untilTick is when there is something to do again for a connection whose token expires, if it has one.

@@ -23,22 +23,23 @@ type operation struct {
 	params    *graphql.RawParams
 	ctx       context.Context
 	cancel    context.CancelFunc
-	size      int  // bytes of the message it came in
-	cancelled bool // by the client: nothing more may be sent
-	over      bool // its last message is in the queue, or gone
-	settled   bool // it has ended, or is a subscription that waits
+	leave     func() // when what was read of it is in memory no more
+	size      int    // bytes of the message it came in
+	cancelled bool   // by the client: nothing more may be sent
+	over      bool   // its last message is in the queue, or gone
+	settled   bool   // it has ended, or is a subscription that waits
 }
 
 // subscribe begins an operation of any type.
-func (s *socket) subscribe(m message, raw *graphql.RawParams, size int) {
-	raw.Headers = s.header
-	op := &operation{id: *m.ID, params: raw, size: size}
-	if refused := s.begin(op); refused != nil {
-		s.send(nil, false, errorMessage(op.id, refused))
-		return
-	}
+func (s *socket) subscribe(op *operation) {
+	refused := s.begin(op)
 	if op.ctx != nil {
 		go s.run(op)
+		return
+	}
+	op.leave()
+	if refused != nil {
+		s.send(nil, false, errorMessage(op.id, refused))
 	}
 }
 
@@ -100,6 +101,7 @@ func (s *socket) settle(op *operation) {
 // ended forgets an operation.
 func (s *socket) ended(op *operation) {
 	op.cancel()
+	op.leave()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.operations[op.id] == op && !op.over {
@@ -175,6 +177,7 @@ func (s *socket) stream(op *operation, oc *graphql.OperationContext, start time.
 	refusal, complete := s.api.follow(op.ctx, op.cancel, oc, start, follower{
 		prepared: func(inTime bool) {
 			free()
+			op.leave()
 			if inTime {
 				s.mu.Lock()
 				s.settle(op)

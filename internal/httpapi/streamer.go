@@ -81,7 +81,8 @@ func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	params, status, refused := a.intake.read(w, r.WithContext(s.ctx))
+	params, leave, status, refused := a.intake.read(w, r.WithContext(s.ctx))
+	defer leave()
 	if refused != nil {
 		writeError(w, r, status, refused)
 		return
@@ -114,6 +115,7 @@ func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.complete(resp)
 	case oc.Operation.Operation == ast.Subscription:
 		cancel() // it waits for long: keep nothing that it does not need
+		leave()
 		a.subscribe(w, r, s, oc, start)
 	default:
 		next, ctx := a.exec.DispatchOperation(ctx, oc)
