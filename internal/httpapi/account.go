@@ -216,24 +216,8 @@ func valuesIn(data []byte) int {
 	return n
 }
 
-// textOf is how many bytes there are in the texts of variables, and valueBytes for each value: reading it takes as long.
-func textOf(value any) int {
+// weightOf is how long it takes to read JSON, in bytes of plain text.
+func weightOf(text []byte) int {
 	const valueBytes = 20
-	switch value := value.(type) {
-	case string:
-		return valueBytes + len(value)
-	case map[string]any:
-		n := valueBytes
-		for name, v := range value {
-			n += len(name) + textOf(v)
-		}
-		return n
-	case []any:
-		n := valueBytes
-		for _, v := range value {
-			n += textOf(v)
-		}
-		return n
-	}
-	return valueBytes
+	return len(text) + valueBytes*valuesIn(text)
 }

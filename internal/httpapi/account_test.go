@@ -87,7 +87,44 @@ func TestOperationsCostWhatTheyShow(t *testing.T) {
 	s.ask(`{ viewer { name } }`, nil)
 	assert.Equal(t, []int{operationCost + 2}, p.spent(t, 1), "viewer and name")
 	s.ask(`{ nodes(ids: ["`+strings.Repeat(`a", "`, 99)+`a"]) { id } }`, nil)
-	assert.Equal(t, operationCost+5+1+100, p.spent(t, 2)[1], "500 bytes, the list, and a null for each that is no id")
+	assert.Equal(t, operationCost+7+1+100, p.spent(t, 2)[1], "700 bytes as JSON, the list, and a null for each that is no id")
+}
+
+// TestWhatComesIsPaidFor has the same number of values at different places.
+func TestWhatComesIsPaidFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const values = 50_000
+		list := `["",` + strings.Repeat(`0,`, values) + `0]`
+		p := newPurse()
+		th := newTheatre(t, withBudget(p))
+		least := values * 22 / bytesPerUnit
+		for i, body := range []string{
+			`{"query":"{ __typename }","variables":{"a":` + list + `}}`,
+			`{"query":"{ __typename }","extensions":{"a":` + list + `}}`,
+			`{"query":"{ __typename }","extensions":{"persistedQuery":{"version":1,"sha256Hash":"` + hashOf("{ __typename }") + `","a":` + list + `}}}`,
+			`{"query":"{ __typename }","other":` + list + `}`,
+			`{"extensions":{"persistedQuery":{"version":1,"sha256Hash":"none"},"a":` + list + `}}`,
+		} {
+			th.post(body, ada...)
+			assert.GreaterOrEqual(t, p.spent(t, i+1)[i], least, body[:60])
+		}
+		c := th.ready("ada")
+		c.send(`{"type":"subscribe","id":"1","payload":{"query":{},"variables":{"a":` + list + `}}}`)
+		c.closed(codeBadMessage)
+		assert.GreaterOrEqual(t, p.spent(t, 6)[5], least)
+		c = th.ready("ada")
+		c.send(`{"type":"ping","payload":{"a":` + list + `}}`)
+		c.closed(codeBadMessage)
+		assert.GreaterOrEqual(t, p.spent(t, 7)[6], least)
+	})
+}
+
+// What a subscription is given it keeps for as long as it waits.
+func TestOnlyWhatIsReadOfExtensionsIsKept(t *testing.T) {
+	var p params
+	_, refused := p.read("the body", []byte(`{"extensions":{"cost":true,"dynamo":[true],"mine":{"a":[{}]},"persistedQuery":{"version":1,"sha256Hash":"ab","more":[{}]}}}`))
+	require.Nil(t, refused)
+	assert.Equal(t, map[string]any{"cost": true, "persistedQuery": persistedQuery{hash: "ab", version: "1"}}, p.extensions)
 }
 
 func TestWhatIsNotUsedIsGivenBack(t *testing.T) {
@@ -98,8 +135,8 @@ func TestWhatIsNotUsedIsGivenBack(t *testing.T) {
 	require.NoError(t, json.Unmarshal(a.Extensions["cost"], &shown))
 	assert.Equal(t, 1+1+1+500*(1+1+1+1), shown.Requested)
 	assert.Equal(t, 2, *shown.Used)
-	assert.Equal(t, operationCost+1+shown.Requested, shown.Budget.Charged)
-	assert.Equal(t, operationCost+1+2, shown.Budget.Kept)
+	assert.Equal(t, operationCost+2+shown.Requested, shown.Budget.Charged)
+	assert.Equal(t, operationCost+2+2, shown.Budget.Kept)
 	assert.Equal(t, purseSize-shown.Budget.Kept, shown.Budget.Remaining, "given back before it is told")
 	assert.Equal(t, []int{shown.Budget.Kept}, p.spent(t, 1), "and not once more")
 }
@@ -108,7 +145,7 @@ func TestWhatCameToNothingIsKept(t *testing.T) {
 	p := newPurse()
 	s := newServer(t, withBudget(p), func(o *Options) { o.Schema = oversized{o.Schema} })
 	s.ask(`{ viewer { notes(first: 500) { nodes { title } } } }`, nil).only(t, http.StatusOK, "EXHAUSTED")
-	assert.Equal(t, []int{operationCost + 1 + 1 + 500*2}, p.spent(t, 1), "an answer that became too large")
+	assert.Equal(t, []int{operationCost + 2 + 1 + 500*2}, p.spent(t, 1), "an answer that became too large")
 }
 
 func TestChangesCostMore(t *testing.T) {
@@ -138,7 +175,9 @@ func TestWhatIsNotCarriedOutCostsLittle(t *testing.T) {
 		c := th.ready("ada")
 		c.subscribe("1", `{ ... @defer { hello } }`)
 		c.refused("1", "BAD_REQUEST")
-		assert.Equal(t, slices.Repeat([]int{operationCost}, 6), p.spent(t, 6))
+		spent := p.spent(t, 6)
+		assert.Equal(t, slices.Repeat([]int{operationCost + 1}, 3), spent[:3], "in a body of more than 100 bytes")
+		assert.Equal(t, slices.Repeat([]int{operationCost}, 3), spent[3:])
 	})
 }
 
@@ -148,14 +187,14 @@ func TestBudgetIsUsedUp(t *testing.T) {
 		s := newServer(t, withBudget(p))
 		for _, media := range []string{mediaJSON, mediaResponse} {
 			a := s.ask(`{ viewer { notes(first: 500) { nodes { title } } } }`, nil, "Accept", media, "Taggie-Extensions", "cost")
-			require.Less(t, a.Code, http.StatusMultipleChoices, "1,102 are there")
+			require.Less(t, a.Code, http.StatusMultipleChoices, "1,103 are there")
 			p.leave(1_000)
 			a = s.ask(`{ viewer { notes(first: 500) { nodes { title } } } }`, nil, "Accept", media, "Taggie-Extensions", "cost, dynamo")
 			require.Equal(t, http.StatusTooManyRequests, a.Code)
 			assert.Equal(t, "3", a.Header().Get("Retry-After"), "2.5 seconds")
 			require.Len(t, a.Errors, 1)
 			assert.Equal(t, map[string]any{"code": "EXHAUSTED", "retryable": true, "retryAfter": 3.0}, a.Errors[0].Extensions)
-			assert.Equal(t, "the operation may cost 1102, and 1000 of your budget are left", a.Errors[0].Message)
+			assert.Equal(t, "the operation may cost 1103, and 1000 of your budget are left", a.Errors[0].Message)
 			assert.NotContains(t, a.Body.String(), `"data"`)
 			assert.Contains(t, string(a.Extensions["dynamo"]), `"calls":0`, "nothing was read")
 			var shown costShown
@@ -174,7 +213,7 @@ func TestRefusedDocumentsCost(t *testing.T) {
 		s := newServer(t, withBudget(p))
 		s.ask(`{ nam }`, nil).only(t, http.StatusOK, "GRAPHQL_VALIDATION_FAILED")
 		s.ask(nested(maxDepth+1), nil).only(t, http.StatusOK, "BAD_REQUEST")
-		assert.Equal(t, []int{refusedCost, refusedCost + 1}, p.spent(t, 2))
+		assert.Equal(t, []int{refusedCost, refusedCost + 2}, p.spent(t, 2))
 		a := s.ask(`{ nam }`, nil)
 		require.Equal(t, http.StatusTooManyRequests, a.Code)
 		assert.Equal(t, "EXHAUSTED", a.Errors[0].Extensions["code"])

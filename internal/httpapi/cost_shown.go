@@ -61,7 +61,7 @@ func (o operations) account(ctx context.Context, op *graphql.OperationContext, r
 	if charged && !event && last && !d.failed && ctx.Err() == nil {
 		a.uses(a.fixed + d.cost)
 	}
-	if !asksFor(op, "cost") || d.parts > 1 && !last {
+	if !asksFor(op, extensionCost) || d.parts > 1 && !last {
 		return
 	}
 	asked, known := op.Stats.GetExtension(statPrice).(price)
@@ -81,7 +81,7 @@ func (o operations) account(ctx context.Context, op *graphql.OperationContext, r
 			Capacity: o.options.BudgetSize, PerSecond: o.options.BudgetRate, Charged: a.charge, Kept: kept, Remaining: max(left, 0),
 		}
 	}
-	extend(resp, "cost", shown)
+	extend(resp, extensionCost, shown)
 }
 
 func (o operations) limits(op *graphql.OperationContext) limitsShown {

@@ -102,6 +102,7 @@ func TestAcceptedBodies(t *testing.T) {
 		"whitespace around":    "\n {\"query\":\"{ __typename }\"} \r\n",
 		"a whole pair":         `{"query":"{ __typename }","variables":{"a":"\ud83d\ude00"}}`,
 		"an escaped backslash": `{"query":"{ __typename }","variables":{"a":"\\ud83d"}}`,
+		"other names":          `{"query":"{ __typename }","QUERY":"{ viewer { name } }","Variables":3,"extensions":{"other":[{}]},"other":[[]]}`,
 	} {
 		a := s.post(body, "Content-Type", "application/json; charset=UTF-8", "Content-Encoding", "identity")
 		assert.Equal(t, http.StatusOK, a.Code, reason)

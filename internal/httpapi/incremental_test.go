@@ -227,7 +227,7 @@ func TestAnAnswerInPartsCostsWhatAllPartsShow(t *testing.T) {
 		script.responses <- part(`{"nodes":[{"title":"a"}]}`, false, ast.PathName("viewer"), ast.PathName("notes"))
 		texts := textsOf(t, s.ask(deferringNotes, nil, "Accept", acceptsDefer, "Taggie-Extensions", extensions))
 		require.Len(t, texts, 3)
-		assert.Equal(t, []int{operationCost + 2 + 1 + 3}, p.spent(t, 1))
+		assert.Equal(t, []int{operationCost + 3 + 1 + 3}, p.spent(t, 1))
 		if extensions == "" {
 			continue
 		}
@@ -241,7 +241,7 @@ func TestAnAnswerInPartsCostsWhatAllPartsShow(t *testing.T) {
 		assert.NotContains(t, texts[1], "extensions")
 		shown := last.Incremental[0].Extensions.Cost
 		assert.Equal(t, 6, *shown.Used)
-		assert.Equal(t, operationCost+6, shown.Budget.Kept)
+		assert.Equal(t, operationCost+7, shown.Budget.Kept)
 		assert.Equal(t, purseSize-shown.Budget.Kept, shown.Budget.Remaining)
 	}
 }
@@ -255,7 +255,7 @@ func TestAnAnswerInPartsThatIsLateIsPaidInFull(t *testing.T) {
 		texts := textsOf(t, s.ask(deferringNotes, nil, "Accept", acceptsDefer, "Taggie-Extensions", "cost"))
 		require.Len(t, texts, 2)
 		assert.Contains(t, texts[1], messageLate)
-		assert.Equal(t, []int{operationCost + 3 + 500*2}, p.spent(t, 1))
+		assert.Equal(t, []int{operationCost + 4 + 500*2}, p.spent(t, 1))
 	})
 }
 
@@ -273,5 +273,5 @@ func TestPartsThatAreTooLargeTogether(t *testing.T) {
 	assert.Contains(t, texts[1], "67108864 bytes")
 	assert.Contains(t, texts[1], `"code":"EXHAUSTED"`)
 	assert.True(t, strings.HasSuffix(texts[1], `,"hasNext":false}`), texts[1])
-	assert.Equal(t, []int{operationCost + 3 + 500*2}, p.spent(t, 1))
+	assert.Equal(t, []int{operationCost + 4 + 500*2}, p.spent(t, 1))
 }

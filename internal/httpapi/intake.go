@@ -71,7 +71,11 @@ func (i intake) read(w http.ResponseWriter, r *http.Request) (params *graphql.Ra
 	case status == 0:
 		status = statusOfLimit(w.Header(), gqlerror.List{refused})
 	default:
-		i.exec.fine(r)
+		bytes := r.ContentLength
+		if bytes < 0 || bytes > maxBody { // as much as may come
+			bytes = maxBody
+		}
+		i.exec.fine(r.Context(), int(bytes))
 	}
 	if status == http.StatusRequestEntityTooLarge || status == http.StatusRequestTimeout {
 		w.Header().Set("Connection", "close") // rather than read the rest

@@ -44,12 +44,9 @@ func (l limited) CreateOperationContext(ctx context.Context, params *graphql.Raw
 		return unread(params), gqlerror.List{gqlerror.Wrap(err)}
 	}
 	op, errs := l.check(ctx, params)
-	text := len(params.Query)
-	if len(params.Variables) > 0 {
-		text += textOf(params.Variables)
-	}
+	text, _ := params.Extensions[extensionWeight].(int)
 	switch {
-	case errs != nil && l.spenders != nil && params.Query != "":
+	case errs != nil && l.spenders != nil && (params.Query != "" || text > bulkyBody): // a hash that is not known is no mistake
 		l.spenders.fine(ctx, who, text)
 	case errs == nil && op.Operation.Operation == ast.Subscription:
 		leave() // what waits is bounded by sockets
@@ -95,14 +92,10 @@ func (l limited) check(ctx context.Context, params *graphql.RawParams) (op *grap
 	return l.GraphExecutor.CreateOperationContext(ctx, params)
 }
 
-// fine charges the caller for a request that could not be read; unknown lengths are taken for the largest.
-func (l limited) fine(r *http.Request) {
-	bytes := r.ContentLength
-	if bytes < 0 || bytes > maxBody {
-		bytes = maxBody
-	}
+// fine charges the caller for what could not be read, by its weight.
+func (l limited) fine(ctx context.Context, weight int) {
 	if l.spenders != nil {
-		l.spenders.fine(r.Context(), spender(viewer.From(r.Context())), int(bytes))
+		l.spenders.fine(ctx, spender(viewer.From(ctx)), weight)
 	}
 }
 

@@ -78,7 +78,7 @@ func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *
 		return resp
 	}
 	var tally *telemetry.Tally
-	if asksFor(op, "dynamo") {
+	if asksFor(op, extensionDynamo) {
 		ctx, tally = telemetry.WithTally(ctx)
 	}
 	ctx = loaders.With(ctx, loaders.New(ctx, o.sources, shown(op)))
@@ -106,7 +106,7 @@ func (o operations) cost(ctx context.Context, resp *graphql.Response, tally *tel
 	if !o.capacity && !viewer.From(ctx).Admin() {
 		told.ConsumedCapacity, told.Keys = nil, nil // they tell how large and how many things are that the caller may not see
 	}
-	extend(resp, "dynamo", told)
+	extend(resp, extensionDynamo, told)
 }
 
 // tell bounds the errors of a response and logs those that are ours.
@@ -218,6 +218,12 @@ func (o operations) recovered(ctx context.Context, value any) error {
 	o.log.ErrorContext(ctx, "panic", "field", coordinate(ctx), "error", value, "stack", string(debug.Stack()))
 	return fault.Wrap(fault.Internal, &panicked{value}, messageInternal)
 }
+
+// The response extensions that a request may ask for.
+const (
+	extensionCost   = "cost"
+	extensionDynamo = "dynamo"
+)
 
 // asksFor reports whether the request wants a response extension: by the header Taggie-Extensions or by its extensions.
 func asksFor(op *graphql.OperationContext, name string) bool {

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -30,6 +31,8 @@ const (
 	extensionPersisted = "persistedQuery"
 	// extensionDocument is where the parameter documentId is kept between reading it and finding the document.
 	extensionDocument = "documentId"
+	// extensionWeight is where the weight of what was read is kept until it is charged.
+	extensionWeight = "weight"
 	// statNamed is where is noted that a document was named only, and not sent.
 	statNamed = "TaggieNamed"
 	// prefixSHA256 marks a documentId that is a hash, as the specification's appendix on persisted documents has it.
@@ -157,15 +160,33 @@ func named(extensions map[string]any) (string, *gqlerror.Error) {
 	if !ok || given == nil {
 		return "", nil
 	}
-	fields, _ := given.(map[string]any)
-	hash, _ := fields["sha256Hash"].(string)
-	if hash == "" {
+	named, _ := given.(persistedQuery)
+	if named.hash == "" {
 		return "", refuse(model.ErrorCodeBadRequest, "extensions.%s has no sha256Hash", extensionPersisted)
 	}
-	if version, ok := fields["version"].(json.Number); !ok || version != "1" {
+	if named.version != "1" {
 		return "", refuse(model.ErrorCodeBadRequest, "extensions.%s is of another version than 1", extensionPersisted)
 	}
-	return hash, nil
+	return named.hash, nil
+}
+
+// persistedQuery is the extension of that name; what is missing or of the wrong type is "".
+type persistedQuery struct {
+	hash    string
+	version json.Number
+}
+
+func readPersisted(text []byte) persistedQuery {
+	var fields map[string]json.RawMessage
+	_ = unmarshal(text, &fields) // nothing then
+	var q persistedQuery
+	if unmarshal(fields["sha256Hash"], &q.hash) != nil {
+		q.hash = ""
+	}
+	if version := fields["version"]; !bytes.HasPrefix(version, []byte(`"`)) {
+		q.version = json.Number(version)
+	}
+	return q
 }
 
 // hashOf is the SHA-256 of a document as clients spell it.

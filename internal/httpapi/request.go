@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"maps"
 	"mime"
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -22,11 +22,12 @@ import (
 
 // params are the parameters of a request; each may be left out or null.
 type params struct {
-	Query         *string        `json:"query"`
-	DocumentID    *string        `json:"documentId"` // of a document that the server knows, in place of query
-	OperationName *string        `json:"operationName"`
-	Variables     map[string]any `json:"variables"`
-	Extensions    map[string]any `json:"extensions"`
+	query         *string
+	documentID    *string // of a document that the server knows, in place of query
+	operationName *string
+	variables     map[string]any
+	extensions    map[string]any // only those that somebody reads
+	weight        int            // of what they were read of
 }
 
 // allowedMethods are those of /graphql.
@@ -60,18 +61,19 @@ func read(w http.ResponseWriter, r *http.Request, room func(text []byte) *gqlerr
 
 // raw is what gqlgen reads; it is complete when it has a document or names one.
 func (p params) raw(start time.Time) (raw *graphql.RawParams, complete bool) {
-	raw = &graphql.RawParams{Variables: p.Variables, Extensions: p.Extensions}
-	if p.Query != nil {
-		raw.Query = *p.Query
+	raw = &graphql.RawParams{Variables: p.variables, Extensions: p.extensions}
+	if raw.Extensions == nil {
+		raw.Extensions = make(map[string]any, 1)
 	}
-	if p.OperationName != nil {
-		raw.OperationName = *p.OperationName
+	raw.Extensions[extensionWeight] = p.weight
+	if p.query != nil {
+		raw.Query = *p.query
 	}
-	if p.DocumentID != nil && *p.DocumentID != "" {
-		if raw.Extensions = maps.Clone(p.Extensions); raw.Extensions == nil {
-			raw.Extensions = make(map[string]any, 1)
-		}
-		raw.Extensions[extensionDocument] = *p.DocumentID
+	if p.operationName != nil {
+		raw.OperationName = *p.operationName
+	}
+	if p.documentID != nil && *p.documentID != "" {
+		raw.Extensions[extensionDocument] = *p.documentID
 	}
 	raw.ReadTime = graphql.TraceTiming{Start: start, End: graphql.Now()}
 	return raw, strings.TrimSpace(raw.Query) != "" || raw.Extensions[extensionDocument] != nil || raw.Extensions[extensionPersisted] != nil
@@ -104,7 +106,7 @@ func readPOST(w http.ResponseWriter, r *http.Request, room func([]byte) *gqlerro
 	if refused := room(body); refused != nil {
 		return 0, refused
 	}
-	return parse("the body", body, p)
+	return p.read("the body", body)
 }
 
 // maxAddress bounds what comes in the address of a request; net/http refuses all headers together above 64 KiB, as text.
@@ -123,36 +125,71 @@ func readGET(r *http.Request, room func([]byte) *gqlerror.Error, p *params) (int
 			return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "the parameter %s is not UTF-8", name)
 		}
 	}
-	if query.Has("query") {
-		p.Query = new(query.Get("query"))
+	for name, into := range map[string]**string{"query": &p.query, "documentId": &p.documentID, "operationName": &p.operationName} {
+		if query.Has(name) {
+			*into = new(query.Get(name))
+		}
 	}
-	if query.Has("documentId") {
-		p.DocumentID = new(query.Get("documentId"))
-	}
-	if query.Has("operationName") {
-		p.OperationName = new(query.Get("operationName"))
-	}
-	if refused := room([]byte(query.Get("variables") + query.Get("extensions"))); refused != nil {
+	variables, extensions := []byte(query.Get("variables")), []byte(query.Get("extensions"))
+	if refused := room(slices.Concat(variables, extensions)); refused != nil {
 		return 0, refused
 	}
-	for name, into := range map[string]*map[string]any{"variables": &p.Variables, "extensions": &p.Extensions} {
-		if text := query.Get(name); text != "" {
-			if status, refused := parse("the parameter "+name, []byte(text), into); refused != nil {
-				return status, refused
-			}
+	if len(variables) > 0 {
+		if status, refused := parse("the parameter variables", variables, &p.variables); refused != nil {
+			return status, refused
 		}
+	}
+	if len(extensions) > 0 {
+		if status, refused := p.readExtensions("the parameter extensions", extensions); refused != nil {
+			return status, refused
+		}
+	}
+	p.weight = len(query.Get("query")) + weightOf(variables) + weightOf(extensions)
+	return 0, nil
+}
+
+// read reads the parameters out of a JSON object. Their names are these letter for letter, as whoever looks at requests on the way
+// takes them; what has another name is not looked at.
+func (p *params) read(what string, text []byte) (int, *gqlerror.Error) {
+	var fields map[string]json.RawMessage
+	if status, refused := parse(what, text, &fields); refused != nil {
+		return status, refused
+	}
+	p.weight = weightOf(text)
+	for _, field := range []struct {
+		name string
+		into any
+	}{{"query", &p.query}, {"documentId", &p.documentID}, {"operationName", &p.operationName}, {"variables", &p.variables}} {
+		if text, given := fields[field.name]; given && unmarshal(text, field.into) != nil {
+			return http.StatusUnprocessableEntity, mistyped(what + ": " + field.name)
+		}
+	}
+	if text, given := fields["extensions"]; given {
+		return p.readExtensions(what+": extensions", text)
 	}
 	return 0, nil
 }
 
-// decode reads one JSON object and nothing after it. What it refuses is never quoted: it may be a secret.
-func decode(what string, text []byte, into any) *gqlerror.Error {
-	_, refused := parse(what, text, into)
-	return refused
+// readExtensions keeps those extensions that somebody reads.
+func (p *params) readExtensions(what string, text []byte) (int, *gqlerror.Error) {
+	var fields map[string]json.RawMessage
+	if status, refused := parse(what, text, &fields); refused != nil {
+		return status, refused
+	}
+	p.extensions = make(map[string]any)
+	for _, name := range []string{extensionCost, extensionDynamo} {
+		if string(fields[name]) == "true" {
+			p.extensions[name] = true
+		}
+	}
+	if text := fields[extensionPersisted]; !absent(text) {
+		p.extensions[extensionPersisted] = readPersisted(text)
+	}
+	return 0, nil
 }
 
-// parse is decode, which also says with which status the text is refused: 400 when the text is not that, 422 when it is another value or holds one
-// of the wrong type.
+// parse reads one JSON object and nothing after it. What it refuses is never quoted: it may be a secret. It says with which status
+// the text is refused: 400 when the text is not that, 422 when it is another value or holds one of the wrong type.
 func parse(what string, text []byte, into any) (int, *gqlerror.Error) {
 	if !utf8.Valid(text) || loneSurrogate(text) {
 		return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "%s is not valid UTF-8", what)
@@ -160,26 +197,46 @@ func parse(what string, text []byte, into any) (int, *gqlerror.Error) {
 	if valuesIn(text) > maxValues {
 		return http.StatusUnprocessableEntity, refuse(model.ErrorCodeBadRequest, "%s has more than %d values", what, maxValues)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	err := decoder.Decode(into)
-	wrong, mistyped := errors.AsType[*json.UnmarshalTypeError](err)
-	if err != nil && !mistyped {
-		return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "%s is not JSON", what)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "%s goes on after its JSON object", what)
-	}
+	err := unmarshal(text, into)
+	_, wrong := errors.AsType[*json.UnmarshalTypeError](err)
 	switch {
+	case errors.Is(err, errGoesOn):
+		return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "%s goes on after its JSON object", what)
+	case err != nil && !wrong:
+		return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "%s is not JSON", what)
 	case bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("[")):
 		return http.StatusUnprocessableEntity, refuse(model.ErrorCodeBadRequest, "%s is a list: send one JSON object; operations are not batched", what)
-	case mistyped && wrong.Field != "":
-		what += ": " + strings.SplitN(wrong.Field, ".", 2)[0]
-		fallthrough
-	case mistyped:
-		return http.StatusUnprocessableEntity, refuse(model.ErrorCodeBadRequest, "%s is of the wrong type", what)
+	case wrong:
+		return http.StatusUnprocessableEntity, mistyped(what)
 	}
 	return 0, nil
+}
+
+func mistyped(what string) *gqlerror.Error {
+	return refuse(model.ErrorCodeBadRequest, "%s is of the wrong type", what)
+}
+
+// errGoesOn is what unmarshal returns when more than one value is there.
+var errGoesOn = errors.New("there is more than one value")
+
+// unmarshal reads one value and nothing after it. Numbers that may have any type stay as they are written.
+func unmarshal(text []byte, into any) error {
+	if _, any := into.(*map[string]any); !any { // json.Decoder would copy the text
+		err := json.Unmarshal(text, into)
+		if wrong, ok := errors.AsType[*json.SyntaxError](err); ok && strings.HasSuffix(wrong.Error(), "after top-level value") {
+			return errGoesOn
+		}
+		return err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(into); err != nil {
+		return err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errGoesOn
+	}
+	return nil
 }
 
 // loneSurrogate reports whether JSON text escapes half of a character (\ud800), which would silently be replaced by U+FFFD.

@@ -121,6 +121,7 @@ func (s *socket) handle(data []byte) {
 		return
 	}
 	if wrong != "" {
+		s.api.intake.exec.fine(ctx, weightOf(data))
 		s.close(codeBadMessage, wrong)
 		return
 	}

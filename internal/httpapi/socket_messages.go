@@ -38,20 +38,34 @@ const maxID = 128
 
 // message is what a client sends.
 type message struct {
-	Type    string          `json:"type"`
-	ID      *string         `json:"id"`
-	Payload json.RawMessage `json:"payload"`
+	Type    string
+	ID      *string
+	Payload json.RawMessage
 }
+
+// maxPing bounds the payloads of ping, which is echoed, and pong.
+const maxPing = 1024
 
 // readMessage takes a message apart, or says what is wrong with it.
 func readMessage(data []byte) (m message, wrong string) {
-	if err := decode("the message", data, &m); err != nil {
+	var fields map[string]json.RawMessage
+	if _, err := parse("the message", data, &fields); err != nil {
 		return m, err.Message
 	}
+	if text := fields["type"]; !absent(text) && unmarshal(text, &m.Type) != nil {
+		return m, "the type of the message is no text"
+	}
+	if text := fields["id"]; !absent(text) && unmarshal(text, &m.ID) != nil {
+		return m, "the id of the message is no text"
+	}
+	m.Payload = fields["payload"]
 	switch m.Type {
 	case "connection_init", "ping", "pong":
 		if !object(m.Payload) && !absent(m.Payload) {
 			return m, "the payload of " + m.Type + " is no object"
+		}
+		if len(m.Payload) > maxPing && m.Type != "connection_init" {
+			return m, "the payload of " + m.Type + " is too long"
 		}
 	case "subscribe":
 		if !object(m.Payload) {
@@ -78,11 +92,11 @@ func object(payload json.RawMessage) bool { return bytes.HasPrefix(payload, []by
 func readOperation(payload json.RawMessage) (*graphql.RawParams, string) {
 	var p params
 	start := graphql.Now()
-	if err := decode("the payload of subscribe", payload, &p); err != nil {
+	if _, err := p.read("the payload of subscribe", payload); err != nil {
 		return nil, err.Message
 	}
 	raw, complete := p.raw(start)
-	if !complete && p.Query == nil {
+	if !complete && p.query == nil {
 		return nil, "the payload of subscribe has no query"
 	}
 	return raw, ""

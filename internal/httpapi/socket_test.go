@@ -44,6 +44,8 @@ func TestSocketCloseCodes(t *testing.T) {
 		{"init with a token that is no text", true, []string{`{"type":"connection_init","payload":{"authorization":{}}}`}, 4400, "authorization"},
 		{"ping with a number", true, []string{`{"type":"ping","payload":1}`}, 4400, "payload"},
 		{"pong with a number", false, []string{`{"type":"pong","payload":1}`}, 4400, "payload"},
+		{"ping with a long payload", false, []string{`{"type":"ping","payload":{"a":"` + strings.Repeat("x", 1024) + `"}}`}, 4400, "too long"},
+		{"a type of another name", true, []string{`{"Type":"ping"}`}, 4400, "type"},
 		{"subscribe without id", false, []string{`{"type":"subscribe","payload":{"query":"{ hello }"}}`}, 4400, "id"},
 		{"subscribe with an empty id", false, []string{subscribe(`""`, `{"query":"{ hello }"}`)}, 4400, "id"},
 		{"subscribe with a number as id", false, []string{subscribe(`1`, `{"query":"{ hello }"}`)}, 4400, "id"},
