@@ -108,15 +108,16 @@ func (s *eventStream) complete(last *graphql.Response) {
 	s.write("event: complete\ndata:\n\n") // without data an EventSource would not tell the page
 }
 
-// write writes chunk by chunk, each with a deadline of its own, unless the stream ends. The caller holds writing.
+// write writes chunk by chunk, each with a deadline of its own, and all with one, unless the stream ends. The caller holds writing.
 func (s *eventStream) write(text string) bool {
+	until := time.Now().Add(s.pace.whole)
 	for rest := text; len(rest) > 0; {
 		if s.ctx.Err() != nil {
 			s.broken = s.broken || len(rest) < len(text) // nothing may follow half of an event, which clients drop
 			return false
 		}
 		n := min(len(rest), chunk)
-		if !s.put(rest[:n]) {
+		if !s.put(rest[:n], until) {
 			s.cancel()
 			return false
 		}
@@ -125,8 +126,8 @@ func (s *eventStream) write(text string) bool {
 	return s.ctx.Err() == nil
 }
 
-func (s *eventStream) put(text string) bool {
-	s.broken = s.broken || s.conn.SetWriteDeadline(time.Now().Add(s.pace.write)) != nil
+func (s *eventStream) put(text string, until time.Time) bool {
+	s.broken = s.broken || s.conn.SetWriteDeadline(s.pace.by(until)) != nil
 	if s.broken {
 		return false
 	}
@@ -206,7 +207,7 @@ func (s *eventStream) end() {
 		rec.ended = reason
 	}
 	if s.begun && reason != "" {
-		s.put(": " + reason + "\n\n")
+		s.put(": "+reason+"\n\n", time.Time{})
 	}
 }
 

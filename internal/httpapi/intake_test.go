@@ -300,4 +300,17 @@ func TestOperationsStayInTheirGateUntilTheyAreAnswered(t *testing.T) {
 			require.Empty(t, s.ask(`{ viewer { name } }`, nil).Errors)
 		})
 	}
+	synctest.Test(t, func(t *testing.T) {
+		th := newTheatre(t, func(o *Options) { o.Operations, o.OperationTimeout = 1, 2*time.Second })
+		c := th.ready("ada")
+		for _, id := range []string{"written", "queued", "waiting"} {
+			c.subscribe(id, `{ big(size: 2000000) }`)
+		}
+		time.Sleep(th.options.OperationTimeout + time.Second)
+		th.ask(`{ hello }`, nil).only(t, http.StatusServiceUnavailable, "UNAVAILABLE")
+		for range 6 {
+			c.read()
+		}
+		require.Empty(t, th.ask(`{ hello }`, nil).Errors)
+	})
 }

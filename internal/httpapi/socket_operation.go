@@ -124,7 +124,9 @@ func (s *socket) run(op *operation) {
 			s.fail(op, oc, resp, start)
 		}
 	}()
-	ctx, stop := context.WithTimeout(graphql.StartOperationTrace(op.ctx), a.options.OperationTimeout)
+	held, release := holding(op.ctx)
+	defer release()
+	ctx, stop := context.WithTimeout(graphql.StartOperationTrace(held), a.options.OperationTimeout)
 	defer stop()
 	select {
 	case s.slots <- struct{}{}:

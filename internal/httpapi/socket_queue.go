@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"time"
 
 	"github.com/coder/websocket"
 )
@@ -15,10 +16,11 @@ const (
 
 // outgoing is a message in the queue.
 type outgoing struct {
-	data []byte
-	of   *operation // nil for messages that are of none
-	last bool       // of the operation
-	ping bool
+	data  []byte
+	of    *operation // nil for messages that are of none
+	last  bool       // of the operation
+	ping  bool
+	ready time.Time // since when it waits for the client
 }
 
 // queue holds what is to be written. The mutex of its socket guards it.
@@ -47,6 +49,7 @@ func (q *queue) pop() (outgoing, bool) {
 // send queues messages of an operation, or of none, when there is room. It reports false when nobody wants them any more.
 // With last, the id is free again before the client can see the last message.
 func (s *socket) send(of *operation, last bool, messages ...[]byte) bool {
+	ready := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	unwanted := func() bool { return s.stage == stageClosing || of != nil && of.cancelled }
@@ -60,7 +63,7 @@ func (s *socket) send(of *operation, last bool, messages ...[]byte) bool {
 		of.over = true
 	}
 	for i, data := range messages {
-		s.push(outgoing{data: data, of: of, last: last && i == len(messages)-1})
+		s.push(outgoing{data: data, of: of, last: last && i == len(messages)-1, ready: ready})
 	}
 	return true
 }
@@ -94,10 +97,14 @@ func (s *socket) flush() {
 		if m.ping {
 			s.wire.expect()
 		}
-		// The wire has the deadline.
+		// The wire has the deadlines.
+		if !m.ready.IsZero() {
+			s.wire.finish(m.ready.Add(s.wire.pace.whole))
+		}
 		if err := s.ws.Write(context.Background(), websocket.MessageText, m.data); err != nil {
 			s.cut()
 			return
 		}
+		s.wire.finish(time.Time{})
 	}
 }

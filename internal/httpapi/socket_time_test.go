@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"strconv"
@@ -177,17 +178,56 @@ func TestSlowReaderGetsALargeAnswer(t *testing.T) {
 	})
 }
 
-// slow reads 32 KiB a second, and writes pings meanwhile.
+// TestReaderThatIsTooSlow takes some of each chunk in time, and not what was ready for it.
+func TestReaderThatIsTooSlow(t *testing.T) {
+	crawling := func(th *theatre) {
+		dial := th.dial
+		th.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dial(ctx, network, address)
+			return &slow{Conn: conn, pause: 8 * time.Second}, err
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		th := newTheatre(t)
+		crawling(th)
+		c := th.ready("ada")
+		start := time.Now()
+		for _, id := range []string{"1", "2"} { // four minutes each
+			c.subscribe(id, `{ big(size: 1000000) }`)
+		}
+		for _, want := range []string{"next", "complete"} {
+			require.Equal(t, want, c.read()["type"])
+		}
+		_, _, err := c.ws.Read(context.Background())
+		require.Error(t, err)
+		assert.InDelta(t, standardPace.whole, time.Since(start), float64(20*time.Second))
+		synctest.Wait()
+		assert.Zero(t, th.sockets.Open())
+	})
+	synctest.Test(t, func(t *testing.T) {
+		th := newTheatre(t)
+		crawling(th)
+		start := time.Now()
+		_, err := th.stream(`{ big(size: 4000000) }`).opened().block()
+		require.Error(t, err)
+		assert.InDelta(t, standardPace.whole, time.Since(start), float64(20*time.Second))
+		synctest.Wait()
+		assert.Zero(t, th.sockets.Open())
+	})
+}
+
+// slow reads 32 KiB, and pauses, for a second when nothing else is said. It writes pings meanwhile.
 type slow struct {
 	net.Conn
-	read int
+	pause time.Duration
+	read  int
 }
 
 func (s *slow) Read(p []byte) (int, error) {
 	n, err := s.Conn.Read(p)
 	if s.read += n; s.read > 32<<10 {
 		s.read = 0
-		time.Sleep(time.Second) // of the bubble's clock
+		time.Sleep(cmp.Or(s.pause, time.Second)) // of the bubble's clock
 	}
 	return n, err
 }

@@ -12,12 +12,13 @@ type pace struct {
 	ping  time.Duration // between our pings
 	pong  time.Duration // from a ping to the next byte of the client
 	write time.Duration // until a client has taken chunk bytes
+	whole time.Duration // until it has taken what was ready for it, however large
 	close time.Duration // what a shutdown keeps of its time for close frames
 }
 
-var standardPace = pace{init: 10 * time.Second, ping: 20 * time.Second, pong: 10 * time.Second, write: 10 * time.Second, close: 2 * time.Second}
+var standardPace = pace{init: 10 * time.Second, ping: 20 * time.Second, pong: 10 * time.Second, write: 10 * time.Second, whole: 5 * time.Minute, close: 2 * time.Second}
 
-// chunk is how much a slow client has to take in pace.write: 1.6 KB/s are enough to get a large answer.
+// chunk is how much a slow client has to take in pace.write: 1.6 KB/s are enough to get an answer of 490 KB.
 const chunk = 16 << 10
 
 // wire is the connection of a socket, with the deadlines that the library has none for. They are those of net.Conn, which
@@ -27,8 +28,9 @@ type wire struct {
 	early []byte // came with the handshake
 	pace  pace
 
-	mu  sync.Mutex
-	due bool // a sign of life
+	mu    sync.Mutex
+	due   bool      // a sign of life
+	until time.Time // what is being written has to be; zero for no such end
 }
 
 // Read reads; whatever comes is a sign of life.
@@ -58,11 +60,29 @@ func (w *wire) expect() {
 	_ = w.SetReadDeadline(time.Now().Add(w.pace.pong))
 }
 
-// Write writes chunk by chunk, each with a deadline of its own.
+// finish lets Write fail when what follows is not written by that moment; zero takes it back.
+func (w *wire) finish(by time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.until = by
+}
+
+// by is when a client has to have taken the next chunk of what it has to have taken wholly until then.
+func (p pace) by(until time.Time) time.Time {
+	if next := time.Now().Add(p.write); until.IsZero() || next.Before(until) {
+		return next
+	}
+	return until
+}
+
+// Write writes chunk by chunk, each with a deadline of its own, and all with that of finish.
 func (w *wire) Write(p []byte) (written int, err error) {
+	w.mu.Lock()
+	until := w.until
+	w.mu.Unlock()
 	for {
 		part := p[:min(len(p), chunk)]
-		if err := w.SetWriteDeadline(time.Now().Add(w.pace.write)); err != nil {
+		if err := w.SetWriteDeadline(w.pace.by(until)); err != nil {
 			return written, err
 		}
 		n, err := w.Conn.Write(part)
