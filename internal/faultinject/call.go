@@ -28,6 +28,8 @@ type Call struct {
 	ErrorCode     string   // "ThrottlingException"; "" when all is well or the connection broke
 
 	start, end int // when the engine worked on it, in ticks of the recorder
+
+	decoded bool // the fields that the body says are set
 }
 
 // Key is the primary key of one row.
@@ -82,8 +84,9 @@ type written struct {
 	DeleteRequest *struct{ Key attributes }
 }
 
-// parse reads the request into memory. It returns no call when the request is not one to DynamoDB; its body is then untouched.
-func parse(r *http.Request) (*Call, []byte, error) {
+// receive reads the request into memory, and does not decode it: most calls are never looked at. It returns no call when the request
+// is not one to DynamoDB; its body is then untouched.
+func receive(r *http.Request) (*Call, []byte, error) {
 	operation, found := strings.CutPrefix(r.Header.Get("X-Amz-Target"), target)
 	if !found || r.Body == nil {
 		return nil, nil, nil
@@ -95,13 +98,19 @@ func parse(r *http.Request) (*Call, []byte, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the request: %w", err)
 	}
-	call := &Call{Operation: operation, Body: body}
-	var in request
-	if err := json.Unmarshal(body, &in); err != nil {
-		return call, body, nil //nolint:nilerr // the engine says what is wrong with it
+	return &Call{Operation: operation, Body: body}, body, nil
+}
+
+// decode sets the fields that the body says, once: before rules look at the call, else under the lock of the recorder.
+func (c *Call) decode() {
+	if c.decoded {
+		return
 	}
-	call.read(&in)
-	return call, body, nil
+	c.decoded = true
+	var in request
+	if json.Unmarshal(c.Body, &in) == nil { // else the engine says what is wrong with it
+		c.read(&in)
+	}
 }
 
 func (c *Call) read(in *request) {

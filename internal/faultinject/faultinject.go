@@ -76,7 +76,7 @@ type exchange struct {
 type handler func(*exchange) (*answer, error)
 
 func (i *Injector) roundTrip(r *http.Request) (*http.Response, error) {
-	call, body, err := parse(r)
+	call, body, err := receive(r)
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +84,9 @@ func (i *Injector) roundTrip(r *http.Request) (*http.Response, error) {
 		return i.base.RoundTrip(r)
 	}
 	x := &exchange{ctx: r.Context(), r: r, body: body, call: call}
+	handle := i.chain(call)
 	i.recorder.begin(call)
-	a, err := i.chain()(x)
+	a, err := handle(x)
 	i.recorder.end(call, a, err)
 	if err != nil {
 		return nil, err
@@ -93,11 +94,14 @@ func (i *Injector) roundTrip(r *http.Request) (*http.Response, error) {
 	return a.response(r), nil
 }
 
-// chain wraps the rules of this moment around the engine.
-func (i *Injector) chain() handler {
+// chain wraps the rules of this moment around the engine, for this call.
+func (i *Injector) chain(c *Call) handler {
 	i.mu.Lock()
 	rules := slices.Clone(i.rules)
 	i.mu.Unlock()
+	if len(rules) > 0 {
+		c.decode()
+	}
 	h := i.forward
 	for _, rule := range slices.Backward(rules) {
 		next := h

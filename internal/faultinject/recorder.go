@@ -19,6 +19,7 @@ func (r *Recorder) Calls(match ...Match) []Call {
 	defer r.mu.Unlock()
 	var calls []Call
 	for _, c := range r.calls {
+		c.decode()
 		if all(match)(c) {
 			calls = append(calls, *c)
 		}
