@@ -28,12 +28,14 @@ import (
 func remote(t *testing.T) []string {
 	t.Helper()
 	db, s3, redis := embeddedtest.DynamoDB(t), embeddedtest.S3(t), embeddedtest.Redis(t)
+	tables := "r" + strings.ReplaceAll(uuid.NewString(), "-", "") + "_"
+	embeddedtest.DropTables(t, tables)
 	t.Setenv("AWS_ACCESS_KEY_ID", s3.AccessKey) // the SDK reads credentials by itself; this DynamoDB checks none
 	t.Setenv("AWS_SECRET_ACCESS_KEY", s3.SecretKey)
 	return []string{
 		"AWS_REGION=" + s3.Region, "AWS_ENDPOINT_URL_DYNAMODB=" + db.URL, "AWS_ENDPOINT_URL_S3=" + s3.URL,
 		"TAGGIE_S3_BUCKET=b" + strings.ReplaceAll(uuid.NewString(), "-", ""), "TAGGIE_REDIS_URL=" + redis.URL,
-		"TAGGIE_TABLE_PREFIX=r" + strings.ReplaceAll(uuid.NewString(), "-", "") + "_",
+		"TAGGIE_TABLE_PREFIX=" + tables,
 		"TAGGIE_SECRET=" + strings.Repeat("secret", 8), "TAGGIE_DATA=" + t.TempDir(), "TAGGIE_ALLOWED_ORIGINS=https://app.example.com",
 	}
 }

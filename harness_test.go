@@ -56,6 +56,7 @@ func newServer(t *testing.T, change ...func(*config.Config)) *testServer {
 	metrics := telemetry.NewMetrics()
 	log := slog.New(slog.NewTextHandler(s.logs, nil))
 
+	embeddedtest.DropTables(t, cfg.TablePrefix)
 	engine := embeddedClient(embeddedtest.DynamoDB(t))
 	engine.Wrap = s.faults.Wrap
 	engine.Middleware = []func(*middleware.Stack) error{metrics.DynamoDB()}

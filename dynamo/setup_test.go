@@ -34,14 +34,15 @@ func openDB(t testing.TB, now func() time.Time) (*DB, *faultinject.Injector) {
 // openDBOn is openDB with something between injector and engine.
 func openDBOn(t testing.TB, now func() time.Time, between func(http.RoundTripper) http.RoundTripper) (*DB, *faultinject.Injector) {
 	t.Helper()
-	e := embeddedtest.DynamoDB(t)
+	e, prefix := embeddedtest.DynamoDB(t), fmt.Sprintf("test%d-", prefixes.Add(1))
+	embeddedtest.DropTables(t, prefix)
 	inj := faultinject.New()
 	client, err := awsclient.DynamoDB(t.Context(), awsclient.Options{
 		Endpoint: e.URL, Region: e.Region, Wrap: func(engine http.RoundTripper) http.RoundTripper { return inj.Wrap(between(engine)) },
 		Credentials: awsclient.Credentials{AccessKeyID: e.AccessKey, SecretAccessKey: e.SecretKey},
 	})
 	require.NoError(t, err)
-	db := New(Options{Client: client, TablePrefix: fmt.Sprintf("test%d-", prefixes.Add(1)), Now: now})
+	db := New(Options{Client: client, TablePrefix: prefix, Now: now})
 	require.NoError(t, db.ApplyTables(t.Context(), func(Step) {}))
 	inj.Recorder().Reset()
 	return db, inj

@@ -69,6 +69,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	unique := strings.ReplaceAll(uuid.NewString(), "-", "")
+	embeddedtest.DropTables(t, "d"+unique+"_")
 	dynamoClient, err := awsclient.DynamoDB(t.Context(), engine(embeddedtest.DynamoDB(t)))
 	require.NoError(t, err)
 	db := dynamo.New(dynamo.Options{Client: dynamoClient, TablePrefix: "d" + unique + "_", Concurrency: 16})

@@ -32,7 +32,7 @@ var (
 )
 
 // DynamoDB returns the test binary's DynamoDB, empty at first. Parallel tests share it: each makes its tables
-// under a prefix of its own.
+// under a prefix of its own, and has [DropTables] delete them.
 func DynamoDB(t testing.TB) embedded.Endpoint {
 	t.Helper()
 	return engines(t, sharedDynamoDB).DynamoDB
