@@ -136,17 +136,21 @@ func encode(v any) []byte {
 }
 
 // writeError answers a request that does not reach an operation, in the form of GraphQL. Status 0 stands for the one that
-// fits the error.
+// fits the error; 422 goes with the specification's own media type only.
 func writeError(w http.ResponseWriter, r *http.Request, status int, err error) {
 	shown := present(r.Context(), err)
 	code := coded(shown)
 	if rec, ok := w.(*recorder); ok {
 		rec.code = string(code)
 	}
-	if status == 0 {
+	media := accepted(r)
+	switch {
+	case status == 0:
 		status = statusOf(code)
+	case status == http.StatusUnprocessableEntity && media != mediaResponse:
+		status = http.StatusBadRequest
 	}
-	write(w, accepted(r), status, &graphql.Response{Errors: gqlerror.List{shown}})
+	write(w, media, status, &graphql.Response{Errors: gqlerror.List{shown}})
 }
 
 // statusPartial is what the specification calls "partial success": there is data, and there are errors. It is the

@@ -30,9 +30,6 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	params, leave, status, refused := e.intake.read(w, r)
 	defer leave()
 	if refused != nil {
-		if status == http.StatusUnprocessableEntity && media == mediaJSON {
-			status = http.StatusBadRequest
-		}
 		writeError(w, r, status, refused)
 		return
 	}
@@ -42,7 +39,13 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 
 	op, errs := prepare(ctx, e.exec, params)
-	if r.Method != http.MethodPost && op.Operation != nil && op.Operation.Operation != ast.Query {
+	if errs == nil && op.Operation.Operation == ast.Subscription {
+		forgo(op)
+		const hint = "subscriptions are carried out over a WebSocket with the subprotocol " + subprotocol + ", or as " + mediaStream
+		writeError(w, r, http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, hint))
+		return
+	}
+	if r.Method != http.MethodPost && op.Operation != nil && op.Operation.Operation == ast.Mutation {
 		forgo(op)
 		w.Header().Set("Allow", http.MethodPost)
 		writeError(w, r, http.StatusMethodNotAllowed, refuse(model.ErrorCodeBadRequest, "over GET only queries are carried out: use POST"))
@@ -56,12 +59,6 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			status = statusOfRefusal(media, resp)
 		}
 		write(w, media, status, resp)
-		return
-	}
-	if op.Operation.Operation == ast.Subscription {
-		forgo(op)
-		const hint = "subscriptions are carried out over a WebSocket with the subprotocol " + subprotocol + ", or as " + mediaStream
-		writeError(w, r, http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, hint))
 		return
 	}
 	if !inParts && defers(op) {

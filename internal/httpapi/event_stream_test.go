@@ -125,6 +125,7 @@ func TestEventStreamIsNotBegun(t *testing.T) {
 		{"a query over HEAD", "HEAD", "/graphql?query=%7Bhello%7D", "", nil, 405, "BAD_REQUEST"},
 		{"variables that are no JSON", "GET", "/graphql?query=%7Bhello%7D&variables=x", "", nil, 400, "BAD_REQUEST"},
 		{"no JSON", "POST", "/graphql", "hello", json, 400, "BAD_REQUEST"},
+		{"no query", "POST", "/graphql", "{}", json, 400, "BAD_REQUEST"},
 		{"a form", "POST", "/graphql", "query=%7Bhello%7D", []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, "BAD_REQUEST"},
 		{"text", "POST", "/graphql", `{"query":"{ hello }"}`, []string{"Content-Type", "text/plain"}, 415, "BAD_REQUEST"},
 		{"another method", "PUT", "/graphql", "", nil, 405, "BAD_REQUEST"},

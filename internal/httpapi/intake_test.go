@@ -158,6 +158,7 @@ func TestWhoWaitsInVainToBeReadPaysNothing(t *testing.T) {
 		began := time.Now()
 		a := s.do(r)
 		a.only(t, http.StatusServiceUnavailable, "UNAVAILABLE")
+		assert.Equal(t, "1", a.Header().Get("Retry-After"))
 		assert.Equal(t, "close", a.Header().Get("Connection"))
 		assert.Equal(t, maxReading, time.Since(began))
 		assert.False(t, body.asked.Load())

@@ -118,6 +118,7 @@ func statusOfLimit(h http.Header, errs gqlerror.List) int {
 			h.Set("Retry-After", strconv.Itoa(seconds(known.RetryAfter)))
 			return http.StatusTooManyRequests
 		case known.Kind == fault.Unavailable:
+			h.Set("Retry-After", "1")
 			return http.StatusServiceUnavailable
 		}
 	}
