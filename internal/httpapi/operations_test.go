@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -155,20 +156,13 @@ func TestPanicOfALoader(t *testing.T) {
 }
 
 func TestOperationTimeout(t *testing.T) {
-	s := newServer(t, func(o *Options) { o.OperationTimeout = 20 * time.Millisecond })
-	gate := make(chan struct{}) // never opened before the answer: only the deadline can end the read
-	t.Cleanup(func() { close(gate) })
-	s.people.read = func(ctx context.Context) error {
-		select {
-		case <-gate:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	a := s.ask(`{ viewer { name } }`, nil)
-	a.only(t, http.StatusOK, "UNAVAILABLE")
-	assert.Nil(t, a.Data["viewer"])
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		s.people.read = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() } // only the deadline can end the read
+		a := s.ask(`{ viewer { name } }`, nil)
+		a.only(t, http.StatusOK, "UNAVAILABLE")
+		assert.Nil(t, a.Data["viewer"])
+	})
 }
 
 func TestTimeIsUpBeforeTheFirstRead(t *testing.T) {
