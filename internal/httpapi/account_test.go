@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coder/websocket"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -272,6 +273,44 @@ func TestSocketsObeyTheSameBudget(t *testing.T) {
 		c.read()
 		c.subscribe("5", `{ bye }`)
 		assert.Contains(t, fmt.Sprint(c.read()["payload"]), "overdrawn", "without a look at the document")
+	})
+}
+
+// A socket is read no faster than its owner's budget comes back, once nothing more finds a place on it.
+func TestAFloodOfSubscriptionsIsSlowedDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPurse().leave(2*(operationCost+1) + 3*refusedCost)
+		th := newTheatre(t, withBudget(p), func(o *Options) { o.Sockets = NewSockets(SocketLimits{Operations: 2}) })
+		c := th.ready("ada")
+		for _, id := range []string{"a", "b"} {
+			c.subscribe(id, `subscription { ticks(source: "a") }`)
+		}
+		p.spent(t, 2)
+		start := time.Now()
+		for i := range 5 {
+			c.subscribe("more", `{ hello }`)
+			c.refused("more", "EXHAUSTED")
+			assert.Equal(t, time.Duration(max(0, i-2))*refusalPause, time.Since(start), i)
+		}
+		assert.Equal(t, refusedCost, p.spent(t, 7)[2])
+		c.send(`{"type":"subscribe"}`)
+		c.closed(4400)
+		p.spent(t, 8)
+	})
+}
+
+// Whoever does not read what is answered to a flood is not read any more, and is given up.
+func TestAFloodOfSubscriptionsWithoutReadingIsHeldUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th := newTheatre(t, func(o *Options) { o.Sockets = NewSockets(SocketLimits{Operations: 1}) })
+		c := th.ready("ada")
+		sent := 0
+		for c.ws.Write(t.Context(), websocket.MessageText, fmt.Appendf(nil, `{"type":"subscribe","id":"%d","payload":{"query":"{ bye }"}}`, sent)) == nil {
+			sent++
+		}
+		assert.Less(t, sent, maxQueued+10)
+		synctest.Wait()
+		assert.Zero(t, th.sockets.Open())
 	})
 }
 

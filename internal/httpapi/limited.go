@@ -99,6 +99,13 @@ func (l limited) fine(ctx context.Context, weight int) {
 	}
 }
 
+// brake holds back who has overdrawn, for a moment.
+func (l limited) brake(ctx context.Context) {
+	if l.spenders != nil {
+		_ = l.spenders.solvent(ctx, spender(viewer.From(ctx))) // whoever asks refuses anyway
+	}
+}
+
 // unread is the operation of a request whose document was not looked at.
 func unread(params *graphql.RawParams) *graphql.OperationContext {
 	return &graphql.OperationContext{

@@ -132,7 +132,7 @@ func (s *socket) handle(data []byte) {
 		s.send(nil, false, pongMessage(m.Payload))
 	case "pong": // the wire has taken note of it
 	case "subscribe":
-		s.subscribe(op)
+		s.subscribe(ctx, op)
 	case "complete":
 		s.complete(*m.ID)
 	}

@@ -30,17 +30,23 @@ type operation struct {
 	settled   bool   // it has ended, or is a subscription that waits
 }
 
-// subscribe begins an operation of any type.
-func (s *socket) subscribe(op *operation) {
+// subscribe begins an operation of any type. One that finds no place costs something, and keeps who has overdrawn from being read for a
+// moment: a flood is at the expense of whoever sends it.
+func (s *socket) subscribe(ctx context.Context, op *operation) {
 	refused := s.begin(op)
 	if op.ctx != nil {
 		go s.run(op)
 		return
 	}
 	op.leave()
-	if refused != nil {
-		s.send(nil, false, errorMessage(op.id, refused))
+	if refused == nil {
+		return
 	}
+	if coded(refused[0]) == model.ErrorCodeExhausted {
+		s.api.intake.exec.fine(ctx, op.size)
+		s.api.intake.exec.brake(ctx)
+	}
+	s.send(nil, false, errorMessage(op.id, refused))
 }
 
 // begin registers an operation, closes the socket, or tells why the operation is refused.
