@@ -23,6 +23,8 @@ const (
 	changeCost    = 100   // of a mutation's root field: it writes
 	bytesPerUnit  = 100   // of the document and its variables
 	refusedCost   = 2_000 // of a document that was checked in vain, see docs/performance.md
+	messageCost   = 50    // of a message of a subscription behind the first, besides its values
+	messagesOwed  = 1_000 // of what messages cost, which is charged at once
 	// Values of an answer count one each, and their text is as costly as that of large fields.
 	textPerUnit = 350_000 / contentCost
 )
@@ -162,9 +164,20 @@ func (s *spenders) solvent(ctx context.Context, who string) error {
 	return nil
 }
 
+// told charges what messages of a subscription have cost, and slows it down when that is more than comes back. Others cause them, so
+// that they have a budget of their own, as large as that of operations.
+func (s *spenders) told(ctx context.Context, cost int) {
+	left := s.budget.Settle(ctx, "messages:"+spender(viewer.From(ctx)), rand.Text(), cost)
+	if left < 0 {
+		sleep(ctx, time.Duration(-left)*time.Second/time.Duration(s.perSecond))
+	}
+}
+
 // pause waits for as long as a refusal is held back, or until nobody waits for it.
-func pause(ctx context.Context, wait time.Duration) {
-	over := time.NewTimer(min(wait, refusalPause))
+func pause(ctx context.Context, wait time.Duration) { sleep(ctx, min(wait, refusalPause)) }
+
+func sleep(ctx context.Context, wait time.Duration) {
+	over := time.NewTimer(wait)
 	defer over.Stop()
 	select {
 	case <-over.C:

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -273,6 +274,31 @@ func TestSocketsObeyTheSameBudget(t *testing.T) {
 		c.read()
 		c.subscribe("5", `{ bye }`)
 		assert.Contains(t, fmt.Sprint(c.read()["payload"]), "overdrawn", "without a look at the document")
+	})
+}
+
+// Nothing of what others cause is lost, and it keeps nobody from asking: who is told too much is told it later.
+func TestMessagesOfSubscriptionsAreSlowedDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const first, behind, cost = 1, 20, 20 * (messageCost + 1) // is more than is owed at a time
+		p := newPurse()
+		p.left["messages:user:"+string(adaID)] = cost - 10
+		th := newTheatre(t, withBudget(p))
+		c := th.ready("ada")
+		c.subscribe("1", `subscription { ticks(source: "a") }`)
+		p.spent(t, 1)
+		left, start := p.of("user:"+string(adaID)), time.Now()
+		for n := range first + behind + 1 {
+			th.play.source("a") <- n
+			c.expects(`{"type":"next","id":"1","payload":{"data":{"ticks":` + strconv.Itoa(n) + `}}}`)
+			if n < first+behind {
+				assert.Zero(t, time.Since(start), n)
+			}
+		}
+		assert.Equal(t, 10*time.Second, time.Since(start))
+		assert.Equal(t, []int{operationCost + 1, cost}, p.spent(t, 2), "at once")
+		assert.Equal(t, left, p.of("user:"+string(adaID)))
+		c.complete("1")
 	})
 }
 

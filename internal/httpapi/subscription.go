@@ -30,7 +30,12 @@ func (a *api) follow(ctx context.Context, cancel context.CancelFunc, oc *graphql
 		return resp, false
 	}
 	running = below(running, oc)
+	owed := 0
 	for counted := false; ; counted = true {
+		if owed >= messagesOwed {
+			a.ops.spenders.told(ctx, owed)
+			owed = 0
+		}
 		resp := next(running)
 		if !counted {
 			first := resp
@@ -48,6 +53,8 @@ func (a *api) follow(ctx context.Context, cancel context.CancelFunc, oc *graphql
 			return resp, false
 		case !f.tell(resp):
 			return nil, false
+		case counted && a.ops.spenders != nil: // the first one is paid for
+			owed += messageCost + spentOn(resp.Data)
 		}
 	}
 }
