@@ -269,15 +269,18 @@ func (w *world) assertNothingShown() {
 	reader := w.role == "owner" || w.role == "edit" || w.role == "view"
 	require.NotEmpty(w.t, w.shown)
 	var found bool
+	slices.Sort(w.shown)
+	w.shown = slices.Compact(w.shown) // most are alike
 	for _, body := range w.shown {
 		assert.NotRegexp(w.t, inner, body)
 		found = found || secret.MatchString(body)
 		if !reader {
 			assert.NotRegexp(w.t, secret, body)
 		}
+		lower := strings.ToLower(body)
 		for name := range w.people {
 			if w.role != name && w.role != "admin" {
-				assert.NotContains(w.t, strings.ToLower(body), w.address(name), "the address of another user")
+				assert.NotContains(w.t, lower, w.address(name), "the address of another user")
 			}
 		}
 	}
