@@ -71,6 +71,7 @@ func importedOnce(t *testing.T, w *ProjectWorld) {
 }
 
 func importedTogether(t *testing.T, w *ProjectWorld) {
+	ctx := patient(t)
 	items := w.Draw(w.Import(), 1, 60)
 	var created atomic.Int64
 	other := w.Import()
@@ -80,14 +81,14 @@ func importedTogether(t *testing.T, w *ProjectWorld) {
 	}
 	together(4, func(i int) { // two servers that believe the import to be theirs, and two with another one
 		if i%2 == 0 {
-			n, _, err := w.Projects.ImportItems(t.Context(), items)
+			n, _, err := w.Projects.ImportItems(ctx, items)
 			assert.NoError(t, err)
 			if i == 0 {
 				created.Add(int64(n))
 			}
 			return
 		}
-		n, there, err := w.Projects.ImportItems(t.Context(), others)
+		n, there, err := w.Projects.ImportItems(ctx, others)
 		assert.NoError(t, err)
 		assert.Equal(t, 60, n+len(there))
 		if i == 1 {
