@@ -49,7 +49,8 @@ console/dist/index.html: console/node_modules/.installed schema.graphqls \
 	@mkdir -p $(@D) && touch $@
 
 # A prerequisite that is missing leaves tests out, which the last lines say; TAGGIE_TEST_REQUIRE=race,redis,cluster
-# makes it a failure, here and in the tests themselves.
+# makes it a failure, here and in the tests themselves. A program with the race detector would sleep a second before it
+# ends, of which there are many.
 test: engines ## Run all tests of all modules; the last lines say what was left out
 	@race= left= failed=; \
 	lack() { \
@@ -58,7 +59,7 @@ test: engines ## Run all tests of all modules; the last lines say what was left 
 		esac; \
 		left="$$left  $$1: $$3 ($$2 is missing)\n"; \
 	}; \
-	if echo '#include <stdlib.h>' | $$(go env CC) -E - >/dev/null 2>&1; then race=-race; export CGO_ENABLED=1; \
+	if echo '#include <stdlib.h>' | $$(go env CC) -E - >/dev/null 2>&1; then race=-race; export CGO_ENABLED=1 GORACE="atexit_sleep_ms=0 $$GORACE"; \
 	else lack race 'a C compiler' 'the race detector'; fi; \
 	command -v redis-server >/dev/null || { \
 		lack redis redis-server 'the suites on a real Redis'; lack cluster redis-server 'the suites on a Redis Cluster'; }; \
