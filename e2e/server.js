@@ -19,13 +19,12 @@ export async function startServer(variables = {}) {
   const address = `127.0.0.1:${await freePort()}`;
   const origin = `http://${address}`;
 
-  // The server refuses to start with variables that it does not know.
-  const { TAGGIE_BIN, TAGGIE_README, ...environment } = process.env;
-  const binary = path.resolve(here, TAGGIE_BIN ?? '../bin/taggie');
+  const environment = { ...process.env, ...variables, TAGGIE_DATA: data, TAGGIE_ADDR: address };
+  const binary = path.resolve(here, process.env.TAGGIE_BIN ?? '../bin/taggie');
   let log = '';
   const child = spawn(binary, ['serve'], {
     cwd: path.resolve(here, '..'),
-    env: { ...environment, ...variables, TAGGIE_DATA: data, TAGGIE_ADDR: address },
+    env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   for (const stream of [child.stdout, child.stderr]) {
@@ -67,7 +66,7 @@ export async function startServer(variables = {}) {
   async function token(email) {
     const { stdout } = await promisify(execFile)(binary, ['token', '--email', email], {
       cwd: path.resolve(here, '..'),
-      env: { ...environment, ...variables, TAGGIE_DATA: data, TAGGIE_ADDR: address },
+      env: environment,
     });
     return stdout.trim();
   }

@@ -165,11 +165,14 @@ func (c *checker) stores(config Config, serving bool) {
 // injected matches what Kubernetes puts into the environment for services named taggie or taggie-….
 var injected = regexp.MustCompile(`^TAGGIE_([A-Z0-9_]+_)?(SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
 
+// clients are read by our examples, the console's development server and the tests in a browser, which run in the same shells.
+var clients = []string{"TAGGIE_URL", "TAGGIE_TOKEN", "TAGGIE_BIN", "TAGGIE_README"}
+
 // unknown reports variables with our prefix that mean nothing: most are misspelled, and ignoring one hides that.
 func (c *checker) unknown() {
 	known := Variables()
 	for _, name := range slices.Sorted(maps.Keys(c.values)) {
-		if !strings.HasPrefix(name, "TAGGIE_") || strings.HasPrefix(name, "TAGGIE_TEST_") || injected.MatchString(name) ||
+		if !strings.HasPrefix(name, "TAGGIE_") || strings.HasPrefix(name, "TAGGIE_TEST_") || injected.MatchString(name) || slices.Contains(clients, name) ||
 			slices.ContainsFunc(known, func(v Variable) bool { return v.Name == name }) {
 			continue
 		}

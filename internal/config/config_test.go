@@ -182,12 +182,12 @@ func TestLocalIssuerListensOnLoopback(t *testing.T) {
 	}
 }
 
-// A pod whose service is called taggie gets variables that nobody wrote.
+// A pod whose service is called taggie gets variables that nobody wrote; clients read some of their own.
 func TestForeignVariablesWithThePrefixAreLeftAlone(t *testing.T) {
 	_, err := config.Load([]string{
 		"TAGGIE_SERVICE_HOST=10.0.0.1", "TAGGIE_SERVICE_PORT=80", "TAGGIE_SERVICE_PORT_HTTP=80", "TAGGIE_PORT=tcp://10.0.0.1:80",
 		"TAGGIE_PORT_80_TCP=x", "TAGGIE_PORT_80_TCP_ADDR=x", "TAGGIE_REDIS_SERVICE_HOST=x", "TAGGIE_REDIS_PORT_6379_TCP_PROTO=tcp",
-		"TAGGIE_TEST_ANYTHING=1", "OTHER_TAGGIE_ADDR=1",
+		"TAGGIE_TEST_ANYTHING=1", "OTHER_TAGGIE_ADDR=1", "TAGGIE_URL=http://127.0.0.1:8080", "TAGGIE_TOKEN=x", "TAGGIE_BIN=x", "TAGGIE_README=x",
 	})
 	assert.NoError(t, err)
 }
