@@ -16,6 +16,10 @@ func TestAttach(t *testing.T) {
 
 	_, err = Start(t.Context(), options)
 	require.ErrorIs(t, err, ErrInUse)
+	elsewhere := options
+	elsewhere.Binaries.DynamoDB = "/nowhere/dynoxide"
+	_, err = Start(t.Context(), elsewhere)
+	require.ErrorIs(t, err, ErrInUse, "a command needs no program where the server has one")
 	command, err := Attach(dir)
 	require.NoError(t, err)
 	assert.Equal(t, server.DynamoDB, command.DynamoDB)
@@ -24,6 +28,11 @@ func TestAttach(t *testing.T) {
 	require.NoError(t, server.running[0].probe(t.Context(), server.running[0].address, server.running[0].keys), "it still answers")
 
 	require.NoError(t, server.Stop(t.Context()))
+	_, err = Start(t.Context(), elsewhere)
+	require.ErrorIs(t, err, ErrMissing)
+	again, err := Start(t.Context(), options)
+	require.NoError(t, err, "the lock was given back")
+	require.NoError(t, again.Stop(t.Context()))
 	_, err = Attach(t.TempDir())
 	assert.Error(t, err, "nobody was ever there")
 }

@@ -83,9 +83,9 @@ func Start(ctx context.Context, o Options) (*Engines, error) {
 	}
 	o.Dir = dir
 
-	programs, err := findAll(o)
-	if err != nil {
-		return nil, err
+	programs, missing := findAll(o)
+	if missing != nil && !used(o.Dir) { // nothing is made when nothing can be started
+		return nil, missing
 	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("embedded: make the data directory: %w", err)
@@ -93,6 +93,9 @@ func Start(ctx context.Context, o Options) (*Engines, error) {
 	lock, err := lockDir(o.Dir)
 	if err != nil {
 		return nil, err
+	}
+	if missing != nil {
+		return nil, errors.Join(missing, lock.release())
 	}
 	e := &Engines{failed: make(chan error, len(programs))}
 	e.unlock = sync.OnceValue(lock.release)

@@ -209,6 +209,15 @@ func TestAMissingBinaryIsNamed(t *testing.T) {
 	assert.ErrorContains(t, err, "TAGGIE_ENGINE_REDIS")
 }
 
+// Commands may be run from any directory: the program of the server tells where the sources are.
+func TestProgramsAreFoundFromAnywhere(t *testing.T) {
+	_, working := whereabouts()
+	sources := filepath.Dir(filepath.Dir(working))
+	places := dynamoProgram(false).places("", filepath.Join(sources, "bin"), t.TempDir())
+	assert.Contains(t, places, filepath.Join(sources, "embedded", "dynamodb", "node_modules", "@dynoxide", npmPlatform(), "dynoxide"+executableSuffix()))
+	assert.NotContains(t, strings.Join(dynamoProgram(false).places("", t.TempDir(), t.TempDir()), " "), "node_modules")
+}
+
 func TestAProgramThatEndsAtOnceIsQuoted(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "engine")
 	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\necho the disk is on fire\nexit 3\n"), 0o700))

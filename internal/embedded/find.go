@@ -15,7 +15,7 @@ type Binaries struct {
 	// DynamoDB, S3 and Redis name programs by path; an empty one is looked for.
 	DynamoDB, S3, Redis string
 	// Root is the directory of the project's sources, which has bin and embedded in it. Empty means the first
-	// such directory from the working directory upwards, if there is one.
+	// such directory from the working directory upwards, or else from that of the server's program.
 	Root string
 }
 
@@ -55,7 +55,8 @@ func (p program) find(named, root string) (string, error) {
 		}
 		return path, nil
 	}
-	places := p.places(root)
+	server, working := whereabouts()
+	places := p.places(root, server, working)
 	for _, path := range places {
 		if isProgram(path) {
 			return path, nil
@@ -69,17 +70,20 @@ func (p program) find(named, root string) (string, error) {
 		p.title, ErrMissing, p.file, strings.Join(directories(places), ", "), p.endpointVariable, p.title, p.binaryVariable)
 }
 
-// places lists where the program may lie, best first: beside the server, where the build puts it, where npm puts it.
-func (p program) places(root string) []string {
+// places lists where the program may lie, best first: beside the server, where the build puts it, where npm puts it. The directories
+// of the server's program and the working directory are "" where nobody knows them.
+func (p program) places(root, server, working string) []string {
 	file := p.file + executableSuffix()
 	var places []string
-	if self, err := os.Executable(); err == nil {
-		places = append(places, filepath.Join(filepath.Dir(self), file))
+	if server != "" {
+		places = append(places, filepath.Join(server, file))
 	}
-	if working, err := os.Getwd(); err == nil {
+	if working != "" {
 		places = append(places, filepath.Join(working, "bin", file))
-		if root == "" {
-			root = sourceRoot(working)
+	}
+	for _, dir := range []string{working, server} {
+		if root == "" && dir != "" {
+			root = sourceRoot(dir)
 		}
 	}
 	if root != "" {
@@ -89,6 +93,15 @@ func (p program) places(root string) []string {
 		}
 	}
 	return places
+}
+
+// whereabouts returns the directory of the server's program and the working directory.
+func whereabouts() (server, working string) {
+	if self, err := os.Executable(); err == nil {
+		server = filepath.Dir(self)
+	}
+	working, _ = os.Getwd() // "" with an error
+	return server, working
 }
 
 // sourceRoot returns the directory of the project's sources that dir lies in, or "". Tests run in the

@@ -14,8 +14,17 @@ var errLocked = errors.New("held by another process")
 // however that happens, and the engines do not inherit it.
 type dirLock struct{ file *os.File }
 
+// lockName is the file in a data directory that is locked.
+const lockName = "lock"
+
+// used reports whether a server has had the data directory.
+func used(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, lockName))
+	return err == nil
+}
+
 func lockDir(dir string) (*dirLock, error) {
-	file, err := lockFile(filepath.Join(dir, "lock"))
+	file, err := lockFile(filepath.Join(dir, lockName))
 	if errors.Is(err, errLocked) {
 		return nil, fmt.Errorf("%w %s; stop that one, or give this one a data directory of its own", ErrInUse, dir)
 	}
