@@ -27,6 +27,7 @@ import (
 	"github.com/taggie/taggie/internal/config"
 	"github.com/taggie/taggie/internal/embedded/embeddedtest"
 	"github.com/taggie/taggie/internal/faultinject"
+	"github.com/taggie/taggie/internal/httpapi"
 	"github.com/taggie/taggie/internal/telemetry"
 )
 
@@ -72,7 +73,7 @@ func newServer(t *testing.T, change ...func(*config.Config)) *testServer {
 	require.NoError(t, bucket.Apply(t.Context(), func(blob.Step) {}))
 
 	answering, waiting := redisOf(t, cfg.TablePrefix)
-	a, err := assemble(cfg, &stores{db: s.db, bucket: bucket, redis: answering, waiting: waiting}, metrics, log)
+	a, err := assemble(cfg, httpapi.Trusted{}, &stores{db: s.db, bucket: bucket, redis: answering, waiting: waiting}, metrics, log)
 	require.NoError(t, err)
 	s.local, s.app = a.local, a
 	web := httptest.NewServer(a.handler)

@@ -72,7 +72,7 @@ const garbage = 200
 
 // Run starts the server and ends with it.
 func (c serveCommand) Run(ctx context.Context, t *terminal) error {
-	cfg, err := config.Load(t.environ)
+	cfg, trusted, err := loadServer(t.environ)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (c serveCommand) Run(ctx context.Context, t *terminal) error {
 	if err := s.prepare(ctx, cfg, log); err != nil {
 		return err
 	}
-	a, err := assemble(cfg, s, metrics, log)
+	a, err := assemble(cfg, trusted, s, metrics, log)
 	if err != nil {
 		return err
 	}
@@ -185,13 +185,9 @@ type application struct {
 }
 
 // assemble wires the rooms: stores under domain services under loaders and resolvers under HTTP.
-func assemble(cfg config.Config, s *stores, metrics *telemetry.Metrics, log *slog.Logger) (*application, error) {
+func assemble(cfg config.Config, trusted httpapi.Trusted, s *stores, metrics *telemetry.Metrics, log *slog.Logger) (*application, error) {
 	a := &application{cfg: cfg, log: log, stores: s, sockets: httpapi.NewSockets(httpapi.SocketLimits{})}
 	secrets, err := cursorSecrets(cfg)
-	if err != nil {
-		return nil, err
-	}
-	trusted, err := trustedDocuments(cfg)
 	if err != nil {
 		return nil, err
 	}

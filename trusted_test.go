@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,30 +12,31 @@ import (
 	"github.com/taggie/taggie/internal/config"
 )
 
-func TestTrustedDocumentsAreReadAtTheStart(t *testing.T) {
+func TestTrustedDocumentsAreReadWithTheSettings(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "manifest.json")
-	read := func(mode string) (int, error) {
-		cfg, err := config.Load([]string{"TAGGIE_TRUSTED_DOCUMENTS=" + path, "TAGGIE_TRUSTED_DOCUMENTS_MODE=" + mode})
-		require.NoError(t, err)
-		trusted, err := trustedDocuments(cfg)
+	read := func(more ...string) (int, error) {
+		_, trusted, err := loadServer(append(more, "TAGGIE_TRUSTED_DOCUMENTS="+path, "TAGGIE_TRUSTED_DOCUMENTS_MODE=enforce"))
 		if err == nil {
-			assert.Equal(t, mode, string(trusted.Mode))
+			assert.Equal(t, "enforce", string(trusted.Mode))
 		}
 		return trusted.Len(), err
 	}
-	_, err := read("log")
-	require.ErrorContains(t, err, "TAGGIE_TRUSTED_DOCUMENTS: ")
+	_, err := read("TAGGIE_LOG_LEVEL=loud")
+	all, ok := errors.AsType[*config.Error](err)
+	require.True(t, ok, "%v", err)
+	require.Len(t, all.Problems, 2, "it is one of the problems: %v", err)
+	require.ErrorContains(t, err, "TAGGIE_TRUSTED_DOCUMENTS: expected the path of a file")
 
 	require.NoError(t, os.WriteFile(path, []byte(`{"a": 1}`), 0o600))
-	_, err = read("log")
+	_, err = read()
 	require.ErrorContains(t, err, "TAGGIE_TRUSTED_DOCUMENTS: expected the text")
 
 	require.NoError(t, os.WriteFile(path, []byte(`{"a": "{ viewer { name } }"}`), 0o600))
-	n, err := read("enforce")
+	n, err := read()
 	require.NoError(t, err)
 	assert.Equal(t, 1, n)
 
-	trusted, err := trustedDocuments(config.Config{})
+	_, trusted, err := loadServer(nil)
 	require.NoError(t, err)
 	assert.Zero(t, trusted.Len())
 }

@@ -27,15 +27,21 @@ func (e *Error) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// Check is for a setting that another room understands: what it returns is what should be there instead.
+type Check struct {
+	Variable string // the name in the environment
+	Do       func(Config) error
+}
+
 // Load reads the settings of a server from environ, which has the form of os.Environ.
-// If anything is wrong the error is an [*Error] that lists all of it.
-func Load(environ []string) (Config, error) { return load(environ, true) }
+// If anything is wrong, with the checks too, the error is an [*Error] that lists all of it.
+func Load(environ []string, checks ...Check) (Config, error) { return load(environ, true, checks...) }
 
 // LoadStores is Load for the commands that only reach the stores (tables apply and check): what concerns
 // nobody but a server, such as who vouches for identities, may be missing.
 func LoadStores(environ []string) (Config, error) { return load(environ, false) }
 
-func load(environ []string, serving bool) (Config, error) {
+func load(environ []string, serving bool, checks ...Check) (Config, error) {
 	values := env.ToMap(environ)
 	for name, value := range values {
 		if value == "" {
@@ -50,6 +56,11 @@ func load(environ []string, serving bool) (Config, error) {
 		c.identity(config)
 	}
 	c.stores(config, serving)
+	for _, check := range checks {
+		if err := check.Do(config); err != nil {
+			c.add(check.Variable, "%v", err)
+		}
+	}
 	c.unknown()
 	if len(c.problems) == 0 {
 		return config, nil
