@@ -16,6 +16,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"path"
 	"strconv"
 	"strings"
@@ -108,6 +109,8 @@ func newHandler(files fs.FS, named map[string]string, o Options) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		p, found := pages[r.URL.Path]
 		switch {
+		case r.URL.Path == board+"/":
+			http.Redirect(w, r, (&url.URL{Path: board, RawQuery: r.URL.RawQuery}).String(), http.StatusMovedPermanently)
 		case !found:
 			http.Error(w, "There is no such page. GraphiQL is at /, the board at /board, the API at /graphql.", http.StatusNotFound)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:

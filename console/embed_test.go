@@ -123,7 +123,7 @@ func TestUnchangedPageIsNotSentAgain(t *testing.T) {
 }
 
 func TestOtherPathsAndMethods(t *testing.T) {
-	for _, path := range []string{"/nothing", "/index.html", "/board.html", "/board/", "/.keep", "/assets", "/assets/", "/assets/../.keep", "/dist/", "//"} {
+	for _, path := range []string{"/nothing", "/index.html", "/board.html", "/board/x", "/.keep", "/assets", "/assets/", "/assets/../.keep", "/dist/", "//"} {
 		res := ask(built(), http.MethodGet, path)
 		assert.Equal(t, http.StatusNotFound, res.StatusCode, path)
 		assert.Empty(t, res.Header.Get("Cache-Control"), path)
@@ -131,6 +131,12 @@ func TestOtherPathsAndMethods(t *testing.T) {
 	res := ask(built(), http.MethodPost, "/")
 	assert.Equal(t, http.StatusMethodNotAllowed, res.StatusCode)
 	assert.Equal(t, "GET, HEAD", res.Header.Get("Allow"))
+}
+
+func TestTheBoardIsFoundWithASlash(t *testing.T) {
+	res := ask(built(), http.MethodGet, "/board/?project=p")
+	assert.Equal(t, http.StatusMovedPermanently, res.StatusCode)
+	assert.Equal(t, "/board?project=p", res.Header.Get("Location"))
 }
 
 func TestEveryAnswerIsGuarded(t *testing.T) {
