@@ -14,6 +14,7 @@ import (
 
 	"github.com/taggie/taggie/internal/config"
 	"github.com/taggie/taggie/internal/demo"
+	"github.com/taggie/taggie/internal/user"
 )
 
 type versionCommand struct{}
@@ -42,6 +43,9 @@ type tokenCommand struct {
 }
 
 func (c tokenCommand) Run(t *terminal) error {
+	if _, err := user.ParseEmail(c.Email); err != nil { // nobody could sign up with it
+		return errors.New("--email takes an address such as ada@example.com")
+	}
 	cfg, err := config.Load(t.environ)
 	if err != nil {
 		return err

@@ -114,7 +114,12 @@ func TestTokenIsForTheEmbeddedIssuerOnly(t *testing.T) {
 	assert.Len(t, strings.Split(strings.TrimSpace(out), "."), 3)
 
 	_, err = run(t, []string{"TAGGIE_JWT_KEY=HS256:" + strings.Repeat("QUJD", 16)}, func(_ context.Context, term *terminal) error { return command.Run(term) })
-	assert.ErrorContains(t, err, "there is no embedded issuer")
+	require.ErrorContains(t, err, "there is no embedded issuer")
+
+	command.Email = "ada"
+	out, err = run(t, []string{"TAGGIE_DATA=" + t.TempDir()}, func(_ context.Context, term *terminal) error { return command.Run(term) })
+	require.ErrorContains(t, err, "--email")
+	assert.Empty(t, out)
 }
 
 func TestATakenPortIsSaid(t *testing.T) {

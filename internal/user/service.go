@@ -278,7 +278,7 @@ func (s *Service) Update(ctx context.Context, in Update) (User, error) {
 }
 
 func (s *Service) parseOwnEmail(v viewer.Viewer, typed string) (string, error) {
-	email, err := parseEmail(typed)
+	email, err := ParseEmail(typed)
 	if err != nil {
 		return "", err
 	}

@@ -90,7 +90,8 @@ func parseName(name string) (string, error) {
 	return name, nil
 }
 
-func parseEmail(email string) (string, error) {
+// ParseEmail returns a typed address as it is kept. Faults: Invalid.
+func ParseEmail(email string) (string, error) {
 	email = strings.TrimSpace(email)
 	parsed, err := mail.ParseAddress(email)
 	switch {

@@ -24,7 +24,7 @@ func refused(t *testing.T, err error, field string) {
 
 func TestAddresses(t *testing.T) {
 	for _, good := range []string{"ada@example.com", "Ada.Lovelace+notes@sub.example.co.uk", "日本@example.jp", "a@b"} {
-		got, err := parseEmail("  " + good + " ")
+		got, err := ParseEmail("  " + good + " ")
 		require.NoError(t, err, good)
 		assert.Equal(t, good, got)
 	}
@@ -33,7 +33,7 @@ func TestAddresses(t *testing.T) {
 		"brackets": "<ada@example.com>", "NUL": "ada\x00@example.com", "line break": "ada@exam\nple.com", "white space": "a da@example.com",
 		"broken UTF-8": "ada\xff@example.com", "too long": strings.Repeat("a", MaxEmail) + "@example.com",
 	} {
-		_, err := parseEmail(bad)
+		_, err := ParseEmail(bad)
 		t.Run(name, func(t *testing.T) { refused(t, err, "input.email") })
 	}
 }
