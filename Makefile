@@ -45,7 +45,7 @@ console/dist/index.html: console/node_modules/.installed schema.graphqls \
 	@touch $@
 
 %/node_modules/.installed: %/package.json %/package-lock.json
-	cd $* && npm ci --no-audit --no-fund
+	cd $* && npm ci --no-audit --no-fund --loglevel=error
 	@mkdir -p $(@D) && touch $@
 
 # A prerequisite that is missing leaves tests out, which the last lines say; TAGGIE_TEST_REQUIRE=race,redis,cluster

@@ -180,7 +180,8 @@ type application struct {
 	queues   *queues
 	sockets  *httpapi.Sockets
 	revoked  revocations
-	noJobs   bool // others run them
+	requests slog.LevelVar // at which requests are logged
+	noJobs   bool          // others run them
 	draining atomic.Bool
 }
 
@@ -251,6 +252,7 @@ func assemble(cfg config.Config, trusted httpapi.Trusted, s *stores, metrics *te
 		Trusted:          trusted,
 		Metrics:          metrics,
 		Log:              log,
+		Requests:         &a.requests,
 		Console:          console.Handler(console.Options{Pictures: append([]string{bucket}, cfg.PictureOrigins...)}),
 		AllowedOrigins:   cfg.AllowedOrigins,
 		OperationTimeout: cfg.OperationTimeout,
@@ -402,6 +404,8 @@ func (a *application) firstDemo(ctx context.Context, url string) {
 		return
 	}
 	a.log.InfoContext(ctx, "loading a small demo set; `make demo` loads the full one")
+	a.requests.Set(slog.LevelDebug) // else hundreds of lines hide the address
+	defer a.requests.Set(slog.LevelInfo)
 	if err := demo.Small(ctx, demoOptions(url, a.local)); err != nil {
 		if ctx.Err() == nil {
 			a.log.ErrorContext(ctx, "the demo set is not complete; the next start goes on with it", "error", err)

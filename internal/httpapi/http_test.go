@@ -197,6 +197,20 @@ func TestLogTellsNothingPersonal(t *testing.T) {
 	}
 }
 
+// The level may change: what began while it was another one is logged at that.
+func TestRequestsAreLoggedAtALevelThatIsGiven(t *testing.T) {
+	level := new(slog.LevelVar)
+	s := newServer(t, func(o *Options) { o.Requests = level })
+	for _, l := range []slog.Level{slog.LevelDebug, slog.LevelInfo} {
+		level.Set(l)
+		s.post(`{"query":"{ viewer { name } }"}`)
+	}
+	entries := s.logged("request")
+	require.Len(t, entries, 2)
+	assert.Equal(t, "DEBUG", entries[0]["level"])
+	assert.Equal(t, "INFO", entries[1]["level"])
+}
+
 func TestPanicOfAHandler(t *testing.T) {
 	s := newServer(t, func(o *Options) {
 		o.Console = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("secret") })

@@ -51,7 +51,9 @@ type Options struct {
 	SignIn  func(context.Context, viewer.Identity) (viewer.Viewer, error)
 	Metrics *telemetry.Metrics
 	Log     *slog.Logger
-	Console http.Handler // serves everything that is no route of ours
+	// Requests is the level at which requests are logged, which may change; info when nil.
+	Requests slog.Leveler
+	Console  http.Handler // serves everything that is no route of ours
 	// Session makes the session of the demo user that GET /session hands to pages of this machine; nil without a local
 	// issuer.
 	Session func(context.Context) (Session, error)
@@ -98,6 +100,9 @@ func New(o Options) (http.Handler, error) {
 	if console == nil {
 		console = http.NotFoundHandler()
 	}
+	if o.Requests == nil {
+		o.Requests = slog.LevelInfo
+	}
 	if o.Sockets == nil {
 		o.Sockets = NewSockets(SocketLimits{})
 	}
@@ -121,7 +126,7 @@ func New(o Options) (http.Handler, error) {
 	if o.LocalOnly {
 		h = thisMachine(h)
 	}
-	return compressed(observe(o.Metrics, o.Log, h))
+	return compressed(observe(o, h))
 }
 
 // api is what sockets and event streams share.

@@ -58,9 +58,9 @@ func (r *recorder) Write(b []byte) (int, error) {
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // observe is the outermost handler: it gives the request an id, counts and logs it, and survives panics.
-func observe(metrics *telemetry.Metrics, log *slog.Logger, next http.Handler) http.Handler {
+func observe(o Options, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		start := time.Now()
+		start, level := time.Now(), o.Requests.Level()
 		id := requestID(r.Header.Get(headerRequestID))
 		w.Header().Set(headerRequestID, id)
 		r = r.WithContext(telemetry.WithRequestID(r.Context(), id))
@@ -69,7 +69,7 @@ func observe(metrics *telemetry.Metrics, log *slog.Logger, next http.Handler) ht
 			if p := recover(); p == http.ErrAbortHandler { //nolint:errorlint // net/http documents this very value
 				panic(p)
 			} else if p != nil {
-				log.ErrorContext(r.Context(), "panic", "route", r.Pattern, "error", fmt.Sprint(p), "stack", string(debug.Stack()))
+				o.Log.ErrorContext(r.Context(), "panic", "route", r.Pattern, "error", fmt.Sprint(p), "stack", string(debug.Stack()))
 				if rec.status == 0 {
 					writeError(rec, r, http.StatusInternalServerError, &panicked{p})
 				}
@@ -87,8 +87,7 @@ func observe(metrics *telemetry.Metrics, log *slog.Logger, next http.Handler) ht
 			if rec.began != nil {
 				answered = rec.began.Sub(start) // how long a stream goes on says nothing about the server
 			}
-			metrics.HTTPRequest(route, r.Method, status, answered)
-			level := slog.LevelInfo
+			o.Metrics.HTTPRequest(route, r.Method, status, answered)
 			if route != "/graphql" && route != "/session" {
 				level = slog.LevelDebug
 			}
@@ -105,7 +104,7 @@ func observe(metrics *telemetry.Metrics, log *slog.Logger, next http.Handler) ht
 			if rec.ended != "" {
 				attrs = append(attrs, slog.String("ended", rec.ended))
 			}
-			log.LogAttrs(r.Context(), level, "request", attrs...)
+			o.Log.LogAttrs(r.Context(), level, "request", attrs...)
 		}()
 		next.ServeHTTP(rec, r)
 	})
