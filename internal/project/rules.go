@@ -3,7 +3,9 @@ package project
 import (
 	"encoding/json"
 	"math"
+	"net/netip"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -140,8 +142,30 @@ func parseURL(field, address string) (string, error) {
 		return "", fault.Invalidf(field, "this is not a URL")
 	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
 		return "", fault.Invalidf(field, "a URL begins with https:// or http:// and the name of a host")
+	case !isHost(u):
+		return "", fault.Invalidf(field, "a URL has a host that browsers can read")
+	}
+	if _, err := strconv.ParseUint(u.Port(), 10, 16); err != nil && u.Port() != "" {
+		return "", fault.Invalidf(field, "a URL has a port of at most 65535")
 	}
 	return address, nil
+}
+
+// numericHost is the last part of a host that browsers take for an IPv4 address.
+var numericHost = regexp.MustCompile(`(^|\.)([0-9]+|0[xX][0-9a-fA-F]*)$`)
+
+// isHost reports whether browsers read the host of a URL. url.Parse takes some that they refuse, see
+// https://url.spec.whatwg.org/#host-parsing; what is wrong with a name that is not in ASCII is for them to find.
+func isHost(u *url.URL) bool {
+	name := norm.NFKC.String(u.Hostname()) // full-width forms become what they stand for
+	ip, err := netip.ParseAddr(strings.TrimSuffix(name, "."))
+	switch {
+	case strings.HasPrefix(u.Host, "["):
+		return err == nil && ip.Is6() && ip.Zone() == ""
+	case strings.ContainsAny(name, `"#%/:<>?@[\]^|`):
+		return false
+	}
+	return err == nil || !numericHost.MatchString(strings.TrimSuffix(name, "."))
 }
 
 // maxMetadataNameBytes is of one name in metadata, nested or not: as many as an attribute of any entity has. DynamoDB refuses

@@ -175,8 +175,18 @@ func TestLinesThatAreNoItems(t *testing.T) {
 		"owl.jpg", "/owl.jpg", "//example.com/x", "ftp://example.com/x", "javascript:alert(1)", "data:text/plain,x", "https://", "https:///x",
 		"https:example.com", "https://:80/", "https://exa mple.com/", "https://example.com/a b", "https://example.com/\x00", "https://example.com\\@evil/",
 		"https://example.com/\xff", "https://example.com/%zz", "https://example.com/" + strings.Repeat("x", MaxURLBytes),
+		// Those that url.Parse takes, and browsers do not.
+		"https://pics.example:99999/a.jpg", "https://pics.example:65536/", "https://a<b/x", "https://a>b/x", `https://a"b/x`, "https://a＜b/x", "https://a／b/x",
+		"https://1.2.3.999/x", "https://1.2.3.999./x", "https://１.2.3.999/x", "https://example.0x/", "https://999999999999/", "https://[fe80::1%25en0]/",
 	} {
 		refuse("url", change(func(in *Imported) { in.URL = url }))
+	}
+	for _, url := range []string{
+		"https://pics.example:65535/a.jpg", "https://pics.example:/", "https://a_b.example/", "https://a..example./", "https://1.2.3.4/", "https://[::1]:8080/x", "https://bücher.example/",
+		"https://user:secret@example.com/", "https://4.example/", "https://example.4u/", "http://localhost/<x>",
+	} {
+		_, err := imported.Item(change(func(in *Imported) { in.URL = url }), morning)
+		require.NoError(t, err, url)
 	}
 	for _, metadata := range []map[string]any{
 		{"_id": 1}, {"": 1}, {"a": strings.Repeat("x", MaxMetadataBytes)}, {"a": nested(MaxMetadataDepth)}, {"a": map[string]any{"b": nested(MaxMetadataDepth)}},
