@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { resume } from '../src/board/socket.ts';
-import { pictureSources } from '../src/board/pictures.ts';
 import { matching } from '../src/board/options.ts';
 
 test('a new socket asks for what comes behind the last cursor', () => {
@@ -25,12 +24,6 @@ test('a new socket asks for what comes behind the last cursor', () => {
   assert.equal(payload.variables.after, 'c2');
   assert.equal(seen.length, 4);
   assert.deepEqual(variables, { project: 'p' }, 'what was asked with stays as it is');
-});
-
-test('which pictures a policy allows', () => {
-  assert.deepEqual(pictureSources("default-src 'none'; img-src 'self' data: http://127.0.0.1:9; base-uri 'none'"), ["'self'", 'data:', 'http://127.0.0.1:9']);
-  assert.equal(pictureSources("default-src 'none'"), null);
-  assert.equal(pictureSources(null), null);
 });
 
 test('options by what was typed', () => {

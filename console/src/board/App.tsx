@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react';
 import { SessionBar } from '../SessionBar.jsx';
+import { Boundary } from './Boundary';
 import { StatusBar, StatusLegend } from './charts';
 import { Columns } from './Columns';
 import { HelpDialog, ProjectDialog } from './Dialogs';
@@ -58,11 +59,14 @@ export function App({ session }: { session: Session }) {
         <>
           <Head page={page} onOpen={open} onProjects={() => setDialog('projects')} onHelp={() => setDialog('help')} />
           <main className="page" key={project?.id}>
-            {page === 'work' && <Work />}
-            {page === 'board' && <Columns />}
-            {page === 'statistics' && <Statistics />}
-            {page === 'review' && <Review />}
-            {page === 'history' && <History />}
+            {/* Keyed: the other pages can be opened when one cannot be shown. */}
+            <Boundary key={page}>
+              {page === 'work' && <Work />}
+              {page === 'board' && <Columns />}
+              {page === 'statistics' && <Statistics />}
+              {page === 'review' && <Review />}
+              {page === 'history' && <History />}
+            </Boundary>
           </main>
         </>
       ) : (

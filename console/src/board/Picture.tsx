@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react';
 import { useBoard } from './hooks';
+import { readAddress } from './pictures';
 import type { Held } from './types';
 
 /** Where the picture of an item is: a file of ours, or an address that the import told. */
@@ -9,7 +10,8 @@ export function pictureOf(item: Pick<Held, 'item' | 'url' | 'type'>): { url: str
   return null;
 }
 
-export const originalOf = (item: Pick<Held, 'item' | 'url'>) => item.item?.url ?? item.url ?? null;
+/** The address of an item for another tab; null when there is none that a browser can read. */
+export const originalOf = (item: Pick<Held, 'item' | 'url'>) => readAddress(item.item?.url ?? item.url)?.href ?? null;
 
 /** An item as one looks at it: its picture, or what is known of it, and what the import told. */
 export function Picture({ item, zoomed, onZoom }: { item: Held; zoomed: boolean; onZoom: () => void }) {
@@ -61,7 +63,7 @@ export function Picture({ item, zoomed, onZoom }: { item: Held; zoomed: boolean;
 
 function Unseen({ item, failed }: { item: Held; failed: boolean }) {
   const original = originalOf(item);
-  const host = original ? new URL(original).host : '';
+  const host = readAddress(original)?.host;
   return (
     <div className="unseen">
       <svg viewBox="0 0 64 48" width="96" height="72" aria-hidden="true">
@@ -71,7 +73,8 @@ function Unseen({ item, failed }: { item: Held; failed: boolean }) {
       </svg>
       <p className="unseen-name">{item.name}</p>
       <p className="muted">
-        {!original && 'There is nothing to look at: the import told no address.'}
+        {!original && !item.url && 'There is nothing to look at: the import told no address.'}
+        {!original && item.url && `There is nothing to look at: no browser can read the address that the import told, “${item.url}”.`}
         {original && !failed && 'This type has no preview here. Open the original in another tab.'}
         {original && failed && (
           <>

@@ -8,6 +8,7 @@ import './lists.css';
 import './overlays.css';
 import './widths.css'; // last: it changes what the others say
 import { App } from './App';
+import { Boundary } from './Boundary';
 import { BoardContext } from './hooks';
 import { readPolicy } from './pictures';
 import { createSession } from './session';
@@ -24,7 +25,9 @@ createRoot(document.getElementById('root')!).render(
   <StrictMode>
     <Provider value={store.client}>
       <BoardContext value={{ store, settings, mayShow }}>
-        <App session={session} />
+        <Boundary>
+          <App session={session} />
+        </Boundary>
       </BoardContext>
     </Provider>
   </StrictMode>,

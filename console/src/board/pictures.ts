@@ -1,4 +1,9 @@
-// Which pictures this page may show: its Content-Security-Policy knows.
+// Addresses of pictures: which of them a browser can read, and which this page may show, as its Content-Security-Policy says.
+
+/** The address as browsers read it; null when they cannot: what an import told is somebody else's text. */
+export function readAddress(address: string | null | undefined, base?: string): URL | null {
+  return address && URL.canParse(address, base) ? new URL(address, base) : null;
+}
 
 /** The sources of pictures in a policy; null when it does not restrict them. */
 export function pictureSources(policy: string | null): string[] | null {
@@ -7,11 +12,11 @@ export function pictureSources(policy: string | null): string[] | null {
 }
 
 /** Reads the policy of the page. Resolves to a test for addresses. */
-export async function readPolicy(fetch = window.fetch.bind(window)): Promise<(url: string) => boolean> {
-  const response = await fetch(window.location.pathname).catch(() => null);
+export async function readPolicy(fetch = window.fetch.bind(window), page: Pick<Location, 'href' | 'origin' | 'pathname'> = window.location): Promise<(url: string) => boolean> {
+  const response = await fetch(page.pathname).catch(() => null);
   const sources = pictureSources(response?.headers.get('Content-Security-Policy') ?? null);
   return (url) => {
-    const { origin } = new URL(url, window.location.href);
-    return sources === null || origin === window.location.origin || sources.includes(origin);
+    const origin = readAddress(url, page.href)?.origin;
+    return origin !== undefined && (sources === null || origin === page.origin || sources.includes(origin));
   };
 }

@@ -1,0 +1,84 @@
+// What the board shows when it is told what it cannot show.
+
+import assert from 'node:assert/strict';
+import { mkdir } from 'node:fs/promises';
+import { after, before, test } from 'node:test';
+import { giveBack, pictureProject, work } from './board.js';
+import { launch, openPage } from './browser.js';
+import { startServer } from './server.js';
+
+const WAIT_MS = 15_000;
+const out = new URL('out/', import.meta.url);
+
+let server;
+let browser;
+let project;
+
+before(async () => {
+  await mkdir(out, { recursive: true });
+  server = await startServer();
+  browser = await launch();
+  project = await pictureProject(server, 'Broken pages');
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+/** Opens the board with an item in hands, of which it is told something else than the truth. */
+async function openBoard(change, options) {
+  await giveBack(server, project.id);
+  const { name } = await work(server, project.id, undefined, { finish: false });
+  const opened = await openPage(browser, server.origin, `/board#project=${encodeURIComponent(project.id)}`, {
+    pictures: [project.pictures],
+    expected: /net::ERR_ABORTED/, // what the page asked when it was loaded anew
+    ...options,
+  });
+  const { page } = opened;
+  await page.route('**/graphql', async (route) => {
+    if (!/\bquery Claims\b/.test(route.request().postData() ?? '')) return route.continue();
+    const response = await route.fetch();
+    const answer = await response.json();
+    answer.data.project.viewerClaims.forEach(change);
+    await route.fulfill({ response, json: answer });
+  });
+  await page.getByRole('status').getByText('Live', { exact: true }).waitFor({ timeout: WAIT_MS });
+  await page.reload();
+  return { ...opened, name };
+}
+
+test('an address that no browser can read is told in the place of the picture', async () => {
+  const url = 'https://pics.example:99999/a.jpg';
+  const { page, context, complaints } = await openBoard((item) => Object.assign(item, { item: null, url, type: 'image/jpeg' }));
+  await page.getByText(`no browser can read the address that the import told, “${url}”.`).waitFor({ timeout: WAIT_MS });
+  await page.getByRole('combobox', { name: /^Category/ }).waitFor();
+  assert.equal(await page.getByRole('link', { name: /^Original/ }).count(), 0);
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('o'); // opens nothing, and breaks nothing
+  await page.screenshot({ path: new URL('board-unreadable.png', out).pathname });
+  assert.deepEqual(complaints(), []);
+  await context.close();
+});
+
+for (const [look, options] of Object.entries({
+  'light-wide': { colorScheme: 'light' },
+  'dark-narrow': { colorScheme: 'dark', viewport: { width: 420, height: 860 } },
+})) {
+  test(`a page that cannot be shown says so, and the others go on (${look})`, async () => {
+    const { page, context, complaints, name } = await openBoard((item) => Object.assign(item, { efforts: {} }), {
+      expected: /^console error: TypeError|net::ERR_ABORTED/,
+      ...options,
+    });
+    await page.getByRole('heading', { name: 'This cannot be shown' }).waitFor({ timeout: WAIT_MS });
+    await page.screenshot({ path: new URL(`board-broken-${look}.png`, out).pathname });
+    await page.keyboard.press('2');
+    await page.getByRole('region', { name: 'In hands' }).getByText(name).waitFor({ timeout: WAIT_MS });
+    await page.keyboard.press('1');
+    await page.unroute('**/graphql');
+    await page.getByRole('button', { name: 'Load the board anew' }).click();
+    await page.locator('.picture-name').getByText(name).waitFor({ timeout: WAIT_MS });
+    assert.deepEqual(complaints(), []);
+    await context.close();
+  });
+}
