@@ -2,6 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import { ask, type Answer } from './client';
 import { ReviewDocument, ToReviewDocument, type ToReviewQuery, type Verdict } from './gql/graphql';
 import { useBoard, useBoardState, useNow } from './hooks';
+import { newKey } from './idempotency';
 import { useKeys } from './keys';
 import { finding, review } from './live';
 import { originalOf, Picture } from './Picture';
@@ -82,7 +83,7 @@ export function Review() {
     }
     setSending(true);
     const { data, failure } = await ask(store.client, ReviewDocument, {
-      input: { effortId: effort.id, verdict, comment: comment.trim(), idempotencyKey: crypto.randomUUID() },
+      input: { effortId: effort.id, verdict, comment: comment.trim(), idempotencyKey: newKey() },
     });
     setSending(false);
     const refused = failure?.message ?? data?.reviewEffort?.problem?.message;

@@ -2,6 +2,7 @@
 import { ask, createBoardClient } from './client';
 import { serverNow } from './clock';
 import { EventsDocument, HeartbeatDocument, ListsDocument, OnlineDocument, PauseDocument, ProjectDocument, ResumeDocument, StartDocument } from './gql/graphql';
+import { newKey } from './idempotency';
 import { lay, nothing, receive } from './live';
 import { identity, type Session } from './session';
 import type { SettingsStore } from './settings';
@@ -166,7 +167,7 @@ export function createStore(session: Session, settings: SettingsStore) {
   async function pause(paused: boolean) {
     const project = get().project;
     if (!project) return;
-    const input = { projectId: project.id, idempotencyKey: crypto.randomUUID() };
+    const input = { projectId: project.id, idempotencyKey: newKey() };
     const { failure } = paused ? await ask(client, PauseDocument, { input }) : await ask(client, ResumeDocument, { input });
     if (failure) say('bad', failure.message);
     else say('plain', paused ? 'Nothing is handed out any more.' : 'Items are handed out again.');

@@ -4,6 +4,7 @@ import { ask, type Failure } from './client';
 import { serverNow } from './clock';
 import { blank, createDrafts, worthKeeping, type Draft, type Drafts } from './drafts';
 import { ClaimDocument, ClaimsDocument, ExtendDocument, FinishDocument, ReleaseDocument, SkipDocument, UndoDocument } from './gql/graphql';
+import { newKey } from './idempotency';
 import type { SettingsStore } from './settings';
 import type { Holder } from './state';
 import type { Event, Held, SkipReason } from './types';
@@ -92,8 +93,9 @@ export function createWork(client: Client, holder: Holder, settings: SettingsSto
   async function claim(count: number, quiet = false) {
     const { project, busy } = get();
     if (!project || busy) return;
+    const input = { projectId: project.id, count, idempotencyKey: newKey() };
     set({ busy: 'claim' });
-    const { data, failure } = await ask(client, ClaimDocument, { input: { projectId: project.id, count, idempotencyKey: crypto.randomUUID() } });
+    const { data, failure } = await ask(client, ClaimDocument, { input });
     set({ busy: '' });
     if (get().project?.id !== project.id) return;
     if (failure) return quiet ? undefined : sorry(failure, 'Nothing was claimed');
@@ -119,7 +121,7 @@ export function createWork(client: Client, holder: Holder, settings: SettingsSto
     if (!draft.categoryId) return 'Choose what it is first.';
     const word = draft.word.trim();
     const keywords = word && !draft.keywords.includes(word) ? [...draft.keywords, word] : draft.keywords;
-    const sent = { ...draft, keywords, word: '', sending: draft.sending ?? { token: item.claim.token, key: crypto.randomUUID() } };
+    const sent = { ...draft, keywords, word: '', sending: draft.sending ?? { token: item.claim.token, key: newKey() } };
     if (!drafts.put(id, sent)) say('bad', 'This browser has no room left to keep what you type over a reload.');
     void deliver(item, sent).then((done) => {
       if (done) return refill();
@@ -199,7 +201,7 @@ export function createWork(client: Client, holder: Holder, settings: SettingsSto
   async function skip(id: string, reason: SkipReason, minutes?: number) {
     const name = byId(id)?.name;
     const done = await change(id, 'It was not skipped', async (item, token) => {
-      const input = { itemId: item.id, token, reason, minutes: reason === 'TO_ME_LATER' ? minutes : undefined, idempotencyKey: crypto.randomUUID() };
+      const input = { itemId: item.id, token, reason, minutes: reason === 'TO_ME_LATER' ? minutes : undefined, idempotencyKey: newKey() };
       const { data, failure } = await ask(client, SkipDocument, { input });
       return { failure, problem: data?.skipProjectItem?.problem?.message };
     });
@@ -214,7 +216,7 @@ export function createWork(client: Client, holder: Holder, settings: SettingsSto
   async function release(id: string) {
     const name = byId(id)?.name;
     const done = await change(id, 'It was not given back', async (item, token) => {
-      const { data, failure } = await ask(client, ReleaseDocument, { input: { itemId: item.id, token, idempotencyKey: crypto.randomUUID() } });
+      const { data, failure } = await ask(client, ReleaseDocument, { input: { itemId: item.id, token, idempotencyKey: newKey() } });
       return { failure, problem: data?.releaseProjectItem?.problem?.message };
     });
     if (!done) return;
@@ -224,7 +226,7 @@ export function createWork(client: Client, holder: Holder, settings: SettingsSto
 
   async function extend(id: string, quiet = false) {
     const done = await change(id, 'The time was not extended', async (item, token) => {
-      const { data, failure } = await ask(client, ExtendDocument, { input: { itemId: item.id, token, idempotencyKey: crypto.randomUUID() } });
+      const { data, failure } = await ask(client, ExtendDocument, { input: { itemId: item.id, token, idempotencyKey: newKey() } });
       if (quiet && failure) return {};
       return { failure, problem: data?.extendClaim?.problem?.message, item: data?.extendClaim?.item ?? undefined };
     });
@@ -234,7 +236,7 @@ export function createWork(client: Client, holder: Holder, settings: SettingsSto
   /** Takes a finish back, the last one without an id. */
   async function undo(effortId = get().done.find(({ until }) => until > serverNow())?.effortId) {
     if (!effortId) return say('plain', 'There is nothing to undo: five minutes after a finish it stays.');
-    const { data, failure } = await ask(client, UndoDocument, { input: { effortId, idempotencyKey: crypto.randomUUID() } });
+    const { data, failure } = await ask(client, UndoDocument, { input: { effortId, idempotencyKey: newKey() } });
     if (failure) return sorry(failure, 'It was not undone');
     const { item, effort, problem } = data.undoFinish ?? {};
     set({ done: get().done.filter((done) => done.effortId !== effortId), notices: get().notices.filter((notice) => notice.undo?.effortId !== effortId) });
