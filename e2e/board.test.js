@@ -264,6 +264,46 @@ onBoard('the queue is rebuilt, and the board begins anew without losing anything
   await page.getByRole('region', { name: 'Finished' }).getByText(other.name).waitFor({ timeout: WAIT_MS });
 });
 
+onBoard('a finish that is answered late shows nothing in another project or to another user, and counts', {}, async ({ page, project }) => {
+  const token = await member(server, project.id, 'TAGGIE', 'late@example.com');
+  const leaving = {
+    'another project': async () => {
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('p');
+      await page.getByRole('dialog').getByRole('button', { name: 'Postcards' }).click();
+    },
+    'another user': async () => {
+      await page.getByRole('button', { name: 'Use own token' }).click();
+      await page.getByLabel('JSON Web Token').fill(token);
+      await page.keyboard.press('Enter');
+      await page.getByText(/^Signed in as .+ \(own token\)$/).waitFor();
+    },
+  };
+  for (const [what, leave] of Object.entries(leaving)) {
+    await page.goto(`${server.origin}/board#project=${encodeURIComponent(project.id)}`);
+    await page.reload();
+    await live(page);
+    const name = await claim(page);
+    await type(page);
+    let answer;
+    await page.route('**/graphql', (route) => {
+      if (!/\bmutation Finish\b/.test(route.request().postData() ?? '')) return route.continue();
+      answer = () => route.continue();
+    });
+    await page.keyboard.press('Control+Enter');
+    await until('the finish is on its way', WAIT_MS, () => answer);
+    await leave();
+    await live(page);
+    const answered = page.waitForResponse((response) => /\bmutation Finish\b/.test(response.request().postData() ?? ''));
+    answer();
+    await (await answered).finished();
+    await until(`${what}: it counts, and its draft is gone`, WAIT_MS, () => page.evaluate(() => !Object.keys(localStorage).some((key) => key.startsWith('taggie:draft:'))));
+    assert.equal((await itemOf(server, project.id, name)).status, 'FINISHED');
+    assert.equal(await page.getByText(name).count(), 0, what);
+    await page.unroute('**/graphql');
+  }
+});
+
 onBoard('signed out, the board says so', {}, async ({ page }) => {
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('heading', { name: 'Not signed in' }).waitFor({ timeout: WAIT_MS });

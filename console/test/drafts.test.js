@@ -1,21 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { blank, createDrafts, worthKeeping } from '../src/board/drafts.ts';
+import { memory } from './memory.js';
 
 const DAY = 24 * 3600_000;
-
-function memory(entries = {}) {
-  const map = new Map(Object.entries(entries));
-  return {
-    get length() {
-      return map.size;
-    },
-    key: (i) => [...map.keys()][i] ?? null,
-    getItem: (key) => map.get(key) ?? null,
-    setItem: (key, value) => map.set(key, value),
-    removeItem: (key) => map.delete(key),
-  };
-}
 
 test('a draft outlives the page, for its user and project', () => {
   const storage = memory();

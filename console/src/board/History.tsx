@@ -1,11 +1,10 @@
 import { useEffect, useRef, useState } from 'react';
 import { useQuery } from 'urql';
+import { UNDO_MS } from './finishes';
 import { HistoryDocument } from './gql/graphql';
 import { useBoard, useBoardState, useNow } from './hooks';
 import { moment, watch } from './text';
 import type { Effort } from './types';
-
-const UNDO_MS = 5 * 60_000;
 
 /** What the user finished, the newest first, and what reviewers said. */
 export function History() {

@@ -85,6 +85,7 @@ export function Review() {
     const { data, failure } = await ask(store.client, ReviewDocument, {
       input: { effortId: effort.id, verdict, comment: comment.trim(), idempotencyKey: newKey() },
     });
+    if (store.get().project !== project) return; // another project or user is shown
     setSending(false);
     const refused = failure?.message ?? data?.reviewEffort?.problem?.message;
     if (refused) return setProblem(refused);

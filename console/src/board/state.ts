@@ -111,3 +111,21 @@ export function createHolder() {
 }
 
 export type Holder = ReturnType<typeof createHolder>;
+
+/** Lends a holder until it is closed: then nothing is changed, told or begun through it any more. */
+export function closable({ get, set, say }: Holder) {
+  let open = true;
+  return {
+    get,
+    set: (change: Partial<State>) => void (open && set(change)),
+    say: (...told: Parameters<typeof say>) => void (open && say(...told)),
+    /** Does it later, if it is still open then. */
+    after: (milliseconds: number, act: () => void) => void setTimeout(() => open && act(), milliseconds),
+    isOpen: () => open,
+    close() {
+      open = false;
+    },
+  };
+}
+
+export type Closable = ReturnType<typeof closable>;

@@ -1,6 +1,7 @@
 // Puts together who is asking, the project, its events and the user's work. Pages read its state and call its actions.
 import { ask, createBoardClient } from './client';
 import { serverNow } from './clock';
+import { createDrafts } from './drafts';
 import { EventsDocument, HeartbeatDocument, ListsDocument, OnlineDocument, PauseDocument, ProjectDocument, ResumeDocument, StartDocument } from './gql/graphql';
 import { newKey } from './idempotency';
 import { lay, nothing, receive } from './live';
@@ -21,7 +22,8 @@ export function createStore(session: Session, settings: SettingsStore) {
   const holder = createHolder();
   const { get, set, say } = holder;
   const { client, socket } = createBoardClient(session, connected);
-  const work = createWork(client, holder, settings);
+  const workIn = (viewer: string, project: string) => createWork(client, holder, settings, project, createDrafts(localStorage, viewer, project));
+  let work = workIn('', ''); // another one for each project and user
   let round = 0; // grows with each project and user; what was asked for an earlier one is not news
   let stop = () => {};
   let counting = -1; // events since the connection is there again; -1: not counted
@@ -42,10 +44,18 @@ export function createStore(session: Session, settings: SettingsStore) {
     }, SETTLED_MS);
   }
 
+  /** Leaves what is shown: answers that come later are no news. */
+  function leave(): number {
+    stop();
+    work.close();
+    clearTimeout(listing);
+    listing = undefined;
+    return ++round;
+  }
+
   /** Finds out who is asking, and opens the project that the address names, or the first one. */
   async function open() {
-    const mine = ++round;
-    stop();
+    const mine = leave();
     set({ ...start });
     const signed = (await session.authorization()) as Record<string, string>;
     if (mine !== round) return;
@@ -66,19 +76,20 @@ export function createStore(session: Session, settings: SettingsStore) {
 
   /** Shows another project. */
   async function choose(id: string) {
-    const mine = ++round;
-    stop();
-    set({ project: null, live: nothing, held: [], kept: [], done: [], selected: null, online: [], phase: 'starting' });
+    const mine = leave();
+    const notices = get().notices.filter(({ undo }) => !undo); // those are of the other project
+    set({ project: null, live: nothing, held: [], kept: [], done: [], notices, selected: null, online: [], busy: '', phase: 'starting' });
     const { data, failure } = await ask(client, ProjectDocument, { id });
     if (mine !== round) return;
     if (failure?.again) return void setTimeout(() => mine === round && void choose(id), AGAIN_MS);
     if (!data?.project) return set({ phase: 'failed', problem: failure?.message ?? 'There is no such project.' });
+    work = workIn(get().viewer!.id, id);
     set({ project: data.project, phase: 'ready' });
     toAddress({ project: id });
     listen(mine, id);
     void lists(mine);
     void online(mine);
-    await work.open(get().viewer!.id, id);
+    await work.begin();
   }
 
   function listen(mine: number, project: string, after?: string) {
@@ -167,8 +178,10 @@ export function createStore(session: Session, settings: SettingsStore) {
   async function pause(paused: boolean) {
     const project = get().project;
     if (!project) return;
+    const mine = round;
     const input = { projectId: project.id, idempotencyKey: newKey() };
     const { failure } = paused ? await ask(client, PauseDocument, { input }) : await ask(client, ResumeDocument, { input });
+    if (mine !== round) return;
     if (failure) say('bad', failure.message);
     else say('plain', paused ? 'Nothing is handed out any more.' : 'Items are handed out again.');
   }
@@ -190,7 +203,17 @@ export function createStore(session: Session, settings: SettingsStore) {
     void open();
   }
 
-  return { ...holder, work, client, run, choose, pause };
+  return {
+    ...holder,
+    /** The user's work in the project that is shown. */
+    get work() {
+      return work;
+    },
+    client,
+    run,
+    choose,
+    pause,
+  };
 }
 
 export type Store = ReturnType<typeof createStore>;

@@ -1,89 +1,49 @@
-// What the user does with items: claim, finish, skip, release, extend, undo. What was typed outlives each way in which that can fail.
+// What the user does with items of a project: claim, finish, skip, release, extend, undo.
 import type { Client } from '@urql/core';
 import { ask, type Failure } from './client';
 import { serverNow } from './clock';
-import { blank, createDrafts, worthKeeping, type Draft, type Drafts } from './drafts';
-import { ClaimDocument, ClaimsDocument, ExtendDocument, FinishDocument, ReleaseDocument, SkipDocument, UndoDocument } from './gql/graphql';
+import { blank, worthKeeping, type Draft, type Drafts } from './drafts';
+import { createFinishes } from './finishes';
+import { ClaimDocument, ClaimsDocument, ExtendDocument, ReleaseDocument, SkipDocument, UndoDocument } from './gql/graphql';
+import { createHands } from './hands';
 import { newKey } from './idempotency';
 import type { SettingsStore } from './settings';
-import type { Holder } from './state';
+import { closable, type Holder } from './state';
 import type { Event, Held, SkipReason } from './types';
 
-const UNDO_MS = 5 * 60_000;
 const EXTEND_BEFORE_MS = 5 * 60_000;
 const ACTIVE_MS = 10 * 60_000;
-const SEND_AGAIN_MS = 3_000;
+const AGAIN_MS = 3_000;
+const RELOAD_MS = 300;
 
-/** Creates the actions of the user in the project that is chosen. */
-export function createWork(client: Client, holder: Holder, settings: SettingsStore) {
+/**
+ * Creates the actions of a user in a project, whose drafts these are. When it is closed because another project or user is shown, an
+ * answer that comes still settles its draft, and shows nothing.
+ */
+export function createWork(client: Client, shared: Holder, settings: SettingsStore, project: string, drafts: Drafts) {
+  const holder = closable(shared);
   const { get, set, say } = holder;
-  let drafts: Drafts = createDrafts(localStorage, '', '');
-  let sending: ReturnType<typeof setTimeout> | undefined;
-  const underway = new Set<string>(); // items with which something is being done: their events are no news
-
-  const byId = (id: string) => get().held.find((item) => item.id === id);
+  const hands = createHands(holder, drafts);
+  const { byId, drop, keep, underway } = hands;
+  const finishes = createFinishes(client, holder, hands, drafts, refill);
 
   /** Begins with what is in the user's hands, and what was typed before. */
-  async function open(viewer: string, project: string) {
-    drafts = createDrafts(localStorage, viewer, project);
+  async function begin() {
     await load();
-    send();
+    if (holder.isOpen()) finishes.send();
   }
 
   async function load() {
-    const project = get().project;
-    if (!project) return;
-    const { data, failure } = await ask(client, ClaimsDocument, { project: project.id });
-    if (get().project?.id !== project.id) return;
-    if (failure) return void setTimeout(load, SEND_AGAIN_MS); // while the queue is being rebuilt
-    const claims = data.project?.viewerClaims;
-    if (!claims) return void setTimeout(load, SEND_AGAIN_MS);
+    const { data } = await ask(client, ClaimsDocument, { project });
+    if (!holder.isOpen()) return;
+    const claims = data?.project?.viewerClaims;
+    if (!claims) return holder.after(AGAIN_MS, () => void load()); // while the queue is being rebuilt
     const gone = (id: string) => !claims.some((item) => item.id === id) && !drafts.get(id).sending;
     for (const item of get().held) if (gone(item.id) && !underway.has(item.id)) keep(item, 'is not yours any more');
-    hold(claims);
+    hands.hold(claims);
     const known = new Set(get().kept.map(({ id }) => id));
     const others = drafts.ids().filter((id) => gone(id) && !known.has(id) && worthKeeping(drafts.get(id)));
     set({ kept: [...get().kept, ...others.map((id) => ({ id, name: drafts.get(id).name || 'An item', reason: 'is not yours any more' }))] });
-  }
-
-  /** Shows these items as the user's, and one of them as the one that is worked on. */
-  function hold(held: Held[]) {
-    const { selected, kept } = get();
-    const free = held.find(({ id }) => !drafts.get(id).sending);
-    set({
-      held,
-      selected: held.some(({ id }) => id === selected) ? selected : (free?.id ?? null),
-      kept: kept.filter(({ id }) => !held.some((item) => item.id === id)), // it came back, and its draft is in the form
-    });
-  }
-
-  function add(items: Held[]) {
-    const { held } = get();
-    hold([...held.filter(({ id }) => !items.some((item) => item.id === id)), ...items]);
-  }
-
-  /** Takes an item from the list; the next one in it is worked on then. */
-  function drop(id: string) {
-    const { held, selected } = get();
-    const at = held.findIndex((item) => item.id === id);
-    if (at < 0) return;
-    const rest = held.filter((item) => item.id !== id);
-    const next = [...rest.slice(at), ...rest.slice(0, at)].find((item) => !drafts.get(item.id).sending);
-    set({ held: rest, selected: selected === id ? (next?.id ?? null) : selected });
-  }
-
-  /** The item is gone, but not what was typed about it. */
-  function keep(item: { id: string; name: string }, reason: string) {
-    drop(item.id);
-    const draft = drafts.get(item.id);
-    if (!worthKeeping(draft)) {
-      drafts.remove(item.id);
-      return say('plain', `“${item.name}” ${reason}.`);
-    }
-    drafts.put(item.id, { ...draft, sending: undefined });
-    if (get().kept.some(({ id }) => id === item.id)) return;
-    set({ kept: [...get().kept, { id: item.id, name: item.name, reason }] });
-    say('bad', `“${item.name}” ${reason}. What you typed is kept, and will be in the form when you get it again.`);
   }
 
   function sorry(failure: Failure, what: string) {
@@ -91,97 +51,25 @@ export function createWork(client: Client, holder: Holder, settings: SettingsSto
   }
 
   async function claim(count: number, quiet = false) {
-    const { project, busy } = get();
-    if (!project || busy) return;
-    const input = { projectId: project.id, count, idempotencyKey: newKey() };
+    if (get().busy || !holder.isOpen()) return;
+    const input = { projectId: project, count, idempotencyKey: newKey() };
     set({ busy: 'claim' });
     const { data, failure } = await ask(client, ClaimDocument, { input });
+    if (!holder.isOpen()) return;
     set({ busy: '' });
-    if (get().project?.id !== project.id) return;
     if (failure) return quiet ? undefined : sorry(failure, 'Nothing was claimed');
     const payload = data.claimProjectItems;
     if (payload?.problem) return say('bad', payload.problem.message);
     const items = payload?.items ?? [];
-    add(items);
+    hands.add(items);
     if (!items.length) say('plain', 'Nothing waits in the queue at the moment.');
     else if (!quiet && items.length > 1) say('plain', `${items.length} items are yours.`);
   }
 
   /** Keeps as many items ready as the user wants. */
   function refill() {
-    const missing = settings.get().ahead - get().held.filter(({ id }) => !drafts.get(id).sending).length;
+    const missing = settings.get().ahead - get().held.filter(hands.isFree).length;
     if (missing > 0 && !get().live.paused && get().connection === 'live') void claim(missing, true);
-  }
-
-  /** Sends what is in the form; says what is missing. */
-  function finish(id: string): string {
-    const item = byId(id);
-    if (!item?.claim?.token) return 'This item is not yours any more.';
-    const draft = drafts.get(id);
-    if (!draft.categoryId) return 'Choose what it is first.';
-    const word = draft.word.trim();
-    const keywords = word && !draft.keywords.includes(word) ? [...draft.keywords, word] : draft.keywords;
-    const sent = { ...draft, keywords, word: '', sending: draft.sending ?? { token: item.claim.token, key: newKey() } };
-    if (!drafts.put(id, sent)) say('bad', 'This browser has no room left to keep what you type over a reload.');
-    void deliver(item, sent).then((done) => {
-      if (done) return refill();
-      if (get().selected === id) set({ selected: get().held.find((other) => !drafts.get(other.id).sending)?.id ?? id });
-      later();
-    });
-    return '';
-  }
-
-  /** Sends one finish; reports whether there was an answer. */
-  async function deliver(item: Pick<Held, 'id' | 'name'>, draft: Draft): Promise<boolean> {
-    if (!draft.sending || underway.has(item.id)) return true;
-    underway.add(item.id);
-    const { token, key } = draft.sending;
-    const { categoryId, keywords } = draft;
-    const { data, failure } = await ask(client, FinishDocument, {
-      input: { itemId: item.id, token, categoryId, subcategoryId: draft.subcategoryId || null, keywords, idempotencyKey: key },
-    });
-    underway.delete(item.id);
-    if (failure?.again) {
-      say('plain', `“${item.name}” is not sent yet: ${failure.message} It is kept here, and sent by itself.`);
-      set({ held: [...get().held] });
-      return false;
-    }
-    if (failure) {
-      drafts.put(item.id, { ...draft, sending: undefined });
-      set({ held: [...get().held] });
-      sorry(failure, `“${item.name}” was not finished`);
-      return true;
-    }
-    const { effort, problem } = data.finishProjectItem ?? {};
-    if (problem?.__typename === 'LeaseLost') {
-      const who = problem.current.claim?.user?.name;
-      keep(item, who ? `ran out, and ${who} has it now` : 'ran out before it was sent');
-      return true;
-    }
-    const counted = problem?.__typename === 'AlreadyFinished' ? problem.effort : effort;
-    drop(item.id);
-    drafts.remove(item.id);
-    if (!counted) return true;
-    const category = get().project?.categories?.find(({ id }) => id === categoryId)?.name ?? '';
-    const until = Date.parse(counted.finishedAt) + UNDO_MS;
-    set({ done: [{ effortId: counted.id, itemId: item.id, name: item.name, category, until }, ...get().done].slice(0, 50) });
-    if (problem) say('plain', `“${item.name}” was finished before: ${problem.message}`);
-    else say('good', `“${item.name}”: ${category}.`, { effortId: counted.id, until });
-    return true;
-  }
-
-  /** Sends what could not be sent, or was sent by a page that did not live to see the answer, until all of it is. */
-  function send() {
-    clearTimeout(sending);
-    sending = undefined;
-    const waiting = drafts.ids().filter((id) => drafts.get(id).sending);
-    void Promise.all(waiting.map((id) => deliver({ id, name: drafts.get(id).name }, drafts.get(id)))).then((answered) => {
-      if (answered.includes(false)) later();
-    });
-  }
-
-  function later() {
-    sending ??= setTimeout(send, SEND_AGAIN_MS);
   }
 
   /** Does one thing with an item of the user; what is `gone` leaves the list when it worked. */
@@ -244,7 +132,7 @@ export function createWork(client: Client, holder: Holder, settings: SettingsSto
     // What was found is in the form again.
     const found = { categoryId: effort?.category?.id ?? '', subcategoryId: effort?.subcategory?.id ?? '', keywords: effort?.keywords ?? [] };
     drafts.put(item.id, { ...blank, ...found, name: item.name, at: Date.now() });
-    add([item]);
+    hands.add([item]);
     set({ selected: item.id });
     say('plain', `“${item.name}” is yours again.`);
   }
@@ -271,12 +159,14 @@ export function createWork(client: Client, holder: Holder, settings: SettingsSto
     keep(here, 'is not yours any more');
   }
 
-  let reloading: ReturnType<typeof setTimeout> | undefined;
+  let reloading = false;
   function reload() {
-    reloading ??= setTimeout(() => {
-      reloading = undefined;
+    if (reloading) return;
+    reloading = true;
+    holder.after(RELOAD_MS, () => {
+      reloading = false;
       if (!get().busy) void load();
-    }, 300);
+    });
   }
 
   /** Extends what is being typed about; called again and again. */
@@ -289,11 +179,12 @@ export function createWork(client: Client, holder: Holder, settings: SettingsSto
   }
 
   return {
-    open,
+    begin,
+    close: holder.close,
     load,
-    send,
+    send: finishes.send,
     claim,
-    finish,
+    finish: finishes.finish,
     skip,
     release,
     extend,

@@ -1,0 +1,95 @@
+// Finishes on their way to the server. Each is kept with its draft until it was answered, and sent again with the same key.
+import type { Client } from '@urql/core';
+import { ask } from './client';
+import type { Draft, Drafts } from './drafts';
+import { FinishDocument } from './gql/graphql';
+import type { Hands } from './hands';
+import { newKey } from './idempotency';
+import type { Closable } from './state';
+import type { Held } from './types';
+
+/** How long after a finish it can be undone. */
+export const UNDO_MS = 5 * 60_000;
+
+const SEND_AGAIN_MS = 3_000;
+
+/** Creates what sends finishes; answered is called when one that the user asked for needs no more sending. */
+export function createFinishes(client: Client, holder: Closable, hands: Hands, drafts: Drafts, answered: () => void) {
+  const { get, set, say } = holder;
+  let waiting = false;
+
+  /** Sends what is in the form; says what is missing. */
+  function finish(id: string): string {
+    const item = hands.byId(id);
+    if (!item?.claim?.token) return 'This item is not yours any more.';
+    const draft = drafts.get(id);
+    if (!draft.categoryId) return 'Choose what it is first.';
+    const word = draft.word.trim();
+    const keywords = word && !draft.keywords.includes(word) ? [...draft.keywords, word] : draft.keywords;
+    const sent = { ...draft, keywords, word: '', sending: draft.sending ?? { token: item.claim.token, key: newKey() } };
+    if (!drafts.put(id, sent)) say('bad', 'This browser has no room left to keep what you type over a reload.');
+    void deliver(item, sent).then((done) => {
+      if (done) return answered();
+      if (get().selected === id) set({ selected: get().held.find(hands.isFree)?.id ?? id });
+      later();
+    });
+    return '';
+  }
+
+  /** Sends one finish; reports whether there was an answer. */
+  async function deliver(item: Pick<Held, 'id' | 'name'>, draft: Draft): Promise<boolean> {
+    if (!draft.sending || hands.underway.has(item.id)) return true;
+    hands.underway.add(item.id);
+    const { token, key } = draft.sending;
+    const { categoryId, keywords } = draft;
+    const { data, failure } = await ask(client, FinishDocument, {
+      input: { itemId: item.id, token, categoryId, subcategoryId: draft.subcategoryId || null, keywords, idempotencyKey: key },
+    });
+    hands.underway.delete(item.id);
+    if (failure?.again) {
+      say('plain', `“${item.name}” is not sent yet: ${failure.message} It is kept here, and sent by itself.`);
+      set({ held: [...get().held] });
+      return false;
+    }
+    if (failure) {
+      const now = drafts.get(item.id);
+      if (now.sending?.key === key) drafts.put(item.id, { ...now, sending: undefined });
+      set({ held: [...get().held] });
+      say('bad', `“${item.name}” was not finished: ${failure.message}`);
+      return true;
+    }
+    const { effort, problem } = data.finishProjectItem ?? {};
+    if (problem?.__typename === 'LeaseLost') {
+      const who = problem.current.claim?.user?.name;
+      hands.keep(item, who ? `ran out, and ${who} has it now` : 'ran out before it was sent');
+      return true;
+    }
+    const counted = problem?.__typename === 'AlreadyFinished' ? problem.effort : effort;
+    hands.drop(item.id);
+    drafts.remove(item.id);
+    if (!counted) return true;
+    const category = get().project?.categories?.find(({ id }) => id === categoryId)?.name ?? '';
+    const until = Date.parse(counted.finishedAt) + UNDO_MS;
+    set({ done: [{ effortId: counted.id, itemId: item.id, name: item.name, category, until }, ...get().done].slice(0, 50) });
+    if (problem) say('plain', `“${item.name}” was finished before: ${problem.message}`);
+    else say('good', `“${item.name}”: ${category}.`, { effortId: counted.id, until });
+    return true;
+  }
+
+  /** Sends what could not be sent, or was sent by a page that did not live to see the answer, until all of it is. */
+  function send() {
+    waiting = false;
+    const unsent = drafts.ids().filter((id) => drafts.get(id).sending);
+    void Promise.all(unsent.map((id) => deliver({ id, name: drafts.get(id).name }, drafts.get(id)))).then((all) => {
+      if (all.includes(false)) later();
+    });
+  }
+
+  function later() {
+    if (waiting) return;
+    waiting = true;
+    holder.after(SEND_AGAIN_MS, () => waiting && send());
+  }
+
+  return { finish, send };
+}

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { blank, createDrafts } from '../src/board/drafts.ts';
+import { createHolder } from '../src/board/state.ts';
+import { createWork } from '../src/board/work.ts';
+import { memory } from './memory.js';
+
+const settled = () => new Promise(setImmediate);
+const item = (id) => ({ id, name: id, claim: { token: `token of ${id}`, until: '2026-01-01T00:15:00.000Z', user: { id: 'ada' } } });
+const project = (id) => ({ id, name: id, categories: [{ id: 'c', name: 'Music' }], viewerMember: { type: 'TAGGIE' } });
+const finished = { data: { finishProjectItem: { effort: { id: 'e', finishedAt: '2026-01-01T00:00:00.000Z' }, problem: null } } };
+const unavailable = { error: { graphQLErrors: [{ message: 'Later.', extensions: { code: 'UNAVAILABLE', retryable: true } }] } };
+const refused = { error: { graphQLErrors: [{ message: 'No.', extensions: { code: 'INVALID', retryable: false } }] } };
+
+/** A board whose server answers when the test does: asked holds what it was asked. */
+function board(t) {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const storage = memory();
+  const holder = createHolder();
+  const asked = [];
+  const ask = (document, variables) => ({
+    toPromise: () =>
+      new Promise((answer) => {
+        asked.push({ name: document.definitions[0].name.value, variables, answer });
+      }),
+  });
+  const settings = { get: () => ({ ahead: 1, singleKeys: true }) };
+  let work;
+  return {
+    ...holder,
+    asked,
+    drafts: (user, id) => createDrafts(storage, user, id),
+    /** Shows a project to a user, as the store does; these items are in his hands. */
+    async open(user, id, claims) {
+      work?.close();
+      holder.set({ viewer: { id: user, name: user }, project: project(id), held: [], kept: [], done: [], selected: null, busy: '' });
+      work = createWork({ query: ask, mutation: ask }, holder, settings, id, createDrafts(storage, user, id));
+      const begun = work.begin();
+      await this.answer('Claims', { data: { project: { viewerClaims: claims } } });
+      await begun;
+      return work;
+    },
+    /** Answers the oldest question of that name. */
+    async answer(name, answer) {
+      await settled();
+      const at = asked.findIndex((question) => question.name === name);
+      assert.ok(at >= 0, `${name} was not asked`);
+      const [question] = asked.splice(at, 1);
+      question.answer(answer);
+      await settled();
+      return question.variables;
+    },
+  };
+}
+
+/** What the board shows; a user or project that did not ask may not see it change. */
+const shown = ({ held, kept, done, notices, selected, busy }) => ({ held, kept, done, notices, selected, busy });
+
+async function sent(b) {
+  const work = await b.open('ada', 'p', [item('i')]);
+  work.type('i', { categoryId: 'c', keywords: ['pier'] });
+  assert.equal(work.finish('i'), '');
+  return work;
+}
+
+for (const [user, id] of [
+  ['grace', 'p'],
+  ['ada', 'q'],
+]) {
+  test(`a finish that is answered when ${id} of ${user} is shown counts, and shows nothing there`, async (t) => {
+    const b = board(t);
+    await sent(b);
+    await b.open(user, id, [item('other')]);
+    const before = shown(b.get());
+    await b.answer('Finish', finished);
+    assert.deepEqual(shown(b.get()), before);
+    assert.deepEqual(b.drafts('ada', 'p').ids(), []);
+    assert.deepEqual(b.asked, [], 'nothing is claimed for somebody else');
+  });
+
+  test(`a finish that cannot be sent while ${id} of ${user} is shown is sent again by its user, with its key`, async (t) => {
+    const b = board(t);
+    await sent(b);
+    await b.open(user, id, [item('other')]);
+    const before = shown(b.get());
+    const first = await b.answer('Finish', unavailable);
+    t.mock.timers.tick(60_000);
+    await settled();
+    assert.deepEqual(shown(b.get()), before);
+    assert.deepEqual(b.asked, [], 'nobody else sends it');
+
+    await b.open('ada', 'p', [item('i')]);
+    assert.deepEqual(await b.answer('Finish', finished), first);
+    assert.deepEqual(b.get().done.map(({ itemId }) => itemId), ['i']);
+    assert.deepEqual(b.drafts('ada', 'p').ids(), []);
+  });
+}
+
+for (const [what, answer] of Object.entries({
+  refused,
+  'too late': { data: { finishProjectItem: { effort: null, problem: { __typename: 'LeaseLost', message: '', current: { claim: null } } } } },
+})) {
+  test(`a finish that was ${what} while somebody else is shown leaves its draft to its user`, async (t) => {
+    const b = board(t);
+    await sent(b);
+    await b.open('grace', 'p', []);
+    const before = shown(b.get());
+    await b.answer('Finish', answer);
+    assert.deepEqual(shown(b.get()), before);
+    assert.deepEqual(b.drafts('grace', 'p').ids(), []);
+    const draft = b.drafts('ada', 'p').get('i');
+    assert.deepEqual([draft.categoryId, draft.keywords, draft.sending], ['c', ['pier'], undefined]);
+  });
+}
+
+test('what is typed while a finish is on its way outlives its refusal', async (t) => {
+  const b = board(t);
+  const work = await sent(b);
+  work.type('i', { keywords: ['pier', 'boat'] });
+  await b.answer('Finish', refused);
+  assert.deepEqual(b.drafts('ada', 'p').get('i').keywords, ['pier', 'boat']);
+});
+
+test('items that were claimed for somebody who has gone are not shown to the next one, who can claim', async (t) => {
+  const b = board(t);
+  const work = await b.open('ada', 'p', []);
+  void work.claim(1);
+  const next = await b.open('grace', 'p', []);
+  void next.claim(1);
+  await b.answer('Claim', { data: { claimProjectItems: { items: [item('of ada')], problem: null } } });
+  assert.deepEqual(b.get().held, []);
+  assert.equal(b.get().busy, 'claim', 'grace is still asking');
+  await b.answer('Claim', { data: { claimProjectItems: { items: [item('of grace')], problem: null } } });
+  assert.deepEqual(b.get().held.map(({ id }) => id), ['of grace']);
+});
+
+test('what was undone for somebody who has gone is in the form when he comes back', async (t) => {
+  const b = board(t);
+  const work = await b.open('ada', 'p', []);
+  void work.undo('e');
+  await b.open('grace', 'p', []);
+  const before = shown(b.get());
+  await b.answer('Undo', { data: { undoFinish: { item: item('i'), effort: { category: { id: 'c' }, subcategory: null, keywords: ['pier'] }, problem: null } } });
+  assert.deepEqual(shown(b.get()), before);
+  assert.deepEqual(b.drafts('ada', 'p').get('i').keywords, ['pier']);
+  assert.deepEqual(b.drafts('grace', 'p').get('i'), blank);
+});
+
+test('a release that is answered late drops nothing of somebody else', async (t) => {
+  const b = board(t);
+  const work = await b.open('ada', 'p', [item('i')]);
+  void work.release('i');
+  await b.open('grace', 'p', [item('i')]);
+  const before = shown(b.get());
+  await b.answer('Release', { data: { releaseProjectItem: { item: { id: 'i' }, problem: null } } });
+  assert.deepEqual(shown(b.get()), before);
+});
