@@ -1,9 +1,9 @@
-// What the board shows when it is told what it cannot show.
+// What the board shows when it is told what it cannot show, or nothing any more.
 
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
-import { giveBack, pictureProject, work } from './board.js';
+import { ask, giveBack, member, pictureProject, work } from './board.js';
 import { launch, openPage } from './browser.js';
 import { startServer } from './server.js';
 
@@ -61,10 +61,12 @@ test('an address that no browser can read is told in the place of the picture', 
   await context.close();
 });
 
-for (const [look, options] of Object.entries({
+const looks = {
   'light-wide': { colorScheme: 'light' },
   'dark-narrow': { colorScheme: 'dark', viewport: { width: 420, height: 860 } },
-})) {
+};
+
+for (const [look, options] of Object.entries(looks)) {
   test(`a page that cannot be shown says so, and the others go on (${look})`, async () => {
     const { page, context, complaints, name } = await openBoard((item) => Object.assign(item, { efforts: {} }), {
       expected: /^console error: TypeError|net::ERR_ABORTED/,
@@ -78,6 +80,44 @@ for (const [look, options] of Object.entries({
     await page.unroute('**/graphql');
     await page.getByRole('button', { name: 'Load the board anew' }).click();
     await page.locator('.picture-name').getByText(name).waitFor({ timeout: WAIT_MS });
+    assert.deepEqual(complaints(), []);
+    await context.close();
+  });
+}
+
+for (const [look, options] of Object.entries(looks)) {
+  test(`a member who was taken out of the project is told, and the board asks no more (${look})`, async () => {
+    const token = await member(server, project.id, 'TAGGIE', `${look}@example.com`);
+    const { viewer } = await ask(server, '{ viewer { id } }', {}, token);
+    const own = `Own project of ${look}`;
+    await ask(server, 'mutation ($input: CreateProjectInput!) { createProject(input: $input) { project { id } } }', { input: { name: own, categories: ['One'] } }, token);
+    const { page, context, operations, complaints } = await openPage(browser, server.origin, `/board#project=${encodeURIComponent(project.id)}`, {
+      pictures: [project.pictures],
+      expected: /net::ERR_ABORTED/,
+      ...options,
+    });
+    await page.clock.install();
+    await page.reload();
+    const asked = [];
+    page.on('websocket', (socket) => socket.on('framesent', ({ payload }) => asked.push(JSON.parse(payload).type)));
+    await page.getByRole('button', { name: 'Use own token' }).click();
+    await page.getByLabel('JSON Web Token').fill(token);
+    await page.keyboard.press('Enter');
+    await page.getByText(/^Signed in as .+ \(own token\)$/).waitFor();
+    await page.getByRole('button', { name: 'Broken pages' }).waitFor({ timeout: WAIT_MS });
+    await page.getByRole('status').getByText(/^Live/).waitFor({ timeout: WAIT_MS });
+
+    await ask(server, 'mutation ($input: RemoveProjectMemberInput!) { removeProjectMember(input: $input) { problem { ... on Problem { message } } } }', {
+      input: { projectId: project.id, userId: viewer.id },
+    });
+    await page.getByRole('heading', { name: 'You are no longer a member of this project' }).waitFor({ timeout: WAIT_MS });
+    await page.screenshot({ path: new URL(`board-left-${look}.png`, out).pathname });
+    const before = [operations.length, asked.filter((type) => type === 'subscribe').length];
+    await page.clock.runFor(60_000);
+    assert.deepEqual([operations.length, asked.filter((type) => type === 'subscribe').length], before, 'it asks no more');
+
+    await page.getByRole('main').getByRole('button', { name: own }).click();
+    await page.getByRole('banner', { name: 'Project' }).getByRole('button', { name: own }).waitFor({ timeout: WAIT_MS });
     assert.deepEqual(complaints(), []);
     await context.close();
   });

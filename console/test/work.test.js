@@ -155,3 +155,20 @@ test('a release that is answered late drops nothing of somebody else', async (t)
   await b.answer('Release', { data: { releaseProjectItem: { item: { id: 'i' }, problem: null } } });
   assert.deepEqual(shown(b.get()), before);
 });
+
+for (const [what, answer, asks] of [
+  ['is tried again while it passes', unavailable, true],
+  ['is not when it was refused', refused, false],
+  ['is not when the project is none of the user any more', { data: { project: null } }, false],
+]) {
+  test(`a look at what is in hands ${what}`, async (t) => {
+    const b = board(t);
+    const work = await b.open('ada', 'p', [item('i')]);
+    void work.load();
+    await b.answer('Claims', answer);
+    t.mock.timers.tick(3_000);
+    await settled();
+    assert.deepEqual(b.asked.map(({ name }) => name), asks ? ['Claims'] : []);
+    assert.deepEqual(b.get().held.map(({ id }) => id), ['i']);
+  });
+}

@@ -3,7 +3,7 @@ import { SessionBar } from '../SessionBar.jsx';
 import { Boundary } from './Boundary';
 import { StatusBar, StatusLegend } from './charts';
 import { Columns } from './Columns';
-import { HelpDialog, ProjectDialog } from './Dialogs';
+import { HelpDialog, ProjectDialog, Projects } from './Dialogs';
 import { History } from './History';
 import { useBoard, useBoardState } from './hooks';
 import { useKeys } from './keys';
@@ -116,12 +116,14 @@ function Head(props: { page: Page; onOpen: (page: Page) => void; onProjects: () 
 
 /** Why there is no project to show, and what to do about it. */
 function Nothing() {
-  const { phase, problem } = useBoardState();
+  const { store } = useBoard();
+  const { phase, problem, projects } = useBoardState();
   const texts: Record<string, [string, string]> = {
     starting: ['One moment…', 'The board is being put together.'],
     anonymous: ['Not signed in', 'Sign in above, with a token of your own or, where there is one, as the demo user.'],
     stranger: ['Not signed up yet', 'The token is valid, but nobody has signed up with it: run the mutation createUser in GraphiQL, then reload this page.'],
     empty: ['No project yet', 'You are in no project. Ask a manager to take you into a team, or create one in GraphiQL.'],
+    left: ['You are no longer a member of this project', 'Somebody took you out of its teams. What you typed is kept in this browser, should you come back.'],
     failed: ['That did not work', problem],
   };
   const [title, text] = texts[phase] ?? ['', ''];
@@ -129,6 +131,12 @@ function Nothing() {
     <section className="empty" aria-live="polite">
       <h1>{title}</h1>
       <p className="muted">{text}</p>
+      {(phase === 'left' || phase === 'failed') && projects.length > 0 && (
+        <>
+          <p>Choose one of your projects:</p>
+          <Projects projects={projects} onChoose={(id) => void store.choose(id)} />
+        </>
+      )}
     </section>
   );
 }

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { Dialog } from './Dialog';
 import { useBoard, useBoardState, useSettings } from './hooks';
 import { KEYS } from './keys';
-import type { SkipReason } from './types';
+import type { Person, SkipReason } from './types';
 
 const LATER = [10, 30, 120, 1440];
 const laterNames: Record<number, string> = { 10: '10 minutes', 30: '30 minutes', 120: '2 hours', 1440: 'a day' };
@@ -101,23 +101,29 @@ export function ProjectDialog({ onClose }: { onClose: () => void }) {
   const { projects, project } = useBoardState();
   return (
     <Dialog title="Projects" onClose={onClose}>
-      <ul className="projects">
-        {projects.map(({ id, name }) => (
-          <li key={id}>
-            <button
-              type="button"
-              autoFocus={id === project?.id}
-              aria-current={id === project?.id}
-              onClick={() => {
-                if (id !== project?.id) void store.choose(id);
-                onClose();
-              }}
-            >
-              {name}
-            </button>
-          </li>
-        ))}
-      </ul>
+      <Projects
+        projects={projects}
+        current={project?.id}
+        onChoose={(id) => {
+          if (id !== project?.id) void store.choose(id);
+          onClose();
+        }}
+      />
     </Dialog>
+  );
+}
+
+/** The projects of the user, to choose from. */
+export function Projects({ projects, current, onChoose }: { projects: Person[]; current?: string; onChoose: (id: string) => void }) {
+  return (
+    <ul className="projects">
+      {projects.map(({ id, name }) => (
+        <li key={id}>
+          <button type="button" autoFocus={id === current} aria-current={id === current} onClick={() => onChoose(id)}>
+            {name}
+          </button>
+        </li>
+      ))}
+    </ul>
   );
 }

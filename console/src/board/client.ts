@@ -52,7 +52,8 @@ export async function ask<Data, Variables extends AnyVariables>(
   return { failure: describe(error) };
 }
 
-function describe(error: CombinedError | undefined): Failure {
+/** Says why. */
+export function describe(error: CombinedError | undefined): Failure {
   const first = error?.graphQLErrors[0];
   if (first) {
     const code = String(first.extensions.code ?? '');

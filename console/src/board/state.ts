@@ -30,7 +30,7 @@ export interface Kept {
 
 export interface State {
   /** What there is to show. */
-  phase: 'starting' | 'anonymous' | 'stranger' | 'empty' | 'ready' | 'failed';
+  phase: 'starting' | 'anonymous' | 'stranger' | 'empty' | 'ready' | 'left' | 'failed';
   problem: string;
   viewer: Person | null;
   projects: Person[];
@@ -53,23 +53,28 @@ export interface State {
   busy: string;
 }
 
+/** What is known before a project is. */
+export const noProject = {
+  project: null,
+  live: nothing,
+  held: [],
+  selected: null,
+  kept: [],
+  done: [],
+  online: [],
+  busy: '',
+} satisfies Partial<State>;
+
 export const start: State = {
   phase: 'starting',
   problem: '',
   viewer: null,
   projects: [],
-  project: null,
-  live: nothing,
   connection: 'connecting',
   cutAt: 0,
   caughtUp: null,
-  held: [],
-  selected: null,
-  kept: [],
-  done: [],
   notices: [],
-  online: [],
-  busy: '',
+  ...noProject,
 };
 
 const NOTICE_MS = 8_000;

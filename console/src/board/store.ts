@@ -1,13 +1,13 @@
 // Puts together who is asking, the project, its events and the user's work. Pages read its state and call its actions.
-import { ask, createBoardClient } from './client';
+import { ask, createBoardClient, describe, type Failure } from './client';
 import { serverNow } from './clock';
 import { createDrafts } from './drafts';
 import { EventsDocument, HeartbeatDocument, ListsDocument, OnlineDocument, PauseDocument, ProjectDocument, ResumeDocument, StartDocument } from './gql/graphql';
 import { newKey } from './idempotency';
-import { lay, nothing, receive } from './live';
+import { lay, receive } from './live';
 import { identity, type Session } from './session';
 import type { SettingsStore } from './settings';
-import { createHolder, start } from './state';
+import { createHolder, noProject, start } from './state';
 import type { Connection } from './socket';
 import type { Card, Message } from './types';
 import { createWork } from './work';
@@ -78,7 +78,7 @@ export function createStore(session: Session, settings: SettingsStore) {
   async function choose(id: string) {
     const mine = leave();
     const notices = get().notices.filter(({ undo }) => !undo); // those are of the other project
-    set({ project: null, live: nothing, held: [], kept: [], done: [], notices, selected: null, online: [], busy: '', phase: 'starting' });
+    set({ ...noProject, notices, phase: 'starting' });
     const { data, failure } = await ask(client, ProjectDocument, { id });
     if (mine !== round) return;
     if (failure?.again) return void setTimeout(() => mine === round && void choose(id), AGAIN_MS);
@@ -106,9 +106,25 @@ export function createStore(session: Session, settings: SettingsStore) {
         if ('cursor' in message) cursor = message.cursor;
         heard(message);
       }
-      if (error || hasNext === false) again();
+      const failure = error && describe(error);
+      if (failure && !message && !failure.again) return refused(failure);
+      if (failure || hasNext === false) again();
     });
     stop = () => subscription.unsubscribe();
+  }
+
+  /** The server will not tell any more, however often it is asked. */
+  function refused({ code, message }: Failure) {
+    const left = code === 'NOT_FOUND' || code === 'FORBIDDEN';
+    const { project, projects, notices } = get();
+    leave();
+    set({
+      ...noProject,
+      notices: notices.filter(({ undo }) => !undo),
+      projects: left ? projects.filter(({ id }) => id !== project?.id) : projects,
+      phase: left ? 'left' : 'failed',
+      problem: message,
+    });
   }
 
   function heard(message: Message) {
@@ -158,10 +174,11 @@ export function createStore(session: Session, settings: SettingsStore) {
     const project = get().project;
     if (!project || mine !== round) return;
     const asked = get().live.sequence;
-    const { data } = await ask(client, ListsDocument, { project: project.id });
+    const { data, failure } = await ask(client, ListsDocument, { project: project.id });
     if (mine !== round) return;
+    if (failure?.again) return relist();
     const found = data?.project;
-    if (!found) return relist();
+    if (!found) return; // the subscription says why
     const cards = [found.new, found.claimed, found.finished, found.skipped].flatMap((list): Card[] => list?.nodes ?? []);
     set({ live: lay(get().live, cards, asked) });
   }

@@ -34,8 +34,10 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
   }
 
   async function load() {
-    const { data } = await ask(client, ClaimsDocument, { project });
+    const { data, failure } = await ask(client, ClaimsDocument, { project });
     if (!holder.isOpen()) return;
+    if (failure && !failure.again) return sorry(failure, 'Your items could not be read');
+    if (data && !data.project) return; // who is no member any more is told by the subscription
     const claims = data?.project?.viewerClaims;
     if (!claims) return holder.after(AGAIN_MS, () => void load()); // while the queue is being rebuilt
     const gone = (id: string) => !claims.some((item) => item.id === id) && !drafts.get(id).sending;
