@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { test } from 'node:test';
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
 import { parse } from 'graphql';
 import type { ExecutionResult } from 'graphql';
-import { Position, type ProjectMessage } from './position.ts';
-import { resume } from './resume.ts';
+import type { FormattedExecutionResult, Sink } from 'graphql-ws';
+import { MOST_WAITING, type ProjectMessage, resume } from './resume.ts';
 
 const document: TypedDocumentNode<{ projectEvents?: ProjectMessage | null }, { projectId: string; after?: string | null }> = parse(
   'subscription Watch($projectId: ID!, $after: EventCursor) { projectEvents(projectId: $projectId, after: $after) { __typename } }',
@@ -21,13 +22,24 @@ function scripted(...scripts: Step[][]) {
   const sent: unknown[] = [];
   return {
     sent,
-    async *iterate(request: { variables?: unknown }) {
+    subscribe<Data, Extensions>(request: { variables?: unknown }, sink: Sink<FormattedExecutionResult<Data, Extensions>>) {
+      let over = false;
+      const end = (how: () => void) => {
+        if (!over) how();
+        over = true;
+      };
+      const script = scripts.shift() ?? assert.fail('one subscription too many');
       sent.push(request.variables);
-      for (const step of scripts.shift() ?? assert.fail('one subscription too many')) {
-        if (step === 'resend') sent.push(request.variables); // the client has connected again
-        else if ('fails' in step) throw step.fails;
-        else yield ('__typename' in step ? { data: { projectEvents: step } } : step) as never;
-      }
+      queueMicrotask(() => {
+        for (const step of script) {
+          if (over) return;
+          if (step === 'resend') sent.push(request.variables); // the client has connected again
+          else if ('fails' in step) end(() => sink.error(step.fails));
+          else sink.next(('__typename' in step ? { data: { projectEvents: step } } : step) as never);
+        }
+        end(() => sink.complete());
+      });
+      return () => end(() => sink.complete());
     },
   };
 }
@@ -54,9 +66,42 @@ test('a client that connects again sends the position of that moment', async () 
   assert.deepEqual(client.sent.map((variables) => (variables as { after: string }).after), [null, '2', '3']);
 });
 
-test('what comes again is dropped', async () => {
-  const client = scripted([snapshot('1'), event('2'), event('3'), 'resend', event('2'), event('3'), event('4')]);
-  assert.deepEqual(await read(client), [snapshot('1'), event('2'), event('3'), event('4')]);
+test('what came and was not taken is not asked for again', async () => {
+  const client = scripted([snapshot('1'), event('2'), event('3'), 'resend', event('4')]);
+  const messages = resume(client, document, { projectId: 'p' });
+  assert.deepEqual((await messages.next()).value, snapshot('1'));
+  assert.deepEqual(client.sent.at(-1), { projectId: 'p', after: '3' });
+  const rest: ProjectMessage[] = [];
+  for await (const message of messages) rest.push(message);
+  assert.deepEqual(rest, [event('2'), event('3'), event('4')]);
+});
+
+test('no more messages wait than are allowed, and none is lost or comes twice', async () => {
+  const events = Array.from({ length: 1_500 }, (_, i) => event(`${i}`));
+  const pushed: number[] = []; // by each subscription
+  const sent: unknown[] = [];
+  const client: Parameters<typeof resume>[0] = {
+    subscribe(request, sink) {
+      let over = false;
+      const { after } = request.variables as { after: string | null };
+      const at = pushed.push(0) - 1;
+      sent.push(after);
+      queueMicrotask(() => {
+        for (const message of events.slice(after === null ? 0 : Number(after) + 1)) {
+          if (over) return;
+          pushed[at]! += 1;
+          sink.next({ data: { projectEvents: message } } as never);
+        }
+        sink.complete();
+      });
+      return () => (over = true);
+    },
+  };
+  const messages: ProjectMessage[] = [];
+  for await (const message of resume(client, document, { projectId: 'p' })) messages.push(message);
+  assert.deepEqual(messages, events);
+  assert.deepEqual(pushed, [MOST_WAITING, events.length - MOST_WAITING]);
+  assert.deepEqual(sent, [null, `${MOST_WAITING - 1}`]);
 });
 
 test('a gap is told, and the old position is not used again', async () => {
@@ -104,9 +149,41 @@ test('a signal ends the pause', async () => {
   await assert.rejects(reading, { name: 'AbortError' });
 });
 
-test('memory of what was seen is bounded', () => {
-  const position = new Position();
-  for (let i = 0; i < 1_001; i++) assert.ok(position.take(event(`${i}`)));
-  assert.ok(!position.take(event('1')));
-  assert.ok(position.take(event('0')), 'the oldest is forgotten');
+test('a signal that was aborted before the pause ends it at once', async () => {
+  const stop = new AbortController();
+  const reading = read(scripted([{ fails: unavailable }]), { signal: stop.signal, pause: () => 2 ** 30, onRetry: () => stop.abort() });
+  await assert.rejects(reading, { name: 'AbortError' });
+});
+
+test('a signal ends it while messages wait', async () => {
+  const stop = new AbortController();
+  const messages = resume(scripted([snapshot('1'), event('2')]), document, { projectId: 'p' }, { signal: stop.signal });
+  await messages.next();
+  stop.abort();
+  await assert.rejects(messages.next(), { name: 'AbortError' });
+});
+
+test('a signal ends the subscription, whether the messages are taken or not', async () => {
+  const stop = new AbortController();
+  let ended = false;
+  const client: Parameters<typeof resume>[0] = {
+    subscribe(_, sink) {
+      queueMicrotask(() => sink.next({ data: { projectEvents: snapshot('1') } } as never));
+      return () => ((ended = true), sink.complete());
+    },
+  };
+  const messages = resume(client, document, { projectId: 'p' }, { signal: stop.signal });
+  await messages.next();
+  stop.abort();
+  assert.ok(ended);
+  await assert.rejects(messages.next(), { name: 'AbortError' });
+});
+
+test('nothing is left behind at the signal', async () => {
+  const { signal } = new AbortController();
+  let most = 0;
+  const client = scripted(...Array.from({ length: 20 }, () => [{ fails: unavailable }]), [snapshot('1')]);
+  await read(client, { signal, onRetry: () => (most = Math.max(most, getEventListeners(signal, 'abort').length)) });
+  assert.equal(most, 1);
+  assert.equal(getEventListeners(signal, 'abort').length, 0);
 });

@@ -1,10 +1,16 @@
-// Queue events that survive a bad connection. To copy, with position.ts: it needs graphql and a client of graphql-ws or graphql-sse,
-// nothing else.
+// Queue events that survive a bad connection. To copy: it needs graphql and a client of graphql-ws or graphql-sse, nothing else.
 
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
 import { print } from 'graphql';
 import type { Client } from 'graphql-ws';
-import { Position, type ProjectMessage } from './position.ts';
+
+/** What is read of a message, whatever else is selected. */
+export type ProjectMessage =
+  | { __typename: 'ProjectSnapshot' | 'ProjectEvent'; cursor: string }
+  | { __typename: 'ProjectGap' };
+
+/** How many messages wait to be taken at most. Then the subscription ends, and another one goes on behind them when all are taken. */
+export const MOST_WAITING = 1_000;
 
 export interface ResumeOptions {
   /** The cursor of the last message that was handled, if a former run of the app kept it. */
@@ -21,8 +27,8 @@ export interface ResumeOptions {
 
 /**
  * The messages of a project, each once and in their order: a snapshot first, then events. When the connection is cut, it goes on
- * behind the last one that you took. When the server no longer has what comes behind it, or did not keep up, a `ProjectGap` says
- * so, and a new snapshot follows: put it in the place of what you have.
+ * behind the last one that came. When the server no longer has what comes behind it, or somebody did not keep up, a `ProjectGap`
+ * says so, and a new snapshot follows: put it in the place of what you have.
  *
  * Connections are the client's business: how often it tries again, and with which token. Errors that will not pass are thrown.
  * It ends when the server ends it, as when the caller's membership has changed.
@@ -30,41 +36,75 @@ export interface ResumeOptions {
  * @param document has `projectEvents(projectId:, after: $after)`, in which each type has its `__typename` and its `cursor`.
  */
 export async function* resume<M extends ProjectMessage, V extends { after?: string | null }>(
-  client: Pick<Client, 'iterate'>,
+  client: Pick<Client, 'subscribe'>,
   document: TypedDocumentNode<{ projectEvents?: M | null }, V>,
   variables: Omit<V, 'after'>,
   { after, signal, onRetry, onErrors, pause = withJitter }: ResumeOptions = {},
 ): AsyncGenerator<M, void, undefined> {
-  const position = new Position(after);
+  let position = after ?? null; // behind the last message that came, whether it was taken or not
   const request = {
     query: print(document),
     // The client reads this whenever it sends the subscription, after its own reconnections too.
     get variables() {
-      return { ...variables, after: position.after };
+      return { ...variables, after: position };
     },
   };
-  for (let attempt = 0; ; attempt++) {
-    signal?.throwIfAborted();
-    const results = client.iterate<{ projectEvents?: M | null }>(request);
-    const abort = () => void results.throw?.(signal?.reason);
-    signal?.addEventListener('abort', abort);
-    try {
-      for await (const { data, errors } of results) {
-        const message = data?.projectEvents;
-        if (!message) throw errors ?? new Error('the server sent no message');
-        if (errors) onErrors?.(errors);
-        attempt = 0;
-        if (position.take(message)) yield message;
+  let attempt = 0;
+  let wake = () => {};
+  const woken = () => new Promise<void>((resolve) => (wake = resolve));
+  let unsubscribe = () => {};
+  const aborted = () => {
+    unsubscribe();
+    wake();
+  };
+  signal?.addEventListener('abort', aborted);
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      const come: { waiting: { message: M; errors?: readonly unknown[] }[]; end?: 'full' | 'complete' | { cause: unknown } } = { waiting: [] };
+      const end = (why: typeof come.end) => {
+        if (come.end) return; // what follows is of the unsubscribing
+        come.end = why;
+        unsubscribe();
+        wake();
+      };
+      unsubscribe = client.subscribe<{ projectEvents?: M | null }>(request, {
+        next({ data, errors }) {
+          const message = data?.projectEvents;
+          if (come.end) return;
+          if (!message) return end({ cause: errors ?? new Error('the server sent no message') });
+          attempt = 0;
+          // After a gap the old position is of no use: cut off right then, one begins with the snapshot that is still to come.
+          position = message.__typename === 'ProjectGap' ? null : message.cursor;
+          if (come.waiting.push({ message, errors }) === MOST_WAITING) end('full');
+          wake();
+        },
+        error: (cause) => end({ cause }),
+        complete: () => end('complete'),
+      });
+      while (come.waiting.length || !come.end) {
+        signal?.throwIfAborted();
+        const taken = come.waiting.shift();
+        if (!taken) {
+          await woken();
+          continue;
+        }
+        if (taken.errors) onErrors?.(taken.errors);
+        yield taken.message;
       }
-      return;
-    } catch (cause) {
-      if (signal?.aborted || !passes(cause)) throw cause;
-      onRetry?.(cause);
-    } finally {
-      signal?.removeEventListener('abort', abort);
-      void results.return?.(); // an aborted one is still subscribed
+      if (come.end === 'full') continue;
+      signal?.throwIfAborted(); // which has ended it
+      if (come.end === 'complete') return;
+      if (!passes(come.end.cause)) throw come.end.cause;
+      onRetry?.(come.end.cause);
+      signal?.throwIfAborted();
+      const timer = setTimeout(() => wake(), pause(attempt++));
+      await woken();
+      clearTimeout(timer);
     }
-    await sleep(pause(attempt), signal);
+  } finally {
+    signal?.removeEventListener('abort', aborted);
+    unsubscribe();
   }
 }
 
@@ -76,11 +116,4 @@ function passes(cause: unknown): boolean {
 /** Up to 0.5, 1, 2 … 30 seconds, by chance: many clients must not come back at the same moment. */
 function withJitter(attempt: number): number {
   return Math.random() * Math.min(500 * 2 ** attempt, 30_000);
-}
-
-function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, milliseconds);
-    signal?.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
-  });
 }
