@@ -3,6 +3,7 @@ import { createRoot } from 'react-dom/client';
 import { Provider } from 'urql';
 import '../bar.css';
 import './base.css';
+import './head.css';
 import './work.css';
 import './lists.css';
 import './overlays.css';
