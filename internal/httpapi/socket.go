@@ -81,8 +81,7 @@ func newSocket(api *upgrader, ws *websocket.Conn, wire *wire, requestID string) 
 func (s *socket) serve() {
 	defer s.end()
 	for {
-		// The wire has the deadlines; a context that may end would cost a goroutine for each message.
-		kind, data, err := s.ws.Read(context.Background())
+		kind, data, err := s.read()
 		if err != nil {
 			s.failed(err)
 			return
@@ -93,6 +92,19 @@ func (s *socket) serve() {
 		}
 		s.guard(func() { s.handle(data) })
 	}
+}
+
+// read reads a message, which has to come as fast as the body of a request.
+func (s *socket) read() (kind websocket.MessageType, data []byte, err error) {
+	// The wire has the deadlines; a context that may end would cost a goroutine for each message.
+	kind, r, err := s.ws.Reader(context.Background())
+	if err != nil {
+		return kind, nil, err
+	}
+	s.wire.comes(time.Now().Add(maxReading))
+	defer s.wire.comes(time.Time{})
+	data, err = io.ReadAll(r)
+	return kind, data, err
 }
 
 // guard turns a panic, which would end the process here, into the end of the socket.
@@ -115,14 +127,9 @@ func (s *socket) handle(data []byte) {
 	if now == stageClosing {
 		return
 	}
-	m, op, wrong, err := s.takeApart(ctx, data)
-	if err != nil {
-		s.close(codeLater, "too many large requests of yours are under way")
-		return
-	}
+	m, wrong := readMessage(data)
 	if wrong != "" {
-		s.api.intake.exec.fine(ctx, weightOf(data))
-		s.close(codeBadMessage, wrong)
+		s.malformed(ctx, wrong, weightOf(data))
 		return
 	}
 	switch m.Type {
@@ -132,38 +139,16 @@ func (s *socket) handle(data []byte) {
 		s.send(nil, false, pongMessage(m.Payload))
 	case "pong": // the wire has taken note of it
 	case "subscribe":
-		s.subscribe(ctx, op)
+		s.subscribe(ctx, m, len(data))
 	case "complete":
 		s.complete(*m.ID)
 	}
 }
 
-// takeApart takes a message apart, and the operation in it, or says what is wrong with it. A large one waits for others of its
-// caller to be read, and for room; not for long, because nobody reads pongs meanwhile. Faults: those of enter.
-func (s *socket) takeApart(ctx context.Context, data []byte) (m message, op *operation, wrong string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.api.sockets.pace.pong/2)
-	defer cancel()
-	if len(data) > bulkyBody {
-		done, err := s.api.intake.turn(ctx)
-		if err != nil {
-			return m, nil, "", err
-		}
-		defer done()
-	}
-	if m, wrong = readMessage(data); wrong != "" || m.Type != "subscribe" {
-		return m, nil, wrong, nil
-	}
-	leave, err := s.api.intake.place(ctx, m.Payload)
-	if err != nil {
-		return m, nil, "", err
-	}
-	raw, wrong := readOperation(m.Payload)
-	if wrong != "" {
-		leave()
-		return m, nil, wrong, nil
-	}
-	raw.Headers = s.header
-	return m, &operation{id: *m.ID, params: raw, size: len(data), leave: leave}, "", nil
+// malformed closes the socket of somebody who sent what is no message, and charges for having looked at it.
+func (s *socket) malformed(ctx context.Context, wrong string, weight int) {
+	s.api.intake.exec.fine(ctx, weight)
+	s.close(codeBadMessage, wrong)
 }
 
 // untilTick is when there is something to do again for a connection whose token expires, if it has one.
@@ -249,7 +234,7 @@ func (s *socket) failed(err error) {
 	case errors.Is(err, websocket.ErrMessageTooBig):
 		s.close(websocket.StatusMessageTooBig, "")
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		s.close(codeNoPong, "no pong came in time")
+		s.close(codeNoPong, "no pong, or no whole message, came in time")
 	case broken, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
 		s.cut()
 	default:

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"time"
 
@@ -20,10 +21,10 @@ const maxWorking = 8
 // operation is one operation of a socket. The mutex of the socket guards what changes.
 type operation struct {
 	id        string
-	params    *graphql.RawParams
+	payload   json.RawMessage // until it is read
 	ctx       context.Context
 	cancel    context.CancelFunc
-	leave     func() // when what was read of it is in memory no more
+	leave     func() // when what was read of it is in memory no more; nil before
 	size      int    // bytes of the message it came in
 	cancelled bool   // by the client: nothing more may be sent
 	over      bool   // its last message is in the queue, or gone
@@ -32,13 +33,13 @@ type operation struct {
 
 // subscribe begins an operation of any type. One that finds no place costs something, and keeps who has overdrawn from being read for a
 // moment: a flood is at the expense of whoever sends it.
-func (s *socket) subscribe(ctx context.Context, op *operation) {
+func (s *socket) subscribe(ctx context.Context, m message, size int) {
+	op := &operation{id: *m.ID, payload: m.Payload, size: size}
 	refused := s.begin(op)
 	if op.ctx != nil {
 		go s.run(op)
 		return
 	}
-	op.leave()
 	if refused == nil {
 		return
 	}
@@ -107,7 +108,9 @@ func (s *socket) settle(op *operation) {
 // ended forgets an operation.
 func (s *socket) ended(op *operation) {
 	op.cancel()
-	op.leave()
+	if op.leave != nil {
+		op.leave()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.operations[op.id] == op && !op.over {
@@ -116,6 +119,33 @@ func (s *socket) ended(op *operation) {
 	s.live--
 	s.held -= op.size
 	s.settle(op)
+}
+
+// take takes the payload of an operation apart. A large one waits for others of its caller to be read, and for room. It returns nil
+// when nobody wants it any more, or when the payload is malformed, which closes the socket. Faults: those of enter.
+func (s *socket) take(op *operation) (*graphql.RawParams, error) {
+	in := s.api.intake
+	ctx, cancel := context.WithTimeout(op.ctx, maxReading)
+	defer cancel()
+	if op.size > bulkyBody {
+		done, err := in.turn(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+	}
+	leave, err := in.place(ctx, op.payload)
+	if err != nil {
+		return nil, err
+	}
+	op.leave = leave
+	params, wrong := readOperation(op.payload)
+	if wrong != "" {
+		s.malformed(op.ctx, wrong, weightOf(op.payload))
+		return nil, nil
+	}
+	op.payload, params.Headers = nil, s.header
+	return params, nil
 }
 
 // run carries an operation out.
@@ -130,6 +160,14 @@ func (s *socket) run(op *operation) {
 			s.fail(op, oc, resp, start)
 		}
 	}()
+	params, err := s.take(op)
+	if err != nil && op.ctx.Err() == nil {
+		s.fail(op, oc, &graphql.Response{Errors: gqlerror.List{present(op.ctx, err)}}, start)
+	}
+	if params == nil {
+		return
+	}
+	start = time.Now() // to wait is not to be slow
 	held, release := holding(op.ctx)
 	defer release()
 	ctx, stop := context.WithTimeout(graphql.StartOperationTrace(held), a.options.OperationTimeout)
@@ -145,8 +183,7 @@ func (s *socket) run(op *operation) {
 	}
 	free := func() { <-s.slots }
 	var errs gqlerror.List
-	oc, errs = create(ctx, a.exec, op.params)
-	op.params = nil
+	oc, errs = create(ctx, a.exec, params)
 	if errs == nil && oc.Operation.Operation == ast.Subscription {
 		stop() // it waits for long: keep nothing that it does not need
 		s.stream(op, oc, start, free)

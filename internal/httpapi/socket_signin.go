@@ -82,7 +82,11 @@ func (s *socket) ready(v viewer.Viewer, who owner) {
 	}
 	s.stage, s.owner, s.admitted, s.expires = stageReady, who, true, v.Identity.ExpiresAt
 	s.authorization = nil
-	s.ws.SetReadLimit(maxBody)
+	limit := int64(maxBody)
+	if v.Anonymous() { // who has nothing to say that is long, and may have many sockets
+		limit = bulkyBody
+	}
+	s.ws.SetReadLimit(limit)
 	s.push(outgoing{data: ackMessage(s.expires, pace.ping)})
 	s.timer.Reset(untilTick(pace.ping, s.expires))
 }

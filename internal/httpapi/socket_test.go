@@ -269,6 +269,22 @@ func TestSocketsAreLimited(t *testing.T) {
 	})
 }
 
+func TestMessagesOfNobodyAreShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th := newTheatre(t)
+		long := `{"type":"subscribe","id":"1","payload":{"query":"{ hello }","variables":{"a":"` + strings.Repeat("x", bulkyBody) + `"}}}`
+		c := th.ready("ada")
+		c.send(long)
+		c.expects(`{"type":"next","id":"1","payload":{"data":{"hello":"world"}}}`)
+		c = th.ready("")
+		c.subscribe("1", `{ hello }`)
+		c.expects(`{"type":"next","id":"1","payload":{"data":{"hello":"world"}}}`)
+		c.expects(`{"type":"complete","id":"1"}`)
+		go func() { _ = c.ws.Write(context.Background(), websocket.MessageText, []byte(long)) }()
+		c.closed(websocket.StatusMessageTooBig)
+	})
+}
+
 // TestMuteSocketsKeepNobodyOut opens more sockets than there may be, and says nothing on them.
 func TestMuteSocketsKeepNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

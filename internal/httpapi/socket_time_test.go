@@ -6,6 +6,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,6 +65,26 @@ func TestFrozenPeer(t *testing.T) {
 		synctest.Wait()
 		assert.Zero(t, th.sockets.Open())
 		assert.Equal(t, 1, th.play.over())
+	})
+}
+
+// TestMessageThatDoesNotEnd sends a message in parts, each of which is a sign of life.
+func TestMessageThatDoesNotEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTheatre(t).ready("ada")
+		w, err := c.ws.Writer(context.Background(), websocket.MessageText)
+		require.NoError(t, err)
+		var sending sync.WaitGroup
+		defer sending.Wait()
+		sending.Go(func() {
+			for err == nil {
+				_, err = w.Write(make([]byte, 32<<10))
+				time.Sleep(time.Second) // of the bubble's clock
+			}
+		})
+		start := time.Now()
+		assert.Contains(t, c.closed(codeNoPong), "whole message")
+		assert.Equal(t, maxReading, time.Since(start))
 	})
 }
 

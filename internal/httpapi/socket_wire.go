@@ -30,6 +30,7 @@ type wire struct {
 
 	mu    sync.Mutex
 	due   bool      // a sign of life
+	whole time.Time // by when the message that is coming has to be there; zero when none is
 	until time.Time // what is being written has to be; zero for no such end
 }
 
@@ -46,7 +47,7 @@ func (w *wire) Read(p []byte) (int, error) {
 		defer w.mu.Unlock()
 		if w.due {
 			w.due = false
-			_ = w.SetReadDeadline(time.Time{}) // fails on closed connections only, as the next Read does
+			_ = w.SetReadDeadline(w.whole) // fails on closed connections only, as the next Read does
 		}
 	}
 	return n, err
@@ -57,7 +58,19 @@ func (w *wire) expect() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.due = true
-	_ = w.SetReadDeadline(time.Now().Add(w.pace.pong))
+	if by := time.Now().Add(w.pace.pong); w.whole.IsZero() || by.Before(w.whole) {
+		_ = w.SetReadDeadline(by)
+	}
+}
+
+// comes lets Read fail when the message that has begun is not there by that moment; zero says that it is.
+func (w *wire) comes(by time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.whole = by
+	if !w.due {
+		_ = w.SetReadDeadline(by)
+	}
 }
 
 // finish lets Write fail when what follows is not written by that moment; zero takes it back.
