@@ -72,7 +72,7 @@ const garbage = 200
 
 // Run starts the server and ends with it.
 func (c serveCommand) Run(ctx context.Context, t *terminal) error {
-	cfg, trusted, err := loadServer(t.environ)
+	cfg, trusted, err := loadServer(t.environ, console.Documents())
 	if err != nil {
 		return err
 	}

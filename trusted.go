@@ -8,16 +8,17 @@ import (
 	"github.com/taggie/taggie/internal/httpapi"
 )
 
-// loadServer reads the settings of a server, and the manifest of the documents that clients' builds know, if there is one.
-func loadServer(environ []string) (cfg config.Config, trusted httpapi.Trusted, err error) {
+// loadServer reads the settings of a server, and the manifest of the documents that clients' builds know, if there is one. The board,
+// whose documents are given, is such a client too.
+func loadServer(environ []string, board []byte) (cfg config.Config, trusted httpapi.Trusted, err error) {
 	cfg, err = config.Load(environ, config.Check{Variable: "TAGGIE_TRUSTED_DOCUMENTS", Do: func(c config.Config) (err error) {
-		trusted, err = trustedDocuments(c)
+		trusted, err = trustedDocuments(c, board)
 		return err
 	}})
 	return cfg, trusted, err
 }
 
-func trustedDocuments(cfg config.Config) (httpapi.Trusted, error) {
+func trustedDocuments(cfg config.Config, board []byte) (httpapi.Trusted, error) {
 	if cfg.TrustedDocuments == "" {
 		return httpapi.Trusted{}, nil
 	}
@@ -25,5 +26,9 @@ func trustedDocuments(cfg config.Config) (httpapi.Trusted, error) {
 	if err != nil {
 		return httpapi.Trusted{}, errors.New("expected the path of a file that can be read")
 	}
-	return httpapi.ReadTrusted(manifest, httpapi.TrustMode(cfg.TrustedMode))
+	manifests := [][]byte{manifest}
+	if board != nil {
+		manifests = append(manifests, board)
+	}
+	return httpapi.ReadTrusted(httpapi.TrustMode(cfg.TrustedMode), manifests...)
 }

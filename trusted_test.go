@@ -14,8 +14,9 @@ import (
 
 func TestTrustedDocumentsAreReadWithTheSettings(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "manifest.json")
+	var board []byte
 	read := func(more ...string) (int, error) {
-		_, trusted, err := loadServer(append(more, "TAGGIE_TRUSTED_DOCUMENTS="+path, "TAGGIE_TRUSTED_DOCUMENTS_MODE=enforce"))
+		_, trusted, err := loadServer(append(more, "TAGGIE_TRUSTED_DOCUMENTS="+path, "TAGGIE_TRUSTED_DOCUMENTS_MODE=enforce"), board)
 		if err == nil {
 			assert.Equal(t, "enforce", string(trusted.Mode))
 		}
@@ -36,7 +37,12 @@ func TestTrustedDocumentsAreReadWithTheSettings(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 1, n)
 
-	_, trusted, err := loadServer(nil)
+	board = []byte(`{"b": "{ viewer { id } }"}`)
+	n, err = read()
+	require.NoError(t, err)
+	assert.Equal(t, 2, n, "and those of the board")
+
+	_, trusted, err := loadServer(nil, board)
 	require.NoError(t, err)
 	assert.Zero(t, trusted.Len())
 }

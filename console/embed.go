@@ -58,6 +58,15 @@ func Built() bool {
 	return err == nil
 }
 
+// Documents is a manifest of what the board asks, an object of hashes and texts; nil without built pages.
+func Documents() []byte {
+	manifest, err := fs.ReadFile(dist, "dist/.documents.json")
+	if err != nil {
+		return nil
+	}
+	return manifest
+}
+
 // Handler serves the pages at / and /board and their files below /, answers GET and HEAD, and knows no other path. Without built
 // pages, both say how to get them.
 func Handler(o Options) http.Handler {

@@ -3,6 +3,9 @@ package console
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -77,6 +80,22 @@ func TestFilesHaveTypesAndLifetimes(t *testing.T) {
 			assert.Empty(t, text(t, head))
 		})
 	}
+}
+
+func TestTheBoardTellsWhatItAsks(t *testing.T) {
+	if !Built() {
+		assert.Nil(t, Documents())
+		return
+	}
+	require.NotNil(t, Documents(), "the pages are of an older build: make console")
+	var texts map[string]string
+	require.NoError(t, json.Unmarshal(Documents(), &texts))
+	require.NotEmpty(t, texts)
+	for hash, text := range texts {
+		sum := sha256.Sum256([]byte(text))
+		assert.Equal(t, hash, hex.EncodeToString(sum[:]))
+	}
+	assert.Equal(t, http.StatusNotFound, ask(Handler(Options{}), http.MethodGet, "/.documents.json").StatusCode, "it is no page")
 }
 
 func TestCompressedFilesSuitTheClient(t *testing.T) {

@@ -13,9 +13,12 @@ const here = path.dirname(fileURLToPath(import.meta.url));
 const START_MS = 60_000;
 const STOP_MS = 20_000;
 
-/** Starts `taggie serve`, with further variables; resolves when it is ready, rejects with its log when it is not. */
-export async function startServer(variables = {}) {
-  const data = await mkdtemp(path.join(tmpdir(), 'taggie-e2e-'));
+/**
+ * Starts `taggie serve`, with further variables, and on the data that another one has kept; resolves when it is ready, rejects with its log
+ * when it is not.
+ */
+export async function startServer(variables = {}, kept = undefined) {
+  const data = kept ?? (await mkdtemp(path.join(tmpdir(), 'taggie-e2e-')));
   const address = `127.0.0.1:${await freePort()}`;
   const origin = `http://${address}`;
 
@@ -41,14 +44,14 @@ export async function startServer(variables = {}) {
     end = text;
   });
 
-  async function stop() {
+  async function stop({ keep = false } = {}) {
     if (child.exitCode === null && child.signalCode === null && child.pid) {
       child.kill('SIGTERM');
       const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
       await ended;
       clearTimeout(late);
     }
-    await rm(data, { recursive: true, force: true });
+    if (!keep) await rm(data, { recursive: true, force: true });
   }
 
   try {
@@ -70,7 +73,7 @@ export async function startServer(variables = {}) {
     });
     return stdout.trim();
   }
-  return { origin, stop, token, log: () => log };
+  return { origin, data, stop, token, log: () => log };
 }
 
 /** Sends one operation, as the demo user unless there is a token. */

@@ -33,41 +33,61 @@ type Trusted struct {
 // apolloFormat names the manifest that Apollo's generate-persisted-query-manifest writes.
 const apolloFormat = "apollo-persisted-query-manifest"
 
-// ReadTrusted reads a manifest: that of Apollo's tools, or the object of ids and texts that relay-compiler and GraphQL Code
-// Generator write.
-func ReadTrusted(manifest []byte, mode TrustMode) (Trusted, error) {
+var errNoDocument = errors.New("expected at least one document")
+
+// ReadTrusted reads manifests: those of Apollo's tools, or objects of ids and texts as relay-compiler and GraphQL Code Generator
+// write them.
+func ReadTrusted(mode TrustMode, manifests ...[]byte) (Trusted, error) {
 	t := Trusted{Mode: mode, byID: map[string]string{}, byHash: map[string]string{}}
+	for _, manifest := range manifests {
+		if err := t.read(manifest); err != nil {
+			return Trusted{}, err
+		}
+	}
+	return t, nil
+}
+
+func (t Trusted) read(manifest []byte) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(manifest, &fields); err != nil {
-		return Trusted{}, errors.New("expected a JSON object: Apollo's persisted query manifest, or ids and texts of documents")
+		return errors.New("expected a JSON object: Apollo's persisted query manifest, or ids and texts of documents")
 	}
-	_, apollo := fields["operations"]
-	if !apollo {
-		for id, raw := range fields {
-			var text string
-			if json.Unmarshal(raw, &text) != nil {
-				return Trusted{}, fmt.Errorf("expected the text of a document under %q", id)
-			}
-			if err := t.add(id, text); err != nil {
-				return Trusted{}, err
-			}
+	if _, apollo := fields["operations"]; apollo {
+		return t.readApollo(manifest)
+	}
+	if len(fields) == 0 {
+		return errNoDocument
+	}
+	for id, raw := range fields {
+		var text string
+		if json.Unmarshal(raw, &text) != nil {
+			return fmt.Errorf("expected the text of a document under %q", id)
 		}
-		return t, t.some()
+		if err := t.add(id, text); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+func (t Trusted) readApollo(manifest []byte) error {
 	var m struct {
 		Format     string `json:"format"`
 		Version    int    `json:"version"`
 		Operations []struct{ ID, Body string }
 	}
 	if err := json.Unmarshal(manifest, &m); err != nil || m.Format != apolloFormat || m.Version != 1 {
-		return Trusted{}, fmt.Errorf("expected the format %s in version 1", apolloFormat)
+		return fmt.Errorf("expected the format %s in version 1", apolloFormat)
+	}
+	if len(m.Operations) == 0 {
+		return errNoDocument
 	}
 	for _, o := range m.Operations {
 		if err := t.add(o.ID, o.Body); err != nil {
-			return Trusted{}, err
+			return err
 		}
 	}
-	return t, t.some()
+	return nil
 }
 
 func (t Trusted) add(id, text string) error {
@@ -78,13 +98,6 @@ func (t Trusted) add(id, text string) error {
 		return fmt.Errorf("a document has no id or no text (id %q)", id)
 	}
 	t.byID[id], t.byHash[hashOf(text)] = text, text
-	return nil
-}
-
-func (t Trusted) some() error {
-	if len(t.byID) == 0 {
-		return errors.New("expected at least one document")
-	}
 	return nil
 }
 

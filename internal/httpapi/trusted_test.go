@@ -28,7 +28,7 @@ const (
 
 func trusting(t *testing.T, manifest string, mode TrustMode) func(*Options) {
 	t.Helper()
-	trusted, err := ReadTrusted([]byte(manifest), mode)
+	trusted, err := ReadTrusted(mode, []byte(manifest))
 	require.NoError(t, err)
 	return func(o *Options) { o.Trusted = trusted }
 }
@@ -121,10 +121,10 @@ func TestManifestsThatAreNone(t *testing.T) {
 		`{"format": "apollo-persisted-query-manifest", "version": 1, "operations": []}`:                                                    "at least one",
 		`{"format": "apollo-persisted-query-manifest", "version": 1, "operations": [{"id":"a","body":"{ a }"},{"id":"a","body":"{ b }"}]}`: "two documents",
 	} {
-		_, err := ReadTrusted([]byte(manifest), TrustLog)
+		_, err := ReadTrusted(TrustLog, []byte(manifest))
 		assert.ErrorContains(t, err, says, manifest)
 	}
-	trusted, err := ReadTrusted([]byte(apolloManifest), TrustLog)
+	trusted, err := ReadTrusted(TrustLog, []byte(apolloManifest), []byte(`{"b": "{ viewer { id } }"}`))
 	require.NoError(t, err)
-	assert.Equal(t, 2, trusted.Len())
+	assert.Equal(t, 3, trusted.Len())
 }
