@@ -34,7 +34,11 @@ func measureSubscribers(ctx context.Context, o options) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	server, err := start(ctx, "Taggie", true, []string{"TAGGIE_DATA=" + dir, "TAGGIE_LOG_LEVEL=warn"}, o.server, "serve", "--no-demo")
+	variables := []string{
+		"TAGGIE_DATA=" + dir, "TAGGIE_LOG_LEVEL=warn",
+		"TAGGIE_COST_BUDGET=1000000000", "TAGGIE_COST_RATE=1000000", // a user has 20 sockets, and is told each event 20 times
+	}
+	server, err := start(ctx, "Taggie", true, variables, o.server, "serve", "--no-demo")
 	if err != nil {
 		return err
 	}
