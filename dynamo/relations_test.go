@@ -259,7 +259,7 @@ func replacedRowByRow(t *testing.T, w *storetest.RelationWorld, db *DB, inj *fau
 			assert.Contains(t, [][]string{idsOf(before...), idsOf(after...)}, ids)
 		}))
 	})
-	ctx := soon(t, time.Minute) // looking takes longer than a change may
+	ctx := soon(t, 5*time.Minute) // looking takes longer than a change may
 	for range times {
 		require.NoError(t, w.ReplaceRelations(ctx, subject, "knows", storetest.Objects(after...), idempotency.Key{}))
 		if times > 1 {

@@ -148,10 +148,10 @@ func (w *ScoreWorld) Hers() context.Context { return w.As(w.Ada) }
 // NewItems makes n items of an owner's library.
 func (w *ScoreWorld) NewItems(owner score.UserID, n int) []score.ItemRef {
 	w.t.Helper()
-	items := make([]score.ItemRef, n)
+	ctx, items := patient(w.t), make([]score.ItemRef, n)
 	errs := attempts(n, func(i int) error {
 		items[i] = score.ItemRef{Owner: owner, Score: score.Library, ID: score.ItemID(uuid.NewString())}
-		return w.PutItem(w.t.Context(), items[i])
+		return w.PutItem(ctx, items[i])
 	})
 	for _, err := range errs {
 		require.NoError(w.t, err)
