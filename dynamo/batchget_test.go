@@ -268,7 +268,7 @@ func TestBatchGetGoesOnAfterALargeAnswer(t *testing.T) {
 	}
 	var w wanted
 	w.add(notesTable, upTo(100)...)
-	w.check(t, db.batchGet(t.Context(), w.wants))
+	w.check(t, db.batchGet(soon(t, 5*time.Minute), w.wants))
 	assert.Greater(t, inj.Recorder().Count(batches), 1, "25 MB do not fit one answer")
 	assert.Zero(t, pauses.Load())
 	inj.LeaveUnprocessed(1, faultinject.First(1), batches)
