@@ -35,6 +35,7 @@ func (c *client) refuses(state func() string, cases []bad) {
 }
 
 func TestBadInputChangesNoEntity(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	r := s.user("ada@example.com").space("Things")
 	id := r.set("Thing", "one", vars{"n": 1})

@@ -19,6 +19,7 @@ func (c *client) projectsState() string {
 }
 
 func TestBadInputChangesNoProject(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	l := s.labelled(2, 1)
 	bob := s.user("bob@example.com")

@@ -9,6 +9,7 @@ import (
 )
 
 func TestBadInputChangesNoQueue(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	l := s.labelled(4, 0)
 	bob := s.user("bob@example.com")

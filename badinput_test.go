@@ -38,6 +38,7 @@ type bad struct {
 const invalid, unfit = "INVALID_INPUT", "GRAPHQL_VALIDATION_FAILED"
 
 func TestBadInputChangesNothing(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	ada, bob, nobody := s.user("ada@example.com"), s.user("bob@example.com"), s.as("nobody@example.com")
 	note, foreign := ada.notes(1, func(_ int, input vars) { input["tags"] = []string{"a"} })[0], bob.notes(1)[0]

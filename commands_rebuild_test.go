@@ -61,6 +61,7 @@ func (l crew) shown() map[string]any {
 }
 
 func TestRebuildMakesRightWhatRedisHasWrong(t *testing.T) {
+	t.Parallel()
 	env := []string{"TAGGIE_DATA=" + t.TempDir()}
 	s, stop := start(t, env, freePort(t))
 	ada := s.signedUp(env, "ada@example.com")

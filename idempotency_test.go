@@ -130,6 +130,7 @@ func (c *client) state() string {
 }
 
 func TestEachMutationWithAKeyHappensOnce(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	schema := s.as("nobody@example.com").must(`{ __schema { mutationType { fields { name args { type { ofType { inputFields { name } } } } } } } }`, nil)
 	mutations := maps.Clone(noteMutations)

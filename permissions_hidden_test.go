@@ -75,6 +75,7 @@ var ofRooms = []string{
 // TestWhatIsHiddenLooksLikeWhatDoesNotExist asks everything that the walk asks twice: about what the role may not see,
 // and about what there is not. It compares the answers and what they cost.
 func TestWhatIsHiddenLooksLikeWhatDoesNotExist(t *testing.T) {
+	t.Parallel()
 	schema := readSchema(t)
 	ways := waysOf(t, schema)
 	s := newWalkServer(t)
@@ -112,6 +113,7 @@ func TestWhatIsHiddenLooksLikeWhatDoesNotExist(t *testing.T) {
 
 // The comparison would prove nothing if its documents did not show what is there to who may see it.
 func TestWhatIsThereDoesNotLookLikeWhatDoesNotExist(t *testing.T) {
+	t.Parallel()
 	schema := readSchema(t)
 	w := newWorld(t, newWalkServer(t), "owner")
 	for to, documents := range documentsOf(schema, waysOf(t, schema)) {
@@ -128,6 +130,7 @@ func TestWhatIsThereDoesNotLookLikeWhatDoesNotExist(t *testing.T) {
 // Imports and exports are for managers: other members are told of none of them whether it exists, though they are told that
 // they may not ask.
 func TestWhatIsForManagersLooksLikeWhatDoesNotExist(t *testing.T) {
+	t.Parallel()
 	schema := readSchema(t)
 	all := documentsOf(schema, waysOf(t, schema))
 	s := newWalkServer(t)

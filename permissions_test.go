@@ -37,6 +37,7 @@ func readSchema(t *testing.T) *ast.Schema {
 }
 
 func TestEveryFieldAnswersEachRoleAsTheMatrixSays(t *testing.T) {
+	t.Parallel()
 	schema := readSchema(t)
 	ways := waysOf(t, schema)
 	assertEdgesAreWalked(t, schema, ways)

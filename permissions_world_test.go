@@ -42,7 +42,7 @@ type walkServer struct {
 func newWalkServer(t *testing.T) walkServer {
 	t.Helper()
 	var dir string
-	s := newServer(t, func(c *config.Config) { dir, c.ItemQuota = c.Data, walkQuota })
+	s := newServer(t, within(time.Minute), func(c *config.Config) { dir, c.ItemQuota = c.Data, walkQuota })
 	key, err := localSecret(dir)
 	require.NoError(t, err)
 	return walkServer{testServer: s, key: key}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net/http"
 	"os"
@@ -23,7 +24,11 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	os.Exit(m.Run())
+	// The parallel ones wait for engines and leases more than for a processor.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run()) // parses the flags, so the command line has the last word
 }
 
 // startProcess starts the server as a process of its own and waits until it is ready. The returned function kills it.
@@ -55,6 +60,7 @@ func startProcess(t *testing.T, env []string, addr string) (s *testServer, kill 
 // The server is killed, and the engines with it. What was going on waits for its lease (30 seconds for the import) or for
 // indexes to have caught up (70 for the deletion).
 func TestWhatWasGoingOnWhenTheServerWasKilledGoesOn(t *testing.T) {
+	t.Parallel()
 	const items, relations = 6_000, 300
 	env := []string{"TAGGIE_DATA=" + t.TempDir()}
 	token, err := run(t, env, func(_ context.Context, term *terminal) error {

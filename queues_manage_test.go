@@ -15,6 +15,7 @@ import (
 )
 
 func TestTheSizeOfAQueue(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.works()
 	l := s.labelled(40, 0)
@@ -55,6 +56,7 @@ func TestTheSizeOfAQueue(t *testing.T) {
 }
 
 func TestAQueueIsRebuilt(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.works()
 	l := s.labelled(10, 0)
@@ -94,6 +96,7 @@ func TestAQueueIsRebuilt(t *testing.T) {
 }
 
 func TestALostRedisIsNoticed(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.works()
 	l := s.labelled(5, 0)

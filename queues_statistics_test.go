@@ -37,6 +37,7 @@ func (l crew) statistics(team, want string, users map[string]string) {
 }
 
 func TestStatisticsOfTeamsAndUsers(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.works()
 	l := s.labelled(12, 0)

@@ -171,6 +171,7 @@ func TestASubscriberChoosesWhatToHear(t *testing.T) {
 }
 
 func TestWhoMissedEventsIsTold(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.works()
 	l := s.labelled(3, 0)
