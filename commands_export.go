@@ -17,6 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/project"
 )
@@ -43,16 +44,30 @@ func (c exportCommand) Run(ctx context.Context, t *terminal) error {
 			return errors.Join(errs...)
 		}
 		return c.write(t, func(w io.Writer, progress func(items int) error) (int, error) {
-			return exporter(store, s.bucket).Write(ctx, w, project.ID(id.Key[0]), formats[c.Format], project.Status(strings.ToUpper(c.Status)), progress)
+			return exporter(store, s.bucket, dynamo.Users{DB: s.db}).Write(ctx, w, project.ID(id.Key[0]), formats[c.Format], project.Status(strings.ToUpper(c.Status)), progress)
 		})
 	})
 }
 
-// exporter returns what writes the results of projects, with users called by the ids that the API has for them.
-func exporter(store project.ExportStore, files project.Files) project.Exporter {
-	return project.Exporter{Store: store, Files: files, Now: time.Now, User: func(id project.UserID) string {
-		return gid.Of("User", string(id)).String()
-	}}
+// exporter returns what writes the results of projects, with users called by the ids that the API has for them, and by their names.
+func exporter(store project.ExportStore, files project.Files, users dynamo.Users) project.Exporter {
+	return project.Exporter{
+		Store: store, Files: files, Now: time.Now,
+		User: func(id project.UserID) string { return gid.Of("User", string(id)).String() },
+		Names: func(ctx context.Context, ids []project.UserID) ([]string, error) {
+			found, errs := users.UsersByID(ctx, ids)
+			for _, err := range errs {
+				if err != nil && !fault.Is(err, fault.NotFound) {
+					return nil, err
+				}
+			}
+			names := make([]string, len(ids))
+			for i, u := range found {
+				names[i] = u.Name
+			}
+			return names, nil
+		},
+	}
 }
 
 // write has the results written to the output, and shows how it goes on a terminal. A file that is there stays until the new one

@@ -290,6 +290,7 @@ func TestExportsOfBothFormats(t *testing.T) {
 	assert.Equal(t, "=1+1 FINISHED Goose", fmt.Sprint(seen["a"]["name"], " ", seen["a"]["status"], " ", seen["a"]["category"]))
 	assert.Equal(t, []any{"k", "l"}, seen["a"]["keywords"])
 	assert.Equal(t, l.client.id, seen["a"]["finishedBy"])
+	assert.Equal(t, l.client.must(`{ viewer { name } }`, nil).at("viewer.name"), seen["a"]["finishedByName"])
 	assert.Equal(t, "NEW", seen["b"]["status"])
 	assert.Contains(t, download("JSON_LINES", "FINISHED"), `"n":12345678901234567890`)
 

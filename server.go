@@ -216,7 +216,7 @@ func assemble(cfg config.Config, trusted httpapi.Trusted, s *stores, metrics *te
 	handlers := entities.Handlers()
 	handlers[project.RunImport] = project.Importer{Store: projectsStore, Files: s.bucket, Now: time.Now, Count: a.queues.importing, Originals: items}.Run
 	handlers[dynamo.SweepLabels] = projectsStore.SweepLabels
-	handlers[project.RunExport] = exporter(projectsStore, s.bucket).Run
+	handlers[project.RunExport] = exporter(projectsStore, s.bucket, dynamo.Users{DB: s.db}).Run
 	handlers[score.SettleIntent], handlers[score.SweepItem], handlers[score.FollowItem] = scores.Settle, items.Sweep, items.Follow
 	handlers[filetag.Reshard] = tags.Spread
 	a.tags = tags

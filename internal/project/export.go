@@ -41,6 +41,8 @@ type Exporter struct {
 	Files Files
 	Now   func() time.Time
 	User  func(UserID) string // how a user is called in the file: by the id that clients know
+	// Names returns the names of users, each at the place of its id, and "" for one that does not exist.
+	Names func(ctx context.Context, ids []UserID) ([]string, error)
 }
 
 // Run writes the file of the export. After a crash it begins again: the file appears when it is complete. It does nothing for
@@ -186,6 +188,9 @@ func (ex Exporter) writePage(ctx context.Context, out resultWriter, items []Item
 	if err != nil {
 		return fmt.Errorf("list efforts: %w", err)
 	}
+	if err := names.meet(ctx, efforts); err != nil {
+		return fmt.Errorf("read names of users: %w", err)
+	}
 	for i, item := range items {
 		if err := out.write(names.result(item, efforts[i])); err != nil {
 			return fmt.Errorf("write: %w", err)
@@ -239,14 +244,41 @@ func (ex Exporter) efforts(ctx context.Context, items []Item) ([][]Effort, error
 	return all, nil
 }
 
-// names are those of a project's categories, subcategories and teams, by id, and what users are called.
+// names are those of a project's categories, subcategories and teams, by id, and what users are called. Of users there are those
+// who were met so far: who is no member any more has finished items, too.
 type names struct {
 	labels, teams map[string]string
+	users         map[UserID]string
 	user          func(UserID) string
+	read          func(ctx context.Context, ids []UserID) ([]string, error)
+}
+
+// meet reads the names of the authors that were not met before, all at once.
+func (n names) meet(ctx context.Context, efforts [][]Effort) error {
+	var fresh []UserID
+	for _, of := range efforts {
+		for _, e := range of {
+			if _, met := n.users[e.User]; !met {
+				n.users[e.User] = ""
+				fresh = append(fresh, e.User)
+			}
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	read, err := n.read(ctx, fresh)
+	if err != nil {
+		return err
+	}
+	for i, id := range fresh {
+		n.users[id] = read[i]
+	}
+	return nil
 }
 
 func (ex Exporter) names(ctx context.Context, id ID) (names, error) {
-	n := names{labels: map[string]string{}, teams: map[string]string{}, user: ex.User}
+	n := names{labels: map[string]string{}, teams: map[string]string{}, users: map[UserID]string{}, user: ex.User, read: ex.Names}
 	labels, errs := ex.Store.ListLabels(ctx, []ID{id})
 	if len(errs) > 0 && errs[0] != nil {
 		return n, fmt.Errorf("list categories: %w", errs[0])

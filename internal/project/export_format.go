@@ -14,33 +14,35 @@ import (
 
 // result is an item with what was found out about it, as the lines of an export have it.
 type result struct {
-	ExternalID  string         `json:"externalId"`
-	Name        string         `json:"name"`
-	Type        string         `json:"type"`
-	URL         string         `json:"url"`
-	Status      Status         `json:"status"`
-	Category    string         `json:"category"`    // names
-	Subcategory string         `json:"subcategory"` //
-	Keywords    []string       `json:"keywords"`
-	FinishedBy  string         `json:"finishedBy"` // of the last effort
-	Team        string         `json:"team"`       //
-	FinishedAt  string         `json:"finishedAt"` //
-	Efforts     []finding      `json:"efforts"`    // the newest first
-	Metadata    map[string]any `json:"metadata"`
+	ExternalID     string         `json:"externalId"`
+	Name           string         `json:"name"`
+	Type           string         `json:"type"`
+	URL            string         `json:"url"`
+	Status         Status         `json:"status"`
+	Category       string         `json:"category"`    // names
+	Subcategory    string         `json:"subcategory"` //
+	Keywords       []string       `json:"keywords"`
+	FinishedBy     string         `json:"finishedBy"`     // of the last effort
+	FinishedByName string         `json:"finishedByName"` //
+	Team           string         `json:"team"`           //
+	FinishedAt     string         `json:"finishedAt"`     //
+	Efforts        []finding      `json:"efforts"`        // the newest first
+	Metadata       map[string]any `json:"metadata"`
 }
 
 // finding is an effort in a line of an export.
 type finding struct {
-	Category    string   `json:"category"`
-	Subcategory string   `json:"subcategory"`
-	Keywords    []string `json:"keywords"`
-	FinishedBy  string   `json:"finishedBy"`
-	Team        string   `json:"team"`
-	FinishedAt  string   `json:"finishedAt"`
+	Category       string   `json:"category"`
+	Subcategory    string   `json:"subcategory"`
+	Keywords       []string `json:"keywords"`
+	FinishedBy     string   `json:"finishedBy"`
+	FinishedByName string   `json:"finishedByName"`
+	Team           string   `json:"team"`
+	FinishedAt     string   `json:"finishedAt"`
 }
 
 // columnNames are the columns of CSV, in their order.
-var columnNames = []string{"externalId", "name", "type", "url", "status", "category", "subcategory", "keywords", "finishedBy", "team", "finishedAt", "efforts", "metadata"}
+var columnNames = []string{"externalId", "name", "type", "url", "status", "category", "subcategory", "keywords", "finishedBy", "finishedByName", "team", "finishedAt", "efforts", "metadata"}
 
 func (n names) result(item Item, efforts []Effort) result {
 	r := result{
@@ -54,11 +56,11 @@ func (n names) result(item Item, efforts []Effort) result {
 	for _, e := range efforts {
 		r.Efforts = append(r.Efforts, finding{
 			Category: name(n.labels, e.Category), Subcategory: name(n.labels, e.Subcategory), Keywords: list(e.Keywords),
-			FinishedBy: n.user(e.User), Team: name(n.teams, e.Team), FinishedAt: e.FinishedAt.UTC().Format(time.RFC3339Nano),
+			FinishedBy: n.user(e.User), FinishedByName: n.users[e.User], Team: name(n.teams, e.Team), FinishedAt: e.FinishedAt.UTC().Format(time.RFC3339Nano),
 		})
 		if e.ID == item.LastEffort {
 			last := r.Efforts[len(r.Efforts)-1]
-			r.FinishedBy, r.Team, r.FinishedAt = last.FinishedBy, last.Team, last.FinishedAt
+			r.FinishedBy, r.FinishedByName, r.Team, r.FinishedAt = last.FinishedBy, last.FinishedByName, last.Team, last.FinishedAt
 		}
 	}
 	return r
@@ -113,7 +115,7 @@ func (c *csvWriter) write(r result) error {
 	// In JSON a semicolon can be in texts only, and may be escaped there: a spreadsheet finds none, and the value stays the same.
 	metadata = bytes.ReplaceAll(metadata, []byte(";"), []byte(`\u003b`))
 	row := []string{r.ExternalID, r.Name, r.Type, r.URL, string(r.Status), r.Category, r.Subcategory, strings.Join(r.Keywords, ";"),
-		r.FinishedBy, r.Team, r.FinishedAt, strconv.Itoa(len(r.Efforts)), string(metadata)}
+		r.FinishedBy, r.FinishedByName, r.Team, r.FinishedAt, strconv.Itoa(len(r.Efforts)), string(metadata)}
 	for i, cell := range row {
 		row[i] = harmless(cell)
 	}

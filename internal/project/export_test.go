@@ -23,17 +23,19 @@ import (
 
 // results is a store of finished items and of one export, and the files of that.
 type results struct {
-	current Export
-	items   []Item
-	efforts map[ItemID][]Effort // the newest first
-	hidden  map[string]bool     // external ids that the list does not show the first time
-	listed  int                 // how often the list was begun
-	asked   int                 // for efforts of items
-	batches int                 // for efforts by id
-	listErr error
-	saving  func()
-	saves   []Export
-	file    *string
+	current  Export
+	items    []Item
+	efforts  map[ItemID][]Effort // the newest first
+	hidden   map[string]bool     // external ids that the list does not show the first time
+	listed   int                 // how often the list was begun
+	asked    int                 // for efforts of items
+	batches  int                 // for efforts by id
+	met      []UserID            // whose names were asked for
+	namesErr error
+	listErr  error
+	saving   func()
+	saves    []Export
+	file     *string
 }
 
 func (s *results) ExportsByID(context.Context, []TransferID) ([]Export, []error) {
@@ -134,7 +136,16 @@ func newResults(items int) *results {
 
 func (s *results) exporter() Exporter {
 	now := time.Date(2026, 11, 20, 1, 0, 0, 0, time.UTC)
-	return Exporter{Store: s, Files: s, User: func(id UserID) string { return string(id) }, Now: func() time.Time { now = now.Add(400 * time.Millisecond); return now }}
+	return Exporter{Store: s, Files: s, User: func(id UserID) string { return string(id) }, Names: s.names, Now: func() time.Time { now = now.Add(400 * time.Millisecond); return now }}
+}
+
+func (s *results) names(_ context.Context, ids []UserID) ([]string, error) {
+	s.met = append(s.met, ids...)
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		names[i] = map[UserID]string{"u1": "=Ada"}[id]
+	}
+	return names, s.namesErr
 }
 
 // finish makes the item a finished one, so many times over.
@@ -157,10 +168,10 @@ func TestResultsAsJSONLines(t *testing.T) {
 	n, err := s.exporter().Write(t.Context(), &b, importProject, JSONLines, "", nil)
 	require.NoError(t, err)
 	assert.Equal(t, 2, n)
-	assert.Equal(t, `{"externalId":"x00000","name":"N","type":"","url":"","status":"FINISHED","category":"Animals","subcategory":"=Cats","keywords":["@x","y"],"finishedBy":"u1","team":"Blue","finishedAt":"2026-01-02T03:04:05.001Z","efforts":[`+
-		`{"category":"Animals","subcategory":"=Cats","keywords":["@x","y"],"finishedBy":"u1","team":"Blue","finishedAt":"2026-01-02T03:04:05.001Z"},`+
-		`{"category":"Animals","subcategory":"=Cats","keywords":["@x","y"],"finishedBy":"u1","team":"Blue","finishedAt":"2026-01-02T03:04:05Z"}],"metadata":{"<":null,"n":12345678901234567890}}
-{"externalId":"x00001","name":"N","type":"","url":"","status":"NEW","category":"","subcategory":"","keywords":[],"finishedBy":"","team":"","finishedAt":"","efforts":[],"metadata":{}}
+	assert.Equal(t, `{"externalId":"x00000","name":"N","type":"","url":"","status":"FINISHED","category":"Animals","subcategory":"=Cats","keywords":["@x","y"],"finishedBy":"u1","finishedByName":"=Ada","team":"Blue","finishedAt":"2026-01-02T03:04:05.001Z","efforts":[`+
+		`{"category":"Animals","subcategory":"=Cats","keywords":["@x","y"],"finishedBy":"u1","finishedByName":"=Ada","team":"Blue","finishedAt":"2026-01-02T03:04:05.001Z"},`+
+		`{"category":"Animals","subcategory":"=Cats","keywords":["@x","y"],"finishedBy":"u1","finishedByName":"=Ada","team":"Blue","finishedAt":"2026-01-02T03:04:05Z"}],"metadata":{"<":null,"n":12345678901234567890}}
+{"externalId":"x00001","name":"N","type":"","url":"","status":"NEW","category":"","subcategory":"","keywords":[],"finishedBy":"","finishedByName":"","team":"","finishedAt":"","efforts":[],"metadata":{}}
 `, b.String())
 	assert.Equal(t, 1, s.asked, "only what was finished is asked about")
 }
@@ -178,8 +189,8 @@ func TestResultsAsCSVCalculateNothing(t *testing.T) {
 	rows, err := csv.NewReader(strings.NewReader(b.String())).ReadAll()
 	require.NoError(t, err)
 	assert.Equal(t, [][]string{
-		{"externalId", "name", "type", "url", "status", "category", "subcategory", "keywords", "finishedBy", "team", "finishedAt", "efforts", "metadata"},
-		{"'-1", "'=HYPERLINK(\"http://x\")\nb", "'\tx", "'+1", "FINISHED", "Animals", "'=Cats", "'@x;y", "u1", "Blue", "2026-01-02T03:04:05.002Z", "3", "{}"},
+		{"externalId", "name", "type", "url", "status", "category", "subcategory", "keywords", "finishedBy", "finishedByName", "team", "finishedAt", "efforts", "metadata"},
+		{"'-1", "'=HYPERLINK(\"http://x\")\nb", "'\tx", "'+1", "FINISHED", "Animals", "'=Cats", "'@x;y", "u1", "'=Ada", "Blue", "2026-01-02T03:04:05.002Z", "3", "{}"},
 	}, rows)
 }
 
@@ -232,7 +243,7 @@ func TestNoSeparatorBeginsAFormula(t *testing.T) {
 	assert.Equal(t, rows[1], cells(strings.Split(b.String(), "\n")[1], ",;\t"), "what is no separator of ours divides nothing")
 	assert.Equal(t, "x;'=HYPERLINK(1);a;'@b;é", rows[1][7])
 	var metadata map[string]any
-	require.NoError(t, json.Unmarshal([]byte(rows[1][12]), &metadata))
+	require.NoError(t, json.Unmarshal([]byte(rows[1][13]), &metadata))
 	assert.Equal(t, s.items[0].Metadata, metadata, "JSON is what it was")
 }
 
@@ -244,13 +255,30 @@ func TestTheEffortsOfItemsThatWereFinishedOnceAreReadTogether(t *testing.T) {
 	var b strings.Builder
 	_, err := s.exporter().Write(t.Context(), &b, importProject, CSV, Finished, nil)
 	require.NoError(t, err)
-	assert.Equal(t, 90, strings.Count(b.String(), ",u1,Blue,2026-01-02T03:04:05Z,1,{}\n"))
+	assert.Equal(t, 90, strings.Count(b.String(), ",u1,'=Ada,Blue,2026-01-02T03:04:05Z,1,{}\n"))
 	assert.Equal(t, 1, s.batches)
 	assert.Zero(t, s.asked)
 
 	s.items[3].LastEffort = "lost"
 	_, err = s.exporter().Write(t.Context(), io.Discard, importProject, CSV, Finished, nil)
 	assert.True(t, fault.Is(err, fault.NotFound), err)
+}
+
+func TestTheNameOfAUserIsReadOnce(t *testing.T) {
+	s := newResults(2*page.Max + 1) // several pages
+	for i := range s.items {
+		s.finish(i, 1)
+	}
+	s.efforts[s.items[7].ItemID][0].User = "gone"
+	var b strings.Builder
+	_, err := s.exporter().Write(t.Context(), &b, importProject, CSV, "", nil)
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []UserID{"u1", "gone"}, s.met)
+	assert.Equal(t, 1, strings.Count(b.String(), ",gone,,Blue,"), "a user that does not exist has none")
+
+	s.namesErr = errors.New("away")
+	_, err = s.exporter().Write(t.Context(), io.Discard, importProject, CSV, "", nil)
+	assert.ErrorIs(t, err, s.namesErr)
 }
 
 func TestAllEffortsOfAnItemAreRead(t *testing.T) {
