@@ -197,6 +197,14 @@ func TestLogTellsNothingPersonal(t *testing.T) {
 	}
 }
 
+func TestATokenInTheAddressIsForEventStreams(t *testing.T) {
+	s := newServer(t)
+	s.get("/graphql?query=%7Bhello%7D&access_token=ada").only(t, http.StatusBadRequest, "BAD_REQUEST")
+	a := s.get("/graphql?access_token=&query=%7Bhello%7D", "Authorization", "Bearer ada", "Origin", "https://app.example.com")
+	a.only(t, http.StatusBadRequest, "BAD_REQUEST")
+	assert.Contains(t, a.Body.String(), "header Authorization")
+}
+
 // The level may change: what began while it was another one is logged at that.
 func TestRequestsAreLoggedAtALevelThatIsGiven(t *testing.T) {
 	level := new(slog.LevelVar)

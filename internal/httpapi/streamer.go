@@ -42,13 +42,16 @@ func (a *streamer) or(next http.Handler) http.Handler {
 	})
 }
 
+// tokenParameter has the token of an event stream that an EventSource begins.
+const tokenParameter = "access_token"
+
 // authorized puts the token of a query string where tokens are looked for (RFC 6750, section 2.3): the EventSource of
 // browsers cannot set a header. Whoever sends both is refused, as with two headers.
 func authorized(r *http.Request) *http.Request {
 	if r.Method != http.MethodGet {
 		return r
 	}
-	for _, token := range r.URL.Query()["access_token"] {
+	for _, token := range r.URL.Query()[tokenParameter] {
 		r = r.Clone(r.Context())
 		r.Header.Add("Authorization", "Bearer "+token)
 	}
