@@ -144,8 +144,9 @@ query ProjectQueue {
 }
 `;
 
-const events = `# Stays open: the state now, then what happens.
-# Claim an item from another browser tab.
+const events = `# The state now, then what happens, until you
+# change to another example here. In a new
+# browser tab, claim an item at /board.
 subscription ProjectEvents($project: ID!) {
   projectEvents(projectId: $project) {
     __typename
