@@ -184,6 +184,38 @@ onPage('the explorer opens by keyboard, and a field that is ticked there is in t
   assert.match(answer.data.viewer.email, /@/);
 });
 
+onPage('fields in the explorer are reached and ticked by keyboard', {}, async ({ page }) => {
+  await signedIn(page);
+  await page.getByRole('button', { name: 'Show GraphiQL Explorer' }).focus();
+  await page.keyboard.press('Enter');
+  const field = (name) => page.locator('.graphiql-explorer-root').getByRole('checkbox', { name, exact: true });
+  const focused = () => page.evaluate(() => document.activeElement.textContent);
+  const tabTo = async (name) => {
+    for (let i = 0; i < 100 && (await focused()) !== name; i++) await page.keyboard.press('Tab');
+    assert.equal(await focused(), name);
+  };
+
+  await field('email').waitFor({ timeout: WAIT_MS });
+  await tabTo('deadLetters');
+  await page.keyboard.press('Enter');
+  await settled(page, 'deadLetters');
+  await until('it is open', WAIT_MS, () => field('deadLetters').isChecked());
+  assert.equal(await focused(), 'deadLetters', 'it was drawn anew, and has the focus');
+  await page.keyboard.press('Tab');
+  assert.notEqual(await focused(), 'entity', 'its own fields and arguments come next');
+
+  await tabTo('email');
+  assert.equal(await field('email').isChecked(), false);
+  await page.keyboard.press('Space');
+  await settled(page, 'email');
+  assert.equal(await field('email').isChecked(), true);
+  assert.equal(await focused(), 'email');
+  await page.screenshot({ path: new URL('explorer-keys-light.png', out).pathname });
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await page.setViewportSize({ width: 420, height: 860 });
+  await page.screenshot({ path: new URL('explorer-keys-dark.png', out).pathname });
+});
+
 onPage('a link leads to the board', { expected: /net::ERR_ABORTED/ }, async ({ page }) => {
   await signedIn(page);
   await page.getByRole('link', { name: 'Board' }).click();

@@ -9,6 +9,7 @@ import './style.css';
 import { createAsk, createFetcher } from './fetcher.js';
 import { exampleTabs, firstQuery } from './queries.js';
 import { createSession } from './session.js';
+import { ExplorerKeys } from './ExplorerKeys.jsx';
 import { FillVariables } from './FillVariables.jsx';
 import { FollowSystemTheme } from './FollowSystemTheme.jsx';
 import { SessionBar } from './SessionBar.jsx';
@@ -38,6 +39,7 @@ createRoot(document.getElementById('root')).render(
         <GraphiQL.Logo>
           <span />
         </GraphiQL.Logo>
+        <ExplorerKeys />
         <FillVariables session={session} ask={ask} />
         <FollowSystemTheme />
       </GraphiQL>
