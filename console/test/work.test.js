@@ -172,3 +172,15 @@ for (const [what, answer, asks] of [
     assert.deepEqual(b.get().held.map(({ id }) => id), ['i']);
   });
 }
+
+test('a look at what is in hands that began before a claim does not take the item away', async (t) => {
+  const b = board(t);
+  const work = await b.open('ada', 'p', []);
+  void work.load();
+  void work.claim(1);
+  await b.answer('Claim', { data: { claimProjectItems: { items: [item('i')], problem: null } } });
+  await b.answer('Claims', { data: { project: { viewerClaims: [] } } });
+  assert.deepEqual(b.get().held.map(({ id }) => id), ['i']);
+  await b.answer('Claims', { data: { project: { viewerClaims: [item('i'), item('j')] } } });
+  assert.deepEqual(b.get().held.map(({ id }) => id), ['i', 'j']);
+});

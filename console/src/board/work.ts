@@ -33,9 +33,11 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
     if (holder.isOpen()) finishes.send();
   }
 
-  async function load() {
+  async function load(): Promise<void> {
+    const before = get().held;
     const { data, failure } = await ask(client, ClaimsDocument, { project });
     if (!holder.isOpen()) return;
+    if (get().held !== before) return load(); // of what changed meanwhile the answer may not know
     if (failure && !failure.again) return sorry(failure, 'Your items could not be read');
     if (data && !data.project) return; // who is no member any more is told by the subscription
     const claims = data?.project?.viewerClaims;
