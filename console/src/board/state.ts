@@ -77,6 +77,12 @@ export const start: State = {
   ...noProject,
 };
 
+/** The connection, and since when it is lost: another attempt that fails is no other loss. */
+export const connectedAs = (before: Pick<State, 'connection' | 'cutAt'>, connection: Connection, now: number) => ({
+  connection,
+  cutAt: connection === 'cut' && before.connection !== 'cut' ? now : before.cutAt,
+});
+
 const NOTICE_MS = 8_000;
 
 /** Holds the state, and tells those who listen. */

@@ -7,7 +7,7 @@ import { newKey } from './idempotency';
 import { lay, receive } from './live';
 import { identity, type Session } from './session';
 import type { SettingsStore } from './settings';
-import { createHolder, noProject, start } from './state';
+import { connectedAs, createHolder, noProject, start } from './state';
 import type { Connection } from './socket';
 import type { Card, Message } from './types';
 import { createWork } from './work';
@@ -30,9 +30,8 @@ export function createStore(session: Session, settings: SettingsStore) {
 
   function connected(connection: Connection) {
     const before = get();
-    if (connection === before.connection || before.phase !== 'ready') return set({ connection, cutAt: serverNow() });
-    set({ connection, cutAt: connection === 'cut' ? serverNow() : before.cutAt });
-    if (connection !== 'live' || before.connection !== 'cut') return;
+    set(connectedAs(before, connection, serverNow()));
+    if (before.phase !== 'ready' || connection !== 'live' || before.connection !== 'cut') return;
     counting = 0;
     work.send();
     void online(round);

@@ -1,0 +1,13 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { connectedAs } from '../src/board/state.ts';
+
+test('a lost connection is lost since the first attempt that failed', () => {
+  let state = { connection: 'live', cutAt: 0 };
+  const told = [];
+  for (const [connection, now] of [['cut', 10], ['cut', 15], ['cut', 25], ['live', 30], ['cut', 40]]) {
+    state = connectedAs(state, connection, now);
+    told.push(state.cutAt);
+  }
+  assert.deepEqual(told, [10, 10, 10, 10, 40]);
+});
