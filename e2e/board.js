@@ -12,7 +12,7 @@ export async function ask(server, text, variables, token) {
   return answer.data;
 }
 
-/** Makes a project of the demo user whose items are the pages of a demo score; resolves to its id and the origin of its pictures. */
+/** Makes a project of the demo user whose items are the pages of a demo score; resolves to its id, its name and the origin of its pictures. */
 export async function pictureProject(server, name) {
   const score = await until('the demo user has a score with pages', DEMO_MS, async () => {
     const { viewer } = await ask(server, '{ viewer { scores(first: 10) { nodes { id pages { item { url } } } } } }');
@@ -28,7 +28,7 @@ export async function pictureProject(server, name) {
     const { project } = await ask(server, 'query ($id: ID!) { project(id: $id) { queue { queued } } }', { id });
     return project?.queue?.queued >= score.pages.length;
   });
-  return { id, count: score.pages.length, pictures: new URL(score.pages[0].item.url).origin };
+  return { id, name, count: score.pages.length, pictures: new URL(score.pages[0].item.url).origin };
 }
 
 /** Signs somebody up and takes them into a new team of the project; resolves to a token. */

@@ -304,6 +304,28 @@ onBoard('a finish that is answered late shows nothing in another project or to a
   }
 });
 
+onBoard("the browser's Back leads to the page before, and to the project before", {}, async ({ page, project }) => {
+  const heading = (name) => page.getByRole('banner', { name: 'Project' }).getByRole('button', { name });
+  const shown = (name) => page.getByRole('button', { name: new RegExp(`^${name}`) }).and(page.locator('[aria-current=page]')).waitFor({ timeout: WAIT_MS });
+  await page.keyboard.press('2');
+  await page.keyboard.press('3');
+  await page.keyboard.press('3');
+  await shown('Statistics');
+  const address = page.url();
+  await page.keyboard.press('p');
+  await page.getByRole('dialog').getByRole('button', { name: 'Town archive' }).click();
+  await heading('Town archive').waitFor({ timeout: WAIT_MS });
+  await page.goBack();
+  await heading(project.name).waitFor({ timeout: WAIT_MS });
+  assert.equal(page.url(), address);
+  await page.goBack();
+  await shown('Board');
+  await page.goBack();
+  await shown('Work');
+  await page.goForward();
+  await shown('Board');
+});
+
 onBoard('signed out, the board says so', {}, async ({ page }) => {
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('heading', { name: 'Not signed in' }).waitFor({ timeout: WAIT_MS });

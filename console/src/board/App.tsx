@@ -33,6 +33,7 @@ export function App({ session }: { session: Session }) {
   const [dialog, setDialog] = useState<'help' | 'projects' | null>(null);
 
   function open(name: Page) {
+    if (name === page) return;
     setPage(name);
     toAddress({ page: name });
   }

@@ -70,6 +70,7 @@ export function createStore(session: Session, settings: SettingsStore) {
     set({ viewer: { id: data.viewer.id, name: data.viewer.name }, projects });
     const named = projects.find(({ id }) => id === fromAddress().project) ?? projects[0];
     if (!named) return set({ phase: 'empty' });
+    toAddress({ project: named.id }, 'replace');
     await choose(named.id);
   }
 
@@ -77,6 +78,7 @@ export function createStore(session: Session, settings: SettingsStore) {
   async function choose(id: string) {
     const mine = leave();
     const notices = get().notices.filter(({ undo }) => !undo); // those are of the other project
+    toAddress({ project: id });
     set({ ...noProject, notices, phase: 'starting' });
     const { data, failure } = await ask(client, ProjectDocument, { id });
     if (mine !== round) return;
@@ -84,7 +86,6 @@ export function createStore(session: Session, settings: SettingsStore) {
     if (!data?.project) return set({ phase: 'failed', problem: failure?.message ?? 'There is no such project.' });
     work = workIn(get().viewer!.id, id);
     set({ project: data.project, phase: 'ready' });
-    toAddress({ project: id });
     listen(mine, id);
     void lists(mine);
     void online(mine);
@@ -212,6 +213,11 @@ export function createStore(session: Session, settings: SettingsStore) {
       socket.terminate(); // nothing more may come in under the name of somebody who has signed out
       void open();
     });
+    // Back and forward, and an address that somebody edits.
+    window.addEventListener('hashchange', () => {
+      const { project } = fromAddress();
+      if (get().projects.some(({ id }) => id === project) && get().project?.id !== project) void choose(project);
+    });
     setInterval(() => {
       if (document.visibilityState === 'visible' || get().held.length) void online(round);
       work.watch();
@@ -240,8 +246,12 @@ export function fromAddress(): { project: string; page: string } {
   return { project: parts.get('project') ?? '', page: parts.get('page') ?? '' };
 }
 
-/** Says in the address what is shown, so that a reload and a bookmark lead there. */
-export function toAddress(change: { project?: string; page?: string }) {
-  const parts = new URLSearchParams({ ...fromAddress(), ...change });
-  window.history.replaceState(null, '', `#${parts}`);
+/** Says in the address what is shown, so that a reload, a bookmark and the browser's "Back" lead there. */
+export function toAddress(change: { project?: string; page?: string }, entry: 'push' | 'replace' = 'push') {
+  const before = fromAddress();
+  const after = { ...before, ...change };
+  if (after.project === before.project && after.page === before.page) return;
+  const address = `#${new URLSearchParams(after)}`;
+  if (entry === 'push') window.history.pushState(null, '', address);
+  else window.history.replaceState(null, '', address);
 }
