@@ -326,6 +326,18 @@ onBoard("the browser's Back leads to the page before, and to the project before"
   await shown('Board');
 });
 
+onBoard('a new tab shows the project that was shown last, and in a new browser the one with items in hands', {}, async ({ page, context, project }) => {
+  const shown = (tab) => tab.getByRole('banner', { name: 'Project' }).getByRole('button', { name: project.name }).waitFor({ timeout: WAIT_MS });
+  const tab = await context.newPage();
+  await tab.goto(`${server.origin}/board`);
+  await shown(tab);
+  await claim(page);
+  const other = await openPage(browser, server.origin, '/board', { pictures: [project.pictures] });
+  await shown(other.page);
+  await other.context.close();
+  await giveBack(server, project.id);
+});
+
 onBoard('signed out, the board says so', {}, async ({ page }) => {
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('heading', { name: 'Not signed in' }).waitFor({ timeout: WAIT_MS });

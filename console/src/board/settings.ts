@@ -40,3 +40,17 @@ export function createSettings(storage: Storage) {
 }
 
 export type SettingsStore = ReturnType<typeof createSettings>;
+
+const projectKey = (viewer: string) => `taggie:project:${viewer}`;
+
+/** The project that a user looked at last in this browser. */
+export const lastProject = (viewer: string, storage: Storage = window.localStorage) => storage.getItem(projectKey(viewer));
+
+/** Remembers it for the next tab. */
+export function rememberProject(viewer: string, project: string, storage: Storage = window.localStorage) {
+  try {
+    storage.setItem(projectKey(viewer), project);
+  } catch {
+    // full: the next tab opens the first one
+  }
+}

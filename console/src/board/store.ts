@@ -2,11 +2,11 @@
 import { ask, createBoardClient, describe, type Failure } from './client';
 import { serverNow } from './clock';
 import { createDrafts } from './drafts';
-import { EventsDocument, HeartbeatDocument, ListsDocument, OnlineDocument, PauseDocument, ProjectDocument, ResumeDocument, StartDocument } from './gql/graphql';
+import { EventsDocument, HandsDocument, HeartbeatDocument, ListsDocument, OnlineDocument, PauseDocument, ProjectDocument, ResumeDocument, StartDocument } from './gql/graphql';
 import { newKey } from './idempotency';
 import { lay, receive } from './live';
 import { identity, type Session } from './session';
-import type { SettingsStore } from './settings';
+import { lastProject, rememberProject, type SettingsStore } from './settings';
 import { connectedAs, createHolder, noProject, start } from './state';
 import type { Connection } from './socket';
 import type { Card, Message } from './types';
@@ -52,7 +52,7 @@ export function createStore(session: Session, settings: SettingsStore) {
     return ++round;
   }
 
-  /** Finds out who is asking, and opens the project that the address names, or the first one. */
+  /** Finds out who is asking, and opens the project that the address names, the one that was shown last, one with items of the user, or the first. */
   async function open() {
     const mine = leave();
     set({ ...start });
@@ -68,10 +68,18 @@ export function createStore(session: Session, settings: SettingsStore) {
     if (!data.viewer) return set({ phase: 'stranger' });
     const projects = data.viewer.projects?.nodes ?? [];
     set({ viewer: { id: data.viewer.id, name: data.viewer.name }, projects });
-    const named = projects.find(({ id }) => id === fromAddress().project) ?? projects[0];
+    const known = (wanted: string | null | undefined) => projects.find(({ id }) => id === wanted);
+    const named = known(fromAddress().project) ?? known(lastProject(data.viewer.id)) ?? known(await inHands()) ?? projects[0];
+    if (mine !== round) return;
     if (!named) return set({ phase: 'empty' });
     toAddress({ project: named.id }, 'replace');
     await choose(named.id);
+  }
+
+  /** The first project in which the user has items. */
+  async function inHands() {
+    const { data } = await ask(client, HandsDocument, {});
+    return data?.viewer?.projects?.nodes.find(({ viewerClaims }) => viewerClaims?.length)?.id;
   }
 
   /** Shows another project. */
@@ -86,6 +94,7 @@ export function createStore(session: Session, settings: SettingsStore) {
     if (!data?.project) return set({ phase: 'failed', problem: failure?.message ?? 'There is no such project.' });
     work = workIn(get().viewer!.id, id);
     set({ project: data.project, phase: 'ready' });
+    rememberProject(get().viewer!.id, id);
     listen(mine, id);
     void lists(mine);
     void online(mine);
