@@ -114,6 +114,8 @@ onBoard('skip, release, and the help of keys', {}, async ({ page, project }) => 
 
   await page.keyboard.press('?');
   await page.getByRole('dialog').getByText('Finish, from any field').waitFor();
+  await page.keyboard.press('Enter'); // no button is focused that it would press
+  assert.ok(await page.getByRole('dialog').isVisible());
   await page.getByLabel('Single keys do something').uncheck();
   await page.keyboard.press('Escape');
   await page.keyboard.press('2');
@@ -270,7 +272,7 @@ onBoard('a finish that is answered late shows nothing in another project or to a
     'another project': async () => {
       await page.keyboard.press('Escape');
       await page.keyboard.press('p');
-      await page.getByRole('dialog').getByRole('button', { name: 'Postcards' }).click();
+      await page.getByRole('dialog').getByRole('option', { name: 'Postcards' }).click();
     },
     'another user': async () => {
       await page.getByRole('button', { name: 'Use own token' }).click();
@@ -313,7 +315,9 @@ onBoard("the browser's Back leads to the page before, and to the project before"
   await shown('Statistics');
   const address = page.url();
   await page.keyboard.press('p');
-  await page.getByRole('dialog').getByRole('button', { name: 'Town archive' }).click();
+  await page.keyboard.type('town');
+  await page.getByRole('option', { name: 'Town archive' }).and(page.locator('.is-active')).waitFor();
+  await page.keyboard.press('Enter');
   await heading('Town archive').waitFor({ timeout: WAIT_MS });
   await page.goBack();
   await heading(project.name).waitFor({ timeout: WAIT_MS });

@@ -8,6 +8,8 @@ export function Choice(props: {
   options: Option[];
   value: string;
   optional?: boolean;
+  /** Whether a dialog begins here. */
+  first?: boolean;
   inputRef: React.RefObject<HTMLInputElement | null>;
   onChange: (id: string) => void;
   /** Goes on to the next field. */
@@ -34,7 +36,8 @@ export function Choice(props: {
       case 'ArrowUp': {
         event.preventDefault();
         const step = event.key === 'ArrowDown' ? 1 : -1;
-        const from = active < 0 ? (step > 0 ? -1 : 0) : active;
+        const chosenAt = shown.findIndex((option) => option.id === value);
+        const from = active >= 0 ? active : chosenAt >= 0 ? chosenAt : step > 0 ? -1 : 0;
         setAt(shown.length ? (from + step + shown.length) % shown.length : -1);
         break;
       }
@@ -63,6 +66,7 @@ export function Choice(props: {
         <input
           id={`${id}-input`}
           ref={inputRef}
+          data-first={props.first}
           role="combobox"
           aria-expanded="true"
           aria-controls={`${id}-list`}

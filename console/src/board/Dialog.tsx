@@ -1,11 +1,15 @@
 import { useEffect, useRef, type KeyboardEvent, type ReactNode } from 'react';
 
-/** A dialog that Esc, a click beside it and its button close; the focus goes back to where it was. */
+/**
+ * A dialog that Esc, a click beside it and its button close; the focus goes back to where it was. It begins at what has
+ * data-first, or at the dialog itself: not at the button that closes it.
+ */
 export function Dialog(props: { title: string; onClose: () => void; onKey?: (key: string) => boolean; children: ReactNode; wide?: boolean }) {
   const element = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const dialog = element.current;
     dialog?.showModal();
+    (dialog?.querySelector<HTMLElement>('[data-first]') ?? dialog)?.focus();
     return () => dialog?.close();
   }, []);
 
@@ -18,9 +22,10 @@ export function Dialog(props: { title: string; onClose: () => void; onKey?: (key
   return (
     <dialog
       ref={element}
+      tabIndex={-1}
       className={props.wide ? 'is-wide' : undefined}
       aria-labelledby="dialog-title"
-      onClose={props.onClose}
+      onClose={() => element.current?.open || props.onClose()}
       onKeyDown={press}
       onClick={(event) => event.target === element.current && props.onClose()}
     >

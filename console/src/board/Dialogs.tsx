@@ -1,4 +1,5 @@
-import { useState } from 'react';
+import { useRef, useState } from 'react';
+import { Choice } from './Choice';
 import { Dialog } from './Dialog';
 import { useBoard, useBoardState, useSettings } from './hooks';
 import { KEYS } from './keys';
@@ -26,7 +27,7 @@ export function SkipDialog({ name, onSkip, onClose }: { name: string; onSkip: (r
     >
       <p className="muted">“{name}”</p>
       <div className="skip-choices">
-        <button type="button" autoFocus onClick={choices.l}>
+        <button type="button" data-first onClick={choices.l}>
           <kbd>l</kbd> <span><strong>Later</strong> It comes back to me, unless somebody else takes it.</span>
         </button>
         <label className="inline">
@@ -106,24 +107,27 @@ export function ProjectDialog({ onClose }: { onClose: () => void }) {
         current={project?.id}
         onChoose={(id) => {
           if (id !== project?.id) void store.choose(id);
-          onClose();
         }}
+        onDone={onClose}
       />
     </Dialog>
   );
 }
 
 /** The projects of the user, to choose from. */
-export function Projects({ projects, current, onChoose }: { projects: Person[]; current?: string; onChoose: (id: string) => void }) {
+export function Projects(props: { projects: Person[]; current?: string; onChoose: (id: string) => void; onDone?: () => void }) {
+  const input = useRef<HTMLInputElement>(null);
   return (
-    <ul className="projects">
-      {projects.map(({ id, name }) => (
-        <li key={id}>
-          <button type="button" autoFocus={id === current} aria-current={id === current} onClick={() => onChoose(id)}>
-            {name}
-          </button>
-        </li>
-      ))}
-    </ul>
+    <div className="projects">
+      <Choice
+        label="Open"
+        first
+        options={props.projects}
+        value={props.current ?? ''}
+        inputRef={input}
+        onChange={props.onChoose}
+        onDone={() => props.onDone?.()}
+      />
+    </div>
   );
 }
