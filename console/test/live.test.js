@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { columns, lay, nothing, pace, receive } from '../src/board/live.ts';
+import { columns, lay, nothing, pace, queueNote, receive } from '../src/board/live.ts';
 
 const counts = { total: 3, new: 2, claimed: 1, finished: 0, skipped: 0, remaining: 3 };
 const ada = { id: 'ada', name: 'Ada' };
@@ -75,4 +75,13 @@ test('finishes by minute', () => {
   const now = 600_000;
   assert.deepEqual(pace([now, now - 1, now - 60_000, now - 179_000, now - 180_000], now, 3), [1, 1, 2]);
   assert.deepEqual(pace([now + 5_000], now, 2), [0, 1], 'a clock that is ahead');
+});
+
+test('where the items are that wait outside of the queue', () => {
+  const note = (queued, more) => queueNote({ ...nothing, queued, size: 1000, counts: { ...counts, new: 87 }, ...more });
+  assert.equal(note(87), '87 of at most 1,000 are queued');
+  assert.equal(note(86), '86 of at most 1,000 are queued, 1 kept for their author or for later');
+  assert.equal(note(80, { size: 80 }), '80 of at most 80 are queued, 7 come after them');
+  assert.equal(note(90), '90 of at most 1,000 are queued');
+  assert.equal(note(86, { paused: true }), 'paused');
 });

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { useBoard, useBoardState, useNow } from './hooks';
-import { columns, finding, review } from './live';
+import { columns, finding, queueNote, review } from './live';
 import { ago, number, span } from './text';
 import type { Card, Event, Person, ProjectEventType } from './types';
 
@@ -17,7 +17,7 @@ export function Columns() {
   return (
     <div className="board">
       <div className="board-columns">
-        <Column title="Waiting" count={counts?.new} note={live.paused ? 'paused' : `${number(live.queued)} of at most ${number(live.size)} are queued`}>
+        <Column title="Waiting" count={counts?.new} note={queueNote(live)}>
           {manager && (
             <li className="column-action">
               <button type="button" onClick={() => void store.pause(!live.paused)}>

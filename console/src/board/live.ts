@@ -1,4 +1,5 @@
 // What the board knows of a project's queue, made of what the subscription tells. Pure: the store keeps it, tests feed it.
+import { number } from './text';
 import type { Card, Counts, Event, Message } from './types';
 
 /** A line of the list of what happened. */
@@ -122,6 +123,15 @@ export function columns(live: Live): Columns {
   sorted.reviewed.sort(newest((card) => review(card)?.at ?? ''));
   sorted.skipped.sort(newest((card) => card.updatedAt));
   return sorted;
+}
+
+/** How many items wait in the queue, and where the others are. */
+export function queueNote({ paused, queued, size, counts }: Live): string {
+  if (paused) return 'paused';
+  const others = (counts?.new ?? 0) - queued;
+  const note = `${number(queued)} of at most ${number(size)} are queued`;
+  if (others <= 0) return note;
+  return queued < size ? `${note}, ${number(others)} kept for their author or for later` : `${note}, ${number(others)} come after them`;
 }
 
 /** The last effort that counts. */
