@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react';
 import { useBoard } from './hooks';
+import { useKeys } from './keys';
 import { readAddress } from './pictures';
 import type { Held } from './types';
 
@@ -11,16 +12,23 @@ export function pictureOf(item: Pick<Held, 'item' | 'url' | 'type'>): { url: str
 }
 
 /** The address of an item for another tab; null when there is none that a browser can read. */
-export const originalOf = (item: Pick<Held, 'item' | 'url'>) => readAddress(item.item?.url ?? item.url)?.href ?? null;
+const originalOf = (item: Pick<Held, 'item' | 'url'>) => readAddress(item.item?.url ?? item.url)?.href ?? null;
 
 /** An item as one looks at it: its picture, or what is known of it, and what the import told. */
-export function Picture({ item, zoomed, onZoom }: { item: Held; zoomed: boolean; onZoom: () => void }) {
+export function Picture({ item }: { item: Held }) {
   const picture = pictureOf(item);
-  const { mayShow } = useBoard();
+  const { mayShow, settings } = useBoard();
   const [failed, setFailed] = useState('');
+  const [large, setLarge] = useState(false);
   useEffect(() => setFailed(''), [picture?.url]);
   const original = originalOf(item);
   const shown = picture && failed !== picture.url && mayShow(picture.url);
+  const zoomed = Boolean(shown) && large;
+  const onZoom = () => setLarge(!large);
+  useKeys(settings, {
+    z: shown ? onZoom : undefined,
+    o: original ? () => window.open(original, '_blank', 'noopener,noreferrer') : undefined,
+  });
 
   return (
     <figure className="picture">

@@ -5,7 +5,7 @@ import { useBoard, useBoardState, useNow } from './hooks';
 import { newKey } from './idempotency';
 import { useKeys } from './keys';
 import { finding, review } from './live';
-import { originalOf, Picture } from './Picture';
+import { Picture } from './Picture';
 import { ago } from './text';
 import type { Held } from './types';
 
@@ -22,7 +22,6 @@ export function Review() {
   const [chosen, setChosen] = useState('');
   const [comments, setComments] = useState<Record<string, string>>({}); // by item
   const [problem, setProblem] = useState('');
-  const [zoomed, setZoomed] = useState(false);
   const [sending, setSending] = useState(false);
   const further = useRef<string | null>(null); // where the last look ended
   const why = useRef<HTMLTextAreaElement>(null);
@@ -110,11 +109,6 @@ export function Review() {
     'Ctrl+Enter': () => {
       if (document.activeElement === why.current) void say('INCORRECT');
     },
-    z: () => setZoomed(!zoomed),
-    o: () => {
-      const original = item && originalOf(item);
-      if (original) window.open(original, '_blank', 'noopener,noreferrer');
-    },
   });
 
   if (!may) return <Empty title="For reviewers" text="You label items in this project. Reviewers and managers look at what was found." />;
@@ -150,7 +144,7 @@ export function Review() {
           ))}
         </ul>
       </aside>
-      <Picture item={item} zoomed={zoomed} onZoom={() => setZoomed(!zoomed)} />
+      <Picture item={item} />
       <form
         className="item-form"
         aria-label={`Review “${item.name}”`}

@@ -3,14 +3,13 @@ import { SkipDialog } from './Dialogs';
 import { useBoard, useBoardState, useNow } from './hooks';
 import { ItemForm } from './ItemForm';
 import { useKeys } from './keys';
-import { originalOf, Picture } from './Picture';
+import { Picture } from './Picture';
 import { watch } from './text';
 
 /** The page on which one works: one's items, the picture, the form. */
 export function Work() {
   const { store, settings } = useBoard();
   const { held, selected, live, busy } = useBoardState();
-  const [zoomed, setZoomed] = useState(false);
   const [skipping, setSkipping] = useState(false);
   const item = held.find(({ id }) => id === selected);
 
@@ -25,11 +24,6 @@ export function Work() {
     N: () => void store.work.claim(5),
     j: () => step(1),
     k: () => step(-1),
-    z: () => setZoomed(!zoomed),
-    o: () => {
-      const original = item && originalOf(item);
-      if (original) window.open(original, '_blank', 'noopener,noreferrer');
-    },
   });
 
   return (
@@ -37,7 +31,7 @@ export function Work() {
       <Mine />
       {item ? (
         <>
-          <Picture item={item} zoomed={zoomed} onZoom={() => setZoomed(!zoomed)} />
+          <Picture item={item} />
           {/* Keyed: each item has a form of its own, filled with its draft. */}
           <ItemForm key={`${item.id} ${item.claim?.token}`} item={item} onSkip={() => setSkipping(true)} />
         </>
