@@ -86,7 +86,7 @@ function Unseen({ item, failed }: { item: Held; failed: boolean }) {
         {original && !failed && 'This type has no preview here. Open the original in another tab.'}
         {original && failed && (
           <>
-            The picture at {host} cannot be shown here. It opens in another tab with <kbd>o</kbd>; a server that has {host} in{' '}
+            The picture at {host} cannot be shown here: open the original in another tab. A server that has {host} in{' '}
             <code>TAGGIE_PICTURE_ORIGINS</code> shows it in its place.
           </>
         )}
