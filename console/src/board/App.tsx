@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { SessionBar } from '../SessionBar.jsx';
 import { Boundary } from './Boundary';
 import { StatusBar, StatusLegend } from './charts';
@@ -84,6 +84,10 @@ export function App({ session }: { session: Session }) {
 
 function Head(props: { page: Page; onOpen: (page: Page) => void; onProjects: () => void; onHelp: () => void }) {
   const { project, live, held } = useBoardState();
+  const tab = useRef<HTMLButtonElement>(null); // of the page that is shown: on narrow screens it may be out of sight
+  useEffect(() => {
+    tab.current?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [props.page]);
   return (
     <header className="head" aria-label="Project">
       <div className="head-row">
@@ -98,7 +102,7 @@ function Head(props: { page: Page; onOpen: (page: Page) => void; onProjects: () 
       <div className="head-row">
         <nav aria-label="Pages">
           {pages.map(([name, title], i) => (
-            <button key={name} type="button" aria-current={name === props.page ? 'page' : undefined} onClick={() => props.onOpen(name)}>
+            <button key={name} ref={name === props.page ? tab : undefined} type="button" aria-current={name === props.page ? 'page' : undefined} onClick={() => props.onOpen(name)}>
               {title}
               {name === 'work' && held.length > 0 && <span className="count">{held.length}</span>} <kbd>{i + 1}</kbd>
             </button>
