@@ -95,7 +95,8 @@ export function ItemForm({ item, onSkip }: { item: Held; onSkip: () => void }) {
           {problem}
         </p>
       )}
-      <div className="item-actions">
+      <p className="muted kept-note">{sending ? 'Not sent yet. It is kept in this browser, and sent by itself.' : draft.at ? 'Draft kept in this browser.' : ' '}</p>
+      <div className="item-actions is-last">
         <button ref={finishButton} type="submit" className="primary" disabled={sending && connection === 'live'}>
           {sending ? 'Send again' : 'Finish'} <kbd>Ctrl ↵</kbd>
         </button>
@@ -109,7 +110,6 @@ export function ItemForm({ item, onSkip }: { item: Held; onSkip: () => void }) {
           Extend <kbd>e</kbd>
         </button>
       </div>
-      <p className="muted kept-note">{sending ? 'Not sent yet. It is kept in this browser, and sent by itself.' : draft.at ? 'Draft kept in this browser.' : ' '}</p>
     </form>
   );
 }
