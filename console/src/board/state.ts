@@ -83,7 +83,8 @@ export const connectedAs = (before: Pick<State, 'connection' | 'cutAt'>, connect
   cutAt: connection === 'cut' && before.connection !== 'cut' ? now : before.cutAt,
 });
 
-const NOTICE_MS = 8_000;
+const NOTICE_MS = 6_000;
+const NOTICES = 3;
 
 /** Holds the state, and tells those who listen. */
 export function createHolder() {
@@ -103,7 +104,7 @@ export function createHolder() {
   function say(kind: Notice['kind'], text: string, undo?: Notice['undo']) {
     const id = ++last;
     // The same words twice are one message.
-    set({ notices: [...state.notices.filter((notice) => notice.text !== text), { id, kind, text, undo }].slice(-4) });
+    set({ notices: [...state.notices.filter((notice) => notice.text !== text), { id, kind, text, undo }].slice(-NOTICES) });
     if (kind !== 'bad') setTimeout(() => dismiss(id), NOTICE_MS);
   }
 
