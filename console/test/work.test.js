@@ -184,3 +184,13 @@ test('a look at what is in hands that began before a claim does not take the ite
   await b.answer('Claims', { data: { project: { viewerClaims: [item('i'), item('j')] } } });
   assert.deepEqual(b.get().held.map(({ id }) => id), ['i', 'j']);
 });
+
+test('that a finish is not sent is no news when it was sent', async (t) => {
+  const b = board(t);
+  await sent(b);
+  await b.answer('Finish', unavailable);
+  assert.match(b.get().notices[0].text, /is not sent yet/);
+  t.mock.timers.tick(3_000);
+  await b.answer('Finish', finished);
+  assert.deepEqual(b.get().notices.map(({ text }) => text), ['“i”: Music.']);
+});

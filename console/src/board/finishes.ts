@@ -13,9 +13,12 @@ export const UNDO_MS = 5 * 60_000;
 
 const SEND_AGAIN_MS = 3_000;
 
+/** What messages about a finish are about that is not sent yet. */
+const unsent = (id: string) => `unsent ${id}`;
+
 /** Creates what sends finishes; answered is called when one that the user asked for needs no more sending. */
 export function createFinishes(client: Client, holder: Closable, hands: Hands, drafts: Drafts, answered: () => void) {
-  const { get, set, say } = holder;
+  const { get, set, say, settle } = holder;
   let waiting = false;
 
   /** Sends what is in the form; says what is missing. */
@@ -47,10 +50,11 @@ export function createFinishes(client: Client, holder: Closable, hands: Hands, d
     });
     hands.underway.delete(item.id);
     if (failure?.again) {
-      say('plain', `“${item.name}” is not sent yet: ${failure.message} It is kept here, and sent by itself.`);
+      say('plain', `“${item.name}” is not sent yet: ${failure.message} It is kept here, and sent by itself.`, { about: unsent(item.id) });
       set({ held: [...get().held] });
       return false;
     }
+    settle(unsent(item.id));
     if (failure) {
       const now = drafts.get(item.id);
       if (now.sending?.key === key) drafts.put(item.id, { ...now, sending: undefined });
@@ -72,15 +76,15 @@ export function createFinishes(client: Client, holder: Closable, hands: Hands, d
     const until = Date.parse(counted.finishedAt) + UNDO_MS;
     set({ done: [{ effortId: counted.id, itemId: item.id, name: item.name, category, until }, ...get().done].slice(0, 50) });
     if (problem) say('plain', `“${item.name}” was finished before: ${problem.message}`);
-    else say('good', `“${item.name}”: ${category}.`, { effortId: counted.id, until });
+    else say('good', `“${item.name}”: ${category}.`, { undo: { effortId: counted.id, until } });
     return true;
   }
 
   /** Sends what could not be sent, or was sent by a page that did not live to see the answer, until all of it is. */
   function send() {
     waiting = false;
-    const unsent = drafts.ids().filter((id) => drafts.get(id).sending);
-    void Promise.all(unsent.map((id) => deliver({ id, name: drafts.get(id).name }, drafts.get(id)))).then((all) => {
+    const ids = drafts.ids().filter((id) => drafts.get(id).sending);
+    void Promise.all(ids.map((id) => deliver({ id, name: drafts.get(id).name }, drafts.get(id)))).then((all) => {
       if (all.includes(false)) later();
     });
   }

@@ -10,6 +10,8 @@ export interface Notice {
   text: string;
   /** The effort that "Undo" takes back. */
   undo?: { effortId: string; until: number };
+  /** What it tells of: settled, it is no news any more. */
+  about?: string;
 }
 
 /** An item that was finished a moment ago. */
@@ -83,6 +85,9 @@ export const connectedAs = (before: Pick<State, 'connection' | 'cutAt'>, connect
   cutAt: connection === 'cut' && before.connection !== 'cut' ? now : before.cutAt,
 });
 
+/** What messages are about that tell of a server that could not be reached, or was not ready. */
+export const UNREACHED = 'unreached';
+
 const NOTICE_MS = 6_000;
 const NOTICES = 3;
 
@@ -101,17 +106,23 @@ export function createHolder() {
     if (state.notices.some((notice) => notice.id === id)) set({ notices: state.notices.filter((notice) => notice.id !== id) });
   }
 
-  function say(kind: Notice['kind'], text: string, undo?: Notice['undo']) {
+  function say(kind: Notice['kind'], text: string, more: Pick<Notice, 'undo' | 'about'> = {}) {
     const id = ++last;
     // The same words twice are one message.
-    set({ notices: [...state.notices.filter((notice) => notice.text !== text), { id, kind, text, undo }].slice(-NOTICES) });
+    set({ notices: [...state.notices.filter((notice) => notice.text !== text), { id, kind, text, ...more }].slice(-NOTICES) });
     if (kind !== 'bad') setTimeout(() => dismiss(id), NOTICE_MS);
+  }
+
+  /** Takes away what was said about something that is settled now. */
+  function settle(about: string) {
+    if (state.notices.some((notice) => notice.about === about)) set({ notices: state.notices.filter((notice) => notice.about !== about) });
   }
 
   return {
     get: () => state,
     set,
     say,
+    settle,
     dismiss,
     subscribe(listener: () => void) {
       listeners.add(listener);
@@ -125,12 +136,13 @@ export function createHolder() {
 export type Holder = ReturnType<typeof createHolder>;
 
 /** Lends a holder until it is closed: then nothing is changed, told or begun through it any more. */
-export function closable({ get, set, say }: Holder) {
+export function closable({ get, set, say, settle }: Holder) {
   let open = true;
   return {
     get,
     set: (change: Partial<State>) => void (open && set(change)),
     say: (...told: Parameters<typeof say>) => void (open && say(...told)),
+    settle: (about: string) => void (open && settle(about)),
     /** Does it later, if it is still open then. */
     after: (milliseconds: number, act: () => void) => void setTimeout(() => open && act(), milliseconds),
     isOpen: () => open,

@@ -7,7 +7,7 @@ import { newKey } from './idempotency';
 import { lay, receive } from './live';
 import { identity, type Session } from './session';
 import { lastProject, rememberProject, type SettingsStore } from './settings';
-import { connectedAs, createHolder, noProject, start } from './state';
+import { connectedAs, createHolder, noProject, start, UNREACHED } from './state';
 import type { Connection } from './socket';
 import type { Card, Message } from './types';
 import { createWork } from './work';
@@ -20,7 +20,7 @@ const SETTLED_MS = 1_500;
 /** Creates the board's store; nothing is asked before open(). */
 export function createStore(session: Session, settings: SettingsStore) {
   const holder = createHolder();
-  const { get, set, say } = holder;
+  const { get, set, say, settle } = holder;
   const { client, socket } = createBoardClient(session, connected);
   const workIn = (viewer: string, project: string) => createWork(client, holder, settings, project, createDrafts(localStorage, viewer, project));
   let work = workIn('', ''); // another one for each project and user
@@ -33,6 +33,7 @@ export function createStore(session: Session, settings: SettingsStore) {
     set(connectedAs(before, connection, serverNow()));
     if (before.phase !== 'ready' || connection !== 'live' || before.connection !== 'cut') return;
     counting = 0;
+    settle(UNREACHED);
     work.send();
     void online(round);
     setTimeout(() => {

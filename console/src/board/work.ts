@@ -8,7 +8,7 @@ import { ClaimDocument, ClaimsDocument, ExtendDocument, ReleaseDocument, SkipDoc
 import { createHands } from './hands';
 import { newKey } from './idempotency';
 import type { SettingsStore } from './settings';
-import { closable, type Holder } from './state';
+import { closable, UNREACHED, type Holder } from './state';
 import type { Event, Held, SkipReason } from './types';
 
 const EXTEND_BEFORE_MS = 5 * 60_000;
@@ -51,7 +51,7 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
   }
 
   function sorry(failure: Failure, what: string) {
-    say('bad', `${what}: ${failure.message}`);
+    say('bad', `${what}: ${failure.message}`, { about: failure.again ? UNREACHED : undefined });
   }
 
   async function claim(count: number, quiet = false) {
