@@ -194,3 +194,19 @@ test('that a finish is not sent is no news when it was sent', async (t) => {
   await b.answer('Finish', finished);
   assert.deepEqual(b.get().notices.map(({ text }) => text), ['“i”: Music.']);
 });
+
+test('one message tells of all items that ran out, until others are claimed', async (t) => {
+  const b = board(t);
+  const work = await b.open('ada', 'p', [item('i'), item('j'), item('k')]);
+  work.type('i', { categoryId: 'c' });
+  work.follow({ type: 'EXPIRED', item: { id: 'i', name: 'i', status: 'NEW', claim: null } });
+  // The others ran out while nothing was heard: the claims of the test are from the past.
+  void work.load();
+  await b.answer('Claims', { data: { project: { viewerClaims: [] } } });
+  assert.deepEqual(b.get().expired, ['i', 'j', 'k']);
+  assert.deepEqual(b.get().notices, []);
+  assert.deepEqual(b.get().kept.map(({ id }) => id), ['i']);
+  void work.claim(3);
+  await b.answer('Claim', { data: { claimProjectItems: { items: [item('i')], problem: null } } });
+  assert.deepEqual([b.get().expired, b.get().kept], [[], []]);
+});

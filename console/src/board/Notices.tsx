@@ -1,13 +1,30 @@
 import { useBoard, useBoardState, useNow } from './hooks';
 import { span, watch } from './text';
 
+/** How many items one may have of a project. */
+const MOST = 50;
+
 /** What just happened, told to screen readers too. */
 export function Notices() {
   const { store } = useBoard();
-  const { notices } = useBoardState();
+  const { notices, expired, busy } = useBoardState();
   const now = useNow();
   return (
     <div className="notices" role="log" aria-live="polite" aria-label="Messages">
+      {expired.length > 0 && (
+        <div className="notice is-bad">
+          <p>
+            {expired.length === 1 ? `“${expired[0]}”` : `${expired.length} items`} went back to the queue: you had {expired.length === 1 ? 'it' : 'them'} too long. What
+            you typed is kept.
+          </p>
+          <button type="button" disabled={busy === 'claim'} onClick={() => void store.work.claim(Math.min(expired.length, MOST))}>
+            Claim again
+          </button>
+          <button type="button" className="quiet" aria-label="Dismiss" onClick={() => store.set({ expired: [] })}>
+            ×
+          </button>
+        </div>
+      )}
       {notices.map(({ id, kind, text, undo }) => (
         <div key={id} className={`notice is-${kind}`}>
           <p>{text}</p>

@@ -38,21 +38,34 @@ export function createHands({ get, set, say }: Closable, drafts: Drafts) {
     set({ held: rest, selected: selected === id ? (next?.id ?? null) : selected });
   }
 
-  /** The item is gone, but not what was typed about it. */
-  function keep(item: { id: string; name: string }, reason: string) {
+  /** Takes away an item that is gone, but not what was typed about it; reports whether that was something. */
+  function putAway(item: { id: string; name: string }, reason: string): boolean {
     drop(item.id);
     const draft = drafts.get(item.id);
     if (!worthKeeping(draft)) {
       drafts.remove(item.id);
-      return say('plain', `“${item.name}” ${reason}.`);
+      return false;
     }
     drafts.put(item.id, { ...draft, sending: undefined });
-    if (get().kept.some(({ id }) => id === item.id)) return;
-    set({ kept: [...get().kept, { id: item.id, name: item.name, reason }] });
-    say('bad', `“${item.name}” ${reason}. What you typed is kept, and will be in the form when you get it again.`);
+    const kept = get().kept.filter(({ id }) => id !== item.id);
+    set({ kept: [...kept, { id: item.id, name: item.name, reason }] });
+    return true;
   }
 
-  return { underway, byId, isFree, hold, add, drop, keep };
+  /** The item is gone. */
+  function keep(item: { id: string; name: string }, reason: string) {
+    if (!byId(item.id) && get().kept.some(({ id }) => id === item.id)) return;
+    if (putAway(item, reason)) say('bad', `“${item.name}” ${reason}. What you typed is kept, and will be in the form when you get it again.`);
+    else say('plain', `“${item.name}” ${reason}.`);
+  }
+
+  /** The item was in hand for too long. One message tells of all such. */
+  function expire(item: { id: string; name: string }) {
+    putAway(item, 'was in your hands for too long');
+    set({ expired: [...get().expired, item.name] });
+  }
+
+  return { underway, byId, isFree, hold, add, drop, keep, expire };
 }
 
 export type Hands = ReturnType<typeof createHands>;

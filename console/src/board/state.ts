@@ -48,6 +48,8 @@ export interface State {
   /** The one that is worked on. */
   selected: string | null;
   kept: Kept[];
+  /** Names of items that went back to the queue because they were in hand for too long, until the user has taken notice. */
+  expired: string[];
   done: Done[];
   notices: Notice[];
   online: Person[];
@@ -62,6 +64,7 @@ export const noProject = {
   held: [],
   selected: null,
   kept: [],
+  expired: [],
   done: [],
   online: [],
   busy: '',

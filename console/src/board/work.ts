@@ -43,7 +43,10 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
     const claims = data?.project?.viewerClaims;
     if (!claims) return holder.after(AGAIN_MS, () => void load()); // while the queue is being rebuilt
     const gone = (id: string) => !claims.some((item) => item.id === id) && !drafts.get(id).sending;
-    for (const item of get().held) if (gone(item.id) && !underway.has(item.id)) keep(item, 'is not yours any more');
+    for (const item of get().held.filter(({ id }) => gone(id) && !underway.has(id))) {
+      if (item.claim && Date.parse(item.claim.until) <= serverNow()) hands.expire(item);
+      else keep(item, 'is not yours any more');
+    }
     hands.hold(claims);
     const known = new Set(get().kept.map(({ id }) => id));
     const others = drafts.ids().filter((id) => gone(id) && !known.has(id) && worthKeeping(drafts.get(id)));
@@ -66,6 +69,7 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
     if (payload?.problem) return say('bad', payload.problem.message);
     const items = payload?.items ?? [];
     hands.add(items);
+    if (!quiet && items.length) set({ expired: [] });
     if (!items.length) say('plain', 'Nothing waits in the queue at the moment.');
     else if (!quiet && items.length > 1) say('plain', `${items.length} items are yours.`);
   }
@@ -155,7 +159,7 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
       return;
     }
     if (mine || !here || underway.has(item.id)) return;
-    if (event.type === 'EXPIRED') return keep(here, 'was in your hands for too long');
+    if (event.type === 'EXPIRED') return hands.expire(here);
     if (event.type === 'FINISHED' && event.user?.id === viewer?.id) {
       drafts.remove(item.id);
       return drop(item.id);
