@@ -48,7 +48,7 @@ export function App({ session }: { session: Session }) {
 
   useKeys(settings, {
     ...Object.fromEntries(pages.map(([name], i) => [String(i + 1), () => open(name)])),
-    u: () => void store.work.undo(),
+    u: () => store.work.undoLast(),
     p: () => setDialog('projects'),
     '?': () => setDialog('help'),
   });

@@ -46,7 +46,7 @@ export function ItemForm({ item, onSkip }: { item: Held; onSkip: () => void }) {
 
   const last = item.efforts?.nodes[0];
   const returned = last?.review?.verdict === 'INCORRECT' ? last.review : null;
-  const sending = Boolean(draft.sending);
+  const sending = Boolean(store.work.draft(item.id).sending); // not of the form: it changes without it
   return (
     <form
       className="item-form"

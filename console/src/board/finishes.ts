@@ -16,9 +16,18 @@ const SEND_AGAIN_MS = 3_000;
 /** What messages about a finish are about that is not sent yet. */
 const unsent = (id: string) => `unsent ${id}`;
 
-/** Creates what sends finishes; answered is called when one that the user asked for needs no more sending. */
-export function createFinishes(client: Client, holder: Closable, hands: Hands, drafts: Drafts, answered: () => void) {
+/** What follows from answers. */
+export interface Outcome {
+  /** A finish that the user asked for needs no more sending. */
+  answered: () => void;
+  /** A finish counted that the user has taken back before it was answered. */
+  unwanted: (effortId: string, item: Pick<Held, 'id' | 'name'>) => void;
+}
+
+/** Creates what sends finishes. */
+export function createFinishes(client: Client, holder: Closable, hands: Hands, drafts: Drafts, outcome: Outcome) {
   const { get, set, say, settle } = holder;
+  const withdrawn = new Map<string, string>(); // the keys of finishes that were taken back, by item
   let waiting = false;
 
   /** Sends what is in the form; says what is missing. */
@@ -32,7 +41,7 @@ export function createFinishes(client: Client, holder: Closable, hands: Hands, d
     const sent = { ...draft, keywords, word: '', sending: draft.sending ?? { token: item.claim.token, key: newKey() } };
     if (!drafts.put(id, sent)) say('bad', 'This browser has no room left to keep what you type over a reload.');
     void deliver(item, sent).then((done) => {
-      if (done) return answered();
+      if (done) return outcome.answered();
       if (get().selected === id) set({ selected: get().held.find(hands.isFree)?.id ?? id });
       later();
     });
@@ -49,6 +58,7 @@ export function createFinishes(client: Client, holder: Closable, hands: Hands, d
       input: { itemId: item.id, token, categoryId, subcategoryId: draft.subcategoryId || null, keywords, idempotencyKey: key },
     });
     hands.underway.delete(item.id);
+    if (failure?.again && withdrawn.get(item.id) === key) return !drafts.get(item.id).sending; // or finished anew meanwhile
     if (failure?.again) {
       say('plain', `“${item.name}” is not sent yet: ${failure.message} It is kept here, and sent by itself.`, { about: unsent(item.id) });
       set({ held: [...get().held] });
@@ -69,6 +79,12 @@ export function createFinishes(client: Client, holder: Closable, hands: Hands, d
       return true;
     }
     const counted = problem?.__typename === 'AlreadyFinished' ? problem.effort : effort;
+    if (counted && (withdrawn.get(item.id) === key || (problem && withdrawn.has(item.id)))) {
+      restore(item.id);
+      outcome.unwanted(counted.id, item);
+      return true;
+    }
+    withdrawn.delete(item.id);
     hands.drop(item.id);
     drafts.remove(item.id);
     if (!counted) return true;
@@ -77,6 +93,26 @@ export function createFinishes(client: Client, holder: Closable, hands: Hands, d
     set({ done: [{ effortId: counted.id, itemId: item.id, name: item.name, category, until }, ...get().done].slice(0, 50) });
     if (problem) say('plain', `“${item.name}” was finished before: ${problem.message}`);
     else say('good', `“${item.name}”: ${category}.`, { undo: { effortId: counted.id, until } });
+    return true;
+  }
+
+  /** Takes the key of a finish from a draft, so that it is not sent. */
+  function restore(id: string) {
+    const { sending: _, ...draft } = drafts.get(id);
+    drafts.put(id, draft);
+    set({ held: [...get().held] });
+  }
+
+  /** Gives the finish that waits for its answer, the last of several, back to the form; reports whether there was one. */
+  function withdraw(): boolean {
+    const waits = get().held.filter((item) => !hands.isFree(item));
+    const [item] = waits.sort((a, b) => drafts.get(b.id).at - drafts.get(a.id).at);
+    if (!item) return false;
+    withdrawn.set(item.id, drafts.get(item.id).sending!.key);
+    restore(item.id);
+    settle(unsent(item.id));
+    set({ selected: item.id });
+    say('plain', `“${item.name}” is in the form again, and is not sent.`);
     return true;
   }
 
@@ -95,5 +131,5 @@ export function createFinishes(client: Client, holder: Closable, hands: Hands, d
     holder.after(SEND_AGAIN_MS, () => waiting && send());
   }
 
-  return { finish, send };
+  return { finish, send, withdraw, isWithdrawn: (id: string) => withdrawn.has(id) };
 }

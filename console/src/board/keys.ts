@@ -8,7 +8,7 @@ export const KEYS: { title: string; keys: [string, string][] }[] = [
     title: 'Everywhere',
     keys: [
       ['1 – 5', 'Work, Board, Statistics, Review, History'],
-      ['u', 'Undo the last finish, within five minutes'],
+      ['u', 'Undo the last finish: before it is sent, or within five minutes'],
       ['p', 'Choose another project'],
       ['?', 'This help'],
       ['Esc', 'Leave a field, close a dialog'],

@@ -25,7 +25,10 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
   const { get, set, say } = holder;
   const hands = createHands(holder, drafts);
   const { byId, drop, keep, underway } = hands;
-  const finishes = createFinishes(client, holder, hands, drafts, refill);
+  const finishes = createFinishes(client, holder, hands, drafts, {
+    answered: refill,
+    unwanted: (effortId, item) => void takeBack(effortId, item),
+  });
 
   /** Begins with what is in the user's hands, and what was typed before. */
   async function begin() {
@@ -129,20 +132,39 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
     if (done && !quiet) say('plain', 'You have another 15 minutes for it.');
   }
 
-  /** Takes a finish back, the last one without an id. */
-  async function undo(effortId = get().done.find(({ until }) => until > serverNow())?.effortId) {
-    if (!effortId) return say('plain', 'There is nothing to undo: five minutes after a finish it stays.');
+  /** Takes back what was finished last, before it is sent or within five minutes. */
+  function undoLast() {
+    if (finishes.withdraw()) return;
+    const last = get().done.find(({ until }) => until > serverNow());
+    if (last) void undo(last.effortId);
+    else say('plain', 'There is nothing to undo: five minutes after a finish it stays.');
+  }
+
+  /** Undoes a finish that counted although the user took it out of what is sent. */
+  async function takeBack(effortId: string, item: Pick<Held, 'id' | 'name'>) {
+    const undone = await undo(effortId, true);
+    if (!undone && holder.isOpen()) keep(item, 'was finished before you took it back');
+  }
+
+  /** Takes a finish back. What was found is in the form again, or what was typed since. */
+  async function undo(effortId: string, typed = false): Promise<boolean> {
     const { data, failure } = await ask(client, UndoDocument, { input: { effortId, idempotencyKey: newKey() } });
-    if (failure) return sorry(failure, 'It was not undone');
+    if (failure) {
+      sorry(failure, 'It was not undone');
+      return false;
+    }
     const { item, effort, problem } = data.undoFinish ?? {};
     set({ done: get().done.filter((done) => done.effortId !== effortId), notices: get().notices.filter((notice) => notice.undo?.effortId !== effortId) });
-    if (problem || !item) return say('bad', problem?.message ?? 'It was not undone.');
-    // What was found is in the form again.
+    if (problem || !item) {
+      say('bad', problem?.message ?? 'It was not undone.');
+      return false;
+    }
     const found = { categoryId: effort?.category?.id ?? '', subcategoryId: effort?.subcategory?.id ?? '', keywords: effort?.keywords ?? [] };
-    drafts.put(item.id, { ...blank, ...found, name: item.name, at: Date.now() });
+    if (!typed) drafts.put(item.id, { ...blank, ...found, name: item.name, at: Date.now() });
     hands.add([item]);
-    set({ selected: item.id });
+    if (!typed) set({ selected: item.id });
     say('plain', `“${item.name}” is yours again.`);
+    return true;
   }
 
   /** Follows an event: what another page of the user did, and claims that ended. */
@@ -161,6 +183,8 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
     if (mine || !here || underway.has(item.id)) return;
     if (event.type === 'EXPIRED') return hands.expire(here);
     if (event.type === 'FINISHED' && event.user?.id === viewer?.id) {
+      const effort = item.efforts?.nodes[0];
+      if (effort && finishes.isWithdrawn(item.id)) return void takeBack(effort.id, here);
       drafts.remove(item.id);
       return drop(item.id);
     }
@@ -197,6 +221,7 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
     release,
     extend,
     undo,
+    undoLast,
     follow,
     watch,
     select: (id: string) => set({ selected: id }),
