@@ -122,6 +122,41 @@ onBoard('skip, release, and the help of keys', {}, async ({ page, project }) => 
   await page.getByRole('button', { name: /^Work/ }).and(page.locator('[aria-current=page]')).waitFor();
 });
 
+onBoard('single keys go through the list, and to the form when they are asked to', {}, async ({ page, project }) => {
+  const kept = page.getByRole('complementary', { name: 'Your items' });
+  const current = kept.locator('[aria-current=true]');
+  await page.keyboard.press('n');
+  await category(page).and(page.locator(':focus')).waitFor({ timeout: WAIT_MS });
+  await page.getByText('Esc for single keys').first().waitFor();
+  await page.keyboard.press('Escape');
+  for (const held of [1, 2]) {
+    await page.keyboard.press('n');
+    await kept.locator('.mine-name').nth(held).waitFor({ timeout: WAIT_MS });
+  }
+  const names = await kept.locator('.mine-name').allInnerTexts();
+  for (const [key, at] of [['j', 1], ['j', 2], ['k', 1], ['ArrowDown', 2], ['ArrowUp', 1]]) {
+    await page.keyboard.press(key);
+    await current.and(page.locator(':focus')).getByText(names[at]).waitFor({ timeout: WAIT_MS });
+  }
+  await page.keyboard.press('Enter');
+  await category(page).and(page.locator(':focus')).waitFor();
+  await page.keyboard.type('mus');
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('k');
+  await page.keyboard.press('c');
+  await category(page).and(page.locator(':focus')).waitFor();
+
+  // Who opens the page anew has typed nothing yet: the keys are not the form's.
+  await page.reload();
+  await live(page);
+  await category(page).waitFor({ timeout: WAIT_MS });
+  await page.keyboard.press('?');
+  await page.getByRole('dialog').waitFor();
+  await page.keyboard.press('Escape');
+  await giveBack(server, project.id);
+});
+
 onBoard('what was typed outlives a reload and a lost claim', {}, async ({ page, project }) => {
   const name = await claim(page);
   await type(page);
@@ -335,6 +370,9 @@ onBoard('a new tab shows the project that was shown last, and in a new browser t
   const tab = await context.newPage();
   await tab.goto(`${server.origin}/board`);
   await shown(tab);
+  const { viewer } = await ask(server, '{ viewer { projects(first: 20) { nodes { id } } } }');
+  assert.notEqual(viewer.projects.nodes[0].id, project.id);
+  for (const { id } of viewer.projects.nodes) await giveBack(server, id);
   await claim(page);
   const other = await openPage(browser, server.origin, '/board', { pictures: [project.pictures] });
   await shown(other.page);

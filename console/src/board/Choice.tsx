@@ -1,4 +1,5 @@
 import { useId, useState, type KeyboardEvent } from 'react';
+import { LeaveHint } from './LeaveHint';
 import { matching, type Option } from './options';
 
 /** One of many, chosen by typing a part of its name, by arrows, or by a click. The list is always in sight. */
@@ -62,6 +63,7 @@ export function Choice(props: {
         {label} {props.hint && <kbd>{props.hint}</kbd>}
         {optional && <span className="muted"> if any</span>}
       </label>
+      <LeaveHint />
       <div className="choice-field">
         <input
           id={`${id}-input`}

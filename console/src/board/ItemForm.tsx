@@ -8,7 +8,7 @@ import type { Held } from './types';
 /** The form in which one says what an item is. What is typed is kept at once. */
 export function ItemForm({ item, onSkip }: { item: Held; onSkip: () => void }) {
   const { store, settings } = useBoard();
-  const { project, connection } = useBoardState();
+  const { project, connection, toForm } = useBoardState();
   const [draft, setDraft] = useState(() => store.work.draft(item.id));
   const [problem, setProblem] = useState('');
   const category = useRef<HTMLInputElement>(null);
@@ -18,8 +18,10 @@ export function ItemForm({ item, onSkip }: { item: Held; onSkip: () => void }) {
 
   // Whoever works by keyboard goes on typing at the next item; on a phone the keyboard would cover the picture.
   useEffect(() => {
+    if (!toForm) return;
+    store.set({ toForm: false });
     if (!window.matchMedia('(pointer: coarse)').matches) category.current?.focus({ preventScroll: true });
-  }, []);
+  }, [toForm, store]);
 
   function change(part: Partial<typeof draft>) {
     store.work.type(item.id, part);

@@ -1,6 +1,7 @@
 import { useEffect, useId, useState, type KeyboardEvent } from 'react';
 import { useQuery } from 'urql';
 import { CompletionsDocument } from './gql/graphql';
+import { LeaveHint } from './LeaveHint';
 
 const MOST = 20;
 const LONGEST = 64;
@@ -62,6 +63,7 @@ export function Keywords(props: {
       <label htmlFor={`${id}-input`}>
         Keywords <kbd>w</kbd> <span className="muted"> up to {MOST}</span>
       </label>
+      <LeaveHint />
       <div className="tokens">
         {value.map((keyword) => (
           <span key={keyword} className="token">

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useRef, useState, type KeyboardEvent, type RefObject } from 'react';
 import { SkipDialog } from './Dialogs';
 import { useBoard, useBoardState, useNow } from './hooks';
 import { ItemForm } from './ItemForm';
@@ -11,12 +11,15 @@ export function Work() {
   const { store, settings } = useBoard();
   const { held, selected, live, busy } = useBoardState();
   const [skipping, setSkipping] = useState(false);
+  const list = useRef<HTMLUListElement>(null);
   const item = held.find(({ id }) => id === selected);
 
   function step(by: number) {
     const at = held.findIndex(({ id }) => id === selected);
     const next = held[(at + by + held.length) % held.length];
-    if (next) store.work.select(next.id);
+    if (!next) return;
+    store.work.select(next.id);
+    list.current?.children[held.indexOf(next)]?.querySelector('button')?.focus();
   }
 
   useKeys(settings, {
@@ -28,7 +31,7 @@ export function Work() {
 
   return (
     <div className="work">
-      <Mine />
+      <Mine list={list} onStep={step} />
       {item ? (
         <>
           <Picture item={item} />
@@ -65,10 +68,16 @@ export function Work() {
 }
 
 /** The items in one's hands, what was typed about lost ones, and what one did last. */
-function Mine() {
+function Mine({ list, onStep }: { list: RefObject<HTMLUListElement | null>; onStep: (by: number) => void }) {
   const { store } = useBoard();
   const { held, selected, kept, done, busy, live } = useBoardState();
   const now = useNow();
+  function press(event: KeyboardEvent) {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    onStep(by);
+  }
   return (
     <aside className="mine" aria-label="Your items">
       <div className="mine-head">
@@ -79,14 +88,14 @@ function Mine() {
           Claim <kbd>n</kbd>
         </button>
       </div>
-      <ul className="mine-list">
+      <ul className="mine-list" ref={list} onKeyDown={press}>
         {held.map((item) => {
           const left = item.claim ? Date.parse(item.claim.until) - now : 0;
           const unsent = Boolean(store.work.draft(item.id).sending);
           const time = unsent ? 'not sent' : left > 0 ? watch(left) : 'over';
           return (
             <li key={item.id}>
-              <button type="button" aria-current={item.id === selected} onClick={() => store.work.select(item.id)}>
+              <button type="button" aria-current={item.id === selected} onClick={() => store.work.select(item.id, true)}>
                 <span className="mine-name">{item.name}</span>
                 <span className={unsent || left < 120_000 ? 'time is-short' : 'time'} title={unsent ? 'Sent when the server can be reached' : 'Until then it is yours'}>
                   {time}

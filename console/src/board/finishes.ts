@@ -42,7 +42,8 @@ export function createFinishes(client: Client, holder: Closable, hands: Hands, d
     if (!drafts.put(id, sent)) say('bad', 'This browser has no room left to keep what you type over a reload.');
     void deliver(item, sent).then((done) => {
       if (done) return outcome.answered();
-      if (get().selected === id) set({ selected: get().held.find(hands.isFree)?.id ?? id });
+      const next = get().held.find(hands.isFree);
+      if (next && get().selected === id) set({ selected: next.id, toForm: true });
       later();
     });
     return '';
@@ -85,7 +86,7 @@ export function createFinishes(client: Client, holder: Closable, hands: Hands, d
       return true;
     }
     withdrawn.delete(item.id);
-    hands.drop(item.id);
+    hands.drop(item.id, true);
     drafts.remove(item.id);
     if (!counted) return true;
     const category = get().project?.categories?.find(({ id }) => id === categoryId)?.name ?? '';

@@ -28,14 +28,15 @@ export function createHands({ get, set, say }: Closable, drafts: Drafts) {
     hold([...held.filter(({ id }) => !items.some((item) => item.id === id)), ...items]);
   }
 
-  /** Takes an item from the list; the next one in it is worked on then. */
-  function drop(id: string) {
+  /** Takes an item from the list; the next one in it is worked on then, by whoever typed in its form in the next form. */
+  function drop(id: string, typing = false) {
     const { held, selected } = get();
     const at = held.findIndex((item) => item.id === id);
     if (at < 0) return;
     const rest = held.filter((item) => item.id !== id);
     const next = [...rest.slice(at), ...rest.slice(0, at)].find(isFree);
-    set({ held: rest, selected: selected === id ? (next?.id ?? null) : selected });
+    if (selected === id) set({ held: rest, selected: next?.id ?? null, toForm: typing });
+    else set({ held: rest });
   }
 
   /** Takes away an item that is gone, but not what was typed about it; reports whether that was something. */

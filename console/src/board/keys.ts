@@ -19,7 +19,7 @@ export const KEYS: { title: string; keys: [string, string][] }[] = [
     keys: [
       ['n', 'Claim the next item'],
       ['Shift+N', 'Claim five items'],
-      ['j / k', 'To the next or previous one of your items'],
+      ['j / k', 'To the next or previous one of your items; Enter or c goes to its form'],
       ['c / b / w', 'To category, subcategory or keywords'],
       ['↑ ↓ Enter', 'In a field: choose, and go on to the next field'],
       ['Ctrl+Enter', 'Finish, from any field'],

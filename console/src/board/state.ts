@@ -47,6 +47,8 @@ export interface State {
   held: Held[];
   /** The one that is worked on. */
   selected: string | null;
+  /** Whether the cursor is to go to the form of the selected item. */
+  toForm: boolean;
   kept: Kept[];
   /** Names of items that went back to the queue because they were in hand for too long, until the user has taken notice. */
   expired: string[];
@@ -63,6 +65,7 @@ export const noProject = {
   live: nothing,
   held: [],
   selected: null,
+  toForm: false,
   kept: [],
   expired: [],
   done: [],

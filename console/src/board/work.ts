@@ -71,7 +71,9 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
     const payload = data.claimProjectItems;
     if (payload?.problem) return say('bad', payload.problem.message);
     const items = payload?.items ?? [];
+    const before = get().selected;
     hands.add(items);
+    if (!quiet && get().selected !== before) set({ toForm: true });
     if (!quiet && items.length) set({ expired: [] });
     if (!items.length) say('plain', 'Nothing waits in the queue at the moment.');
     else if (!quiet && items.length > 1) say('plain', `${items.length} items are yours.`);
@@ -224,7 +226,8 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
     undoLast,
     follow,
     watch,
-    select: (id: string) => set({ selected: id }),
+    /** Works on an item: in its form, or going through the list. */
+    select: (id: string, toForm = false) => set({ selected: id, toForm }),
     /** Forgets what was typed about an item that is gone. */
     forget(id: string) {
       drafts.remove(id);
