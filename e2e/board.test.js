@@ -99,6 +99,8 @@ onBoard('skip, release, and the help of keys', {}, async ({ page, project }) => 
   await page.keyboard.press('Escape');
   await page.keyboard.press('s');
   await page.keyboard.press('x');
+  await page.getByRole('dialog').getByText('nothing brings it back').waitFor();
+  await page.keyboard.press('Enter');
   await messages(page).getByText(`“${first}” is marked as one that cannot be labelled.`).waitFor({ timeout: WAIT_MS });
   assert.equal((await itemOf(server, project.id, first)).status, 'SKIPPED');
 
@@ -207,6 +209,15 @@ onBoard('a reviewer finds a result incorrect, and its author is told', {}, async
   await other.page.keyboard.type('This is the title page.');
   await other.page.keyboard.press('Control+Enter');
   await messages(other.page).getByText(/incorrect, and back to its author/).waitFor({ timeout: WAIT_MS });
+  assert.equal((await itemOf(server, project.id, name)).status, 'NEW');
+
+  // It can be said otherwise, and again.
+  await other.page.keyboard.press('u');
+  await other.page.getByText('You found this incorrect.').waitFor();
+  assert.equal(await other.page.getByLabel(/^What is wrong/).inputValue(), 'This is the title page.');
+  await other.page.keyboard.press('a');
+  await messages(other.page).getByText(`“${name}”: correct.`).waitFor({ timeout: WAIT_MS });
+  assert.equal((await itemOf(server, project.id, name)).status, 'FINISHED');
   assert.deepEqual(other.complaints(), []);
   await other.context.close();
 

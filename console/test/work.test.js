@@ -261,3 +261,17 @@ for (const [what, counts] of [
     assert.equal(work.draft('i').sending, undefined);
   });
 }
+
+test('after a skip nothing is undone by the first press', async (t) => {
+  const b = board(t);
+  const work = await b.open('ada', 'p', [item('i'), item('j')]);
+  b.set({ done: [{ effortId: 'e', itemId: 'h', name: 'h', category: 'Music', until: Date.now() + 300_000 }] });
+  void work.skip('i', 'TO_OTHERS');
+  await b.answer('Skip', { data: { skipProjectItem: { item: { id: 'i' }, problem: null } } });
+  work.undoLast();
+  assert.equal(b.get().notices.at(-1).text, 'A skip cannot be undone: only a finish can. Press u again to undo the finish of “h”.');
+  await settled();
+  assert.deepEqual(b.asked.filter(({ name }) => name === 'Undo'), []);
+  work.undoLast();
+  assert.equal((await b.answer('Undo', undone('h'))).input.effortId, 'e');
+});

@@ -48,7 +48,7 @@ export function App({ session }: { session: Session }) {
 
   useKeys(settings, {
     ...Object.fromEntries(pages.map(([name], i) => [String(i + 1), () => open(name)])),
-    u: () => store.work.undoLast(),
+    u: page === 'review' ? undefined : () => store.work.undoLast(), // Review has one of its own
     p: () => setDialog('projects'),
     '?': () => setDialog('help'),
   });

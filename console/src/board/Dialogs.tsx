@@ -11,11 +11,27 @@ const laterNames: Record<number, string> = { 10: '10 minutes', 30: '30 minutes',
 /** Why an item is given up. */
 export function SkipDialog({ name, onSkip, onClose }: { name: string; onSkip: (reason: SkipReason, minutes?: number) => void; onClose: () => void }) {
   const [minutes, setMinutes] = useState(30);
+  const [sure, setSure] = useState(false);
   const choices: Record<string, () => void> = {
     l: () => onSkip('TO_ME_LATER', minutes),
     o: () => onSkip('TO_OTHERS'),
-    x: () => onSkip('FOR_NOBODY'),
+    x: () => setSure(true),
   };
+  if (sure) {
+    return (
+      <Dialog key="sure" title="For nobody?" onClose={onClose}>
+        <p>“{name}” will be shown to nobody any more, and nothing brings it back.</p>
+        <div className="item-actions">
+          <button type="button" className="danger" data-first onClick={() => onSkip('FOR_NOBODY')}>
+            Nobody can label it <kbd>↵</kbd>
+          </button>
+          <button type="button" onClick={onClose}>
+            Keep it <kbd>Esc</kbd>
+          </button>
+        </div>
+      </Dialog>
+    );
+  }
   return (
     <Dialog
       title="Skip"

@@ -7,19 +7,22 @@ import { useKeys } from './keys';
 import { finding, review } from './live';
 import { Picture } from './Picture';
 import { ago } from './text';
+import type { Reviewed } from './state';
 import type { Held } from './types';
 
 const ENOUGH = 20;
 const MOST_PAGES = 10;
 const AGAIN_MS = 3_000;
+const KEPT = 50;
 
 /** The page on which reviewers look at what others found out. */
 export function Review() {
   const { store, settings } = useBoard();
-  const { project, viewer, live } = useBoardState();
+  const { project, viewer, live, reviewed } = useBoardState();
   const may = project?.viewerMember.type !== 'TAGGIE';
   const [found, setFound] = useState<Held[] | null>(null);
   const [chosen, setChosen] = useState('');
+  const [again, setAgain] = useState<Reviewed | null>(null); // what is looked at once more
   const [comments, setComments] = useState<Record<string, string>>({}); // by item
   const [problem, setProblem] = useState('');
   const [sending, setSending] = useState(false);
@@ -70,7 +73,7 @@ export function Review() {
     return !card || (card.status === 'FINISHED' && !review(card));
   });
   const at = Math.max(open.findIndex(({ id }) => id === chosen), 0);
-  const item = open[at];
+  const item = again?.item ?? open[at];
   const effort = item && finding(item);
   const comment = (item && comments[item.id]) ?? '';
 
@@ -89,15 +92,32 @@ export function Review() {
     const refused = failure?.message ?? data?.reviewEffort?.problem?.message;
     if (refused) return setProblem(refused);
     setFound((before) => before?.filter(({ id }) => id !== item.id) ?? null);
-    setChosen(open[at + 1]?.id ?? '');
+    if (!again) setChosen(open[at + 1]?.id ?? '');
+    setAgain(null);
     setProblem('');
+    store.set({
+      lasting: 'A review is changed in Review, by u there: only a finish can be undone.',
+      reviewed: [{ item, verdict, comment: comment.trim() }, ...reviewed.filter((other) => other.item.id !== item.id)].slice(0, KEPT),
+    });
     why.current?.blur();
     store.say('good', `“${item.name}”: ${verdict === 'CORRECT' ? 'correct' : 'incorrect, and back to its author'}.`);
     if (open.length <= 1) void load();
   }
 
-  function step(by: number) {
-    setChosen(open[(at + by + open.length) % open.length]?.id ?? '');
+  function choose(id: string | undefined) {
+    setChosen(id ?? '');
+    setAgain(null);
+    setProblem('');
+  }
+
+  const step = (by: number) => choose(open[again ? at : (at + by + open.length) % open.length]?.id);
+
+  /** Brings back what was reviewed last, or before what is looked at again. */
+  function back() {
+    const last = reviewed[again ? reviewed.findIndex((other) => other.item.id === again.item.id) + 1 : 0];
+    if (!last) return store.say('plain', again ? 'You reviewed nothing before that since you opened the project.' : 'You reviewed nothing since you opened the project.');
+    setAgain(last);
+    setComments({ ...comments, [last.item.id]: last.comment });
     setProblem('');
   }
 
@@ -106,6 +126,7 @@ export function Review() {
     k: () => step(-1),
     a: () => void say('CORRECT'),
     i: () => why.current?.focus(),
+    u: back,
     'Ctrl+Enter': () => {
       if (document.activeElement === why.current) void say('INCORRECT');
     },
@@ -136,7 +157,7 @@ export function Review() {
         <ul className="mine-list">
           {open.map((other) => (
             <li key={other.id}>
-              <button type="button" aria-current={other.id === item.id} onClick={() => setChosen(other.id)}>
+              <button type="button" aria-current={other.id === item.id} onClick={() => choose(other.id)}>
                 <span className="mine-name">{other.name}</span>
                 <span className="time">{finding(other)?.user?.name}</span>
               </button>
@@ -153,6 +174,11 @@ export function Review() {
           void say('INCORRECT');
         }}
       >
+        {again && (
+          <p className="returned is-plain" role="note">
+            You found this <strong>{again.verdict === 'CORRECT' ? 'correct' : 'incorrect'}</strong>. You can say something else now, or go on with another.
+          </p>
+        )}
         <dl className="found">
           <div>
             <dt>Category</dt>

@@ -91,7 +91,7 @@ export function createFinishes(client: Client, holder: Closable, hands: Hands, d
     if (!counted) return true;
     const category = get().project?.categories?.find(({ id }) => id === categoryId)?.name ?? '';
     const until = Date.parse(counted.finishedAt) + UNDO_MS;
-    set({ done: [{ effortId: counted.id, itemId: item.id, name: item.name, category, until }, ...get().done].slice(0, 50) });
+    set({ lasting: '', done: [{ effortId: counted.id, itemId: item.id, name: item.name, category, until }, ...get().done].slice(0, 50) });
     if (problem) say('plain', `“${item.name}” was finished before: ${problem.message}`);
     else say('good', `“${item.name}”: ${category}.`, { undo: { effortId: counted.id, until } });
     return true;

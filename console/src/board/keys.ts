@@ -23,7 +23,7 @@ export const KEYS: { title: string; keys: [string, string][] }[] = [
       ['c / b / w', 'To category, subcategory or keywords'],
       ['↑ ↓ Enter', 'In a field: choose, and go on to the next field'],
       ['Ctrl+Enter', 'Finish, from any field'],
-      ['s', 'Skip: then l for later, o for others, x for nobody'],
+      ['s', 'Skip: then l for later, o for others, x and Enter for nobody'],
       ['r', 'Release: give it back to the queue'],
       ['e', 'Extend by 15 minutes'],
       ['z', 'Picture: fit or full size'],
@@ -36,6 +36,7 @@ export const KEYS: { title: string; keys: [string, string][] }[] = [
       ['j / k', 'To the next or previous result'],
       ['a', 'Accept: it is correct'],
       ['i', 'Incorrect: then say why, Ctrl+Enter sends it'],
+      ['u', 'Look again at what you reviewed last'],
     ],
   },
 ];

@@ -1,7 +1,7 @@
 // What the pages of the board show, in one object that is replaced at each change.
 import type { Connection } from './socket';
 import { nothing, type Live } from './live';
-import type { Held, Person, Project } from './types';
+import type { Held, Person, Project, Verdict } from './types';
 
 /** A message to the user; it goes by itself unless it is about something that went wrong. */
 export interface Notice {
@@ -21,6 +21,13 @@ export interface Done {
   name: string;
   category: string;
   until: number;
+}
+
+/** An item that the user reviewed a moment ago. */
+export interface Reviewed {
+  item: Held;
+  verdict: Verdict;
+  comment: string;
 }
 
 /** What was typed about an item that is not the user's any more. */
@@ -53,6 +60,10 @@ export interface State {
   /** Names of items that went back to the queue because they were in hand for too long, until the user has taken notice. */
   expired: string[];
   done: Done[];
+  /** Why what was done last cannot be undone; empty after a finish. */
+  lasting: string;
+  /** What the user said in Review since the project is shown, the last first. */
+  reviewed: Reviewed[];
   notices: Notice[];
   online: Person[];
   /** What is being asked, so that it is not asked twice. */
@@ -69,6 +80,8 @@ export const noProject = {
   kept: [],
   expired: [],
   done: [],
+  lasting: '',
+  reviewed: [],
   online: [],
   busy: '',
 } satisfies Partial<State>;

@@ -111,6 +111,7 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
     if (reason !== 'TO_ME_LATER') drafts.remove(id);
     const to = { TO_ME_LATER: `comes back to you in ${minutes} minutes`, TO_OTHERS: 'goes to somebody else', FOR_NOBODY: 'is marked as one that cannot be labelled' };
     say('plain', `“${name}” ${to[reason]}.`);
+    set({ lasting: 'A skip cannot be undone: only a finish can.' });
     refill();
   }
 
@@ -123,6 +124,7 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
     if (!done) return;
     drop(id);
     say('plain', `“${name}” is back in the queue.`);
+    set({ lasting: 'What was given back cannot be taken back: only a finish can be undone.' });
   }
 
   async function extend(id: string, quiet = false) {
@@ -138,6 +140,11 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
   function undoLast() {
     if (finishes.withdraw()) return;
     const last = get().done.find(({ until }) => until > serverNow());
+    const { lasting } = get();
+    if (lasting) {
+      set({ lasting: '' });
+      return say('plain', last ? `${lasting} Press u again to undo the finish of “${last.name}”.` : lasting);
+    }
     if (last) void undo(last.effortId);
     else say('plain', 'There is nothing to undo: five minutes after a finish it stays.');
   }
