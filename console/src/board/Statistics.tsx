@@ -3,8 +3,8 @@ import { useQuery } from 'urql';
 import { Bars, Pace, StatusBar, StatusLegend, type Bar } from './charts';
 import { StatisticsDocument } from './gql/graphql';
 import { useBoardState, useNow } from './hooks';
-import { pace } from './live';
-import { number, percent, span } from './text';
+import { forecast, pace } from './live';
+import { percent } from './text';
 import type { Statistics as Numbers } from './types';
 
 const MINUTES = 30;
@@ -12,7 +12,7 @@ const AGAIN_MS = 3_000;
 
 /** How it goes, as charts that follow the events. */
 export function Statistics() {
-  const { project, live } = useBoardState();
+  const { project, live, since } = useBoardState();
   const now = useNow(5_000);
   const [{ data, error }, again] = useQuery({ query: StatisticsDocument, variables: { project: project?.id ?? '' }, pause: !project });
 
@@ -37,10 +37,7 @@ export function Statistics() {
 
   const numbers = data?.project;
   const minutes = pace(live.finishes, now, MINUTES);
-  const lastTen = minutes.slice(-10).reduce((sum, value) => sum + value, 0);
-  const watched = Math.min(Math.max(now - (live.finishes[0] ?? now), 60_000), 600_000);
-  const remaining = live.counts?.remaining ?? 0;
-  const estimate = lastTen && remaining ? `At this pace the ${number(remaining)} that remain are done in ${span((remaining / lastTen) * watched)}.` : '';
+  const uncounted = Math.max(MINUTES - Math.ceil((now - since) / 60_000), 0);
   const users = (numbers?.teams ?? []).flatMap((team) => team.statistics?.users.map((user) => ({ team, user })) ?? []);
 
   return (
@@ -56,15 +53,15 @@ export function Statistics() {
       </section>
       <section className="chart is-wide">
         <h3>Finished per minute</h3>
-        <Pace values={minutes} label={`Finished per minute in the last ${MINUTES} minutes: ${minutes.join(', ')}`} />
+        <Pace values={minutes} uncounted={uncounted} label={`Finished per minute in the last ${MINUTES} minutes: ${minutes.join(', ')}`} />
         <p className="muted pace-ends">
-          <span>{MINUTES} minutes ago</span>
+          <span>
+            {MINUTES} minutes ago{uncounted > 0 && '; grey: before you opened this page'}
+          </span>
           <span>the most in one: {Math.max(...minutes)}</span>
           <span>now</span>
         </p>
-        <p>
-          {live.finishes.length ? `${number(lastTen)} in the last ten minutes. ${estimate}` : <span className="muted">Counted since this page listens: nothing yet.</span>}
-        </p>
+        <p>{live.counts && forecast(live.finishes, live.counts.remaining, since, now)}</p>
       </section>
       {error && !numbers && <p className="problem">The statistics are being made anew; they come in some seconds.</p>}
       <Bars title="Who finished how many" bars={people(users)} empty="Nobody finished anything yet." />

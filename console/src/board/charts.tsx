@@ -79,12 +79,13 @@ export function Bars({ title, bars, empty }: { title: string; bars: Bar[]; empty
   );
 }
 
-/** Columns over time, the last one being the minute that runs. */
-export function Pace({ values, label }: { values: number[]; label: string }) {
+/** Columns over time, the last one being the minute that runs; the first ones may not have been counted. */
+export function Pace({ values, uncounted, label }: { values: number[]; uncounted: number; label: string }) {
   const most = Math.max(4, ...values);
   const width = 600 / values.length;
   return (
     <svg className="pace" viewBox="0 0 600 120" preserveAspectRatio="none" role="img" aria-label={label}>
+      <rect className="bar-ground" width={uncounted * width} height="120" />
       {[0.25, 0.5, 0.75].map((at) => (
         <line key={at} className="grid" x1="0" x2="600" y1={120 * at} y2={120 * at} />
       ))}

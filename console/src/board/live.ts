@@ -1,5 +1,5 @@
 // What the board knows of a project's queue, made of what the subscription tells. Pure: the store keeps it, tests feed it.
-import { number } from './text';
+import { number, span } from './text';
 import type { Card, Counts, Event, Message } from './types';
 
 /** A line of the list of what happened. */
@@ -20,7 +20,7 @@ export interface Live {
   cards: Map<string, Placed>;
   /** Grows with each event, so that it can be told what came after a question was asked. */
   sequence: number;
-  /** When items were finished since the page listens, in milliseconds. */
+  /** When items were finished since the snapshot, in milliseconds. */
   finishes: number[];
   /** Why events are missing, until the snapshot that follows is there. */
   gap: string;
@@ -45,7 +45,7 @@ export function receive(live: Live, message: Message): Live {
       return { ...live, gap: message.message };
     case 'ProjectSnapshot': {
       const { counts, queued, size, paused } = message.queue;
-      return { ...live, counts, queued, size, paused, gap: '' };
+      return { ...live, counts, queued, size, paused, finishes: [], gap: '' }; // what came before it is not known
     }
     case 'ProjectEvent':
       return live.feed.some(({ cursor }) => cursor === message.cursor) ? live : follow(live, message);
@@ -153,4 +153,17 @@ export function pace(finishes: number[], now: number, minutes: number): number[]
     if (ago < minutes) counted[minutes - 1 - Math.max(ago, 0)]! += 1;
   }
   return counted;
+}
+
+const WINDOW_MS = 10 * 60_000;
+const ENOUGH_MS = 3 * 60_000;
+
+/** How many items were finished lately, and how long the others take; events have been counted since a moment. */
+export function forecast(finishes: number[], remaining: number, since: number, now: number): string {
+  const seen = Math.min(now - since, WINDOW_MS);
+  const count = finishes.filter((at) => at > now - seen).length;
+  const told = seen < WINDOW_MS ? `${number(count)} since you opened this page, ${span(seen)} ago.` : `${number(count)} in the last ten minutes.`;
+  if (!remaining) return told;
+  if (seen < ENOUGH_MS) return `${told} How long the rest takes can be said after three minutes.`;
+  return count ? `${told} At this pace the ${number(remaining)} that remain are done in ${span((remaining / count) * seen)}.` : told;
 }

@@ -45,6 +45,8 @@ export interface State {
   projects: Person[];
   project: Project | null;
   live: Live;
+  /** Since when its events are known, in milliseconds. */
+  since: number;
   connection: Connection;
   /** When the connection was lost, in milliseconds. */
   cutAt: number;
@@ -74,6 +76,7 @@ export interface State {
 export const noProject = {
   project: null,
   live: nothing,
+  since: 0,
   held: [],
   selected: null,
   toForm: false,

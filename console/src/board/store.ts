@@ -146,6 +146,7 @@ export function createStore(session: Session, settings: SettingsStore) {
       case 'ProjectGap':
         return say('plain', 'Some events were missed; everything is being read anew.');
       case 'ProjectSnapshot':
+        set({ since: serverNow() });
         if (before.counts) {
           void lists(round); // after a gap
           void work.load();
