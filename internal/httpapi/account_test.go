@@ -3,19 +3,16 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/coder/websocket"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -250,93 +247,6 @@ func TestAnOperationWaitsForItsBudget(t *testing.T) {
 			p.Settle(t.Context(), "user:"+string(adaID), "what comes back", -1_000)
 		}()
 		assert.Empty(t, s.ask(`{ viewer { name } }`, nil).Errors)
-	})
-}
-
-func TestSocketsObeyTheSameBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPurse().leave(2*operationCost + 50)
-		th := newTheatre(t, withBudget(p))
-		c := th.ready("ada")
-		c.subscribe("1", `{ hello }`)
-		c.expects(`{"type":"next","id":"1","payload":{"data":{"hello":"world"}}}`)
-		c.expects(`{"type":"complete","id":"1"}`)
-		c.subscribe("2", `subscription { ticks(source: "a") }`)
-		synctest.Wait()
-		assert.Equal(t, []int{operationCost + 1, operationCost + 1}, p.spent(t, 2), "a subscription costs what one of its messages may")
-		c.subscribe("3", `{ hello }`)
-		m := c.read()
-		assert.Equal(t, "error", m["type"])
-		assert.Equal(t, []any{map[string]any{
-			"message": "the operation may cost 101, and 48 of your budget are left", "extensions": map[string]any{"code": "EXHAUSTED", "retryable": true, "retryAfter": 3.0},
-		}}, m["payload"])
-		c.subscribe("4", `{ bye }`)
-		c.read()
-		c.subscribe("5", `{ bye }`)
-		assert.Contains(t, fmt.Sprint(c.read()["payload"]), "overdrawn", "without a look at the document")
-	})
-}
-
-// Nothing of what others cause is lost, and it keeps nobody from asking: who is told too much is told it later.
-func TestMessagesOfSubscriptionsAreSlowedDown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const first, behind, cost = 1, 20, 20 * (messageCost + 1) // is more than is owed at a time
-		p := newPurse()
-		p.left["messages:user:"+string(adaID)] = cost - 10
-		th := newTheatre(t, withBudget(p))
-		c := th.ready("ada")
-		c.subscribe("1", `subscription { ticks(source: "a") }`)
-		p.spent(t, 1)
-		left, start := p.of("user:"+string(adaID)), time.Now()
-		for n := range first + behind + 1 {
-			th.play.source("a") <- n
-			c.expects(`{"type":"next","id":"1","payload":{"data":{"ticks":` + strconv.Itoa(n) + `}}}`)
-			if n < first+behind {
-				assert.Zero(t, time.Since(start), n)
-			}
-		}
-		assert.Equal(t, 10*time.Second, time.Since(start))
-		assert.Equal(t, []int{operationCost + 1, cost}, p.spent(t, 2), "at once")
-		assert.Equal(t, left, p.of("user:"+string(adaID)))
-		c.complete("1")
-	})
-}
-
-// A socket is read no faster than its owner's budget comes back, once nothing more finds a place on it.
-func TestAFloodOfSubscriptionsIsSlowedDown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPurse().leave(2*(operationCost+1) + 3*refusedCost)
-		th := newTheatre(t, withBudget(p), func(o *Options) { o.Sockets = NewSockets(SocketLimits{Operations: 2}) })
-		c := th.ready("ada")
-		for _, id := range []string{"a", "b"} {
-			c.subscribe(id, `subscription { ticks(source: "a") }`)
-		}
-		p.spent(t, 2)
-		start := time.Now()
-		for i := range 5 {
-			c.subscribe("more", `{ hello }`)
-			c.refused("more", "EXHAUSTED")
-			assert.Equal(t, time.Duration(max(0, i-2))*refusalPause, time.Since(start), i)
-		}
-		assert.Equal(t, refusedCost, p.spent(t, 7)[2])
-		c.send(`{"type":"subscribe"}`)
-		c.closed(4400)
-		p.spent(t, 8)
-	})
-}
-
-// Whoever does not read what is answered to a flood is not read any more, and is given up.
-func TestAFloodOfSubscriptionsWithoutReadingIsHeldUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		th := newTheatre(t, func(o *Options) { o.Sockets = NewSockets(SocketLimits{Operations: 1}) })
-		c := th.ready("ada")
-		sent := 0
-		for c.ws.Write(t.Context(), websocket.MessageText, fmt.Appendf(nil, `{"type":"subscribe","id":"%d","payload":{"query":"{ bye }"}}`, sent)) == nil {
-			sent++
-		}
-		assert.Less(t, sent, maxQueued+10)
-		synctest.Wait()
-		assert.Zero(t, th.sockets.Open())
 	})
 }
 
