@@ -85,7 +85,7 @@ var strangers = map[string][]string{
 	"github.com/prometheus":      {"internal/telemetry"},
 	"github.com/alecthomas/kong": {""},
 	"github.com/gabriel-vasile":  {"internal/score"},
-	"golang.org/x/image":         {"internal/score"},
+	"golang.org/x/image":         {"internal/score", "internal/demo"},
 	"net/http":                   {"", "console", "internal/auth", "internal/awsclient", "internal/demo", "internal/embedded", "internal/faultinject", "internal/httpapi", "internal/telemetry", "bench"},
 }
 
