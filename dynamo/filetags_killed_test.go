@@ -144,7 +144,7 @@ func TestReadingFileTagsWhileTheyAreReplaced(t *testing.T) {
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	seen := map[string]int{}
-	for range 6 { // each reads across several rows; more would only keep the engine from the writer
+	for range 20 {
 		group.Go(func() {
 			for ctx.Err() == nil {
 				lists, errs := s.Rules.ListTags(ctx, []filetag.TagsRequest{
@@ -177,9 +177,9 @@ func TestReadingFileTagsWhileTheyAreReplaced(t *testing.T) {
 						}
 					}
 				}
-				select {
+				select { // a read for each row, which others write meanwhile
 				case read <- struct{}{}:
-				default:
+				case <-ctx.Done():
 				}
 			}
 		})
