@@ -312,45 +312,41 @@ onBoard('the queue is rebuilt, and the board begins anew without losing anything
   await page.getByRole('region', { name: 'Finished' }).getByText(other.name).waitFor({ timeout: WAIT_MS });
 });
 
-onBoard('a finish that is answered late shows nothing in another project or to another user, and counts', {}, async ({ page, project }) => {
-  const token = await member(server, project.id, 'TAGGIE', 'late@example.com');
-  const leaving = {
-    'another project': async () => {
-      await page.keyboard.press('Escape');
-      await page.keyboard.press('p');
-      await page.getByRole('dialog').getByRole('option', { name: 'Postcards' }).click();
-    },
-    'another user': async () => {
-      await page.getByRole('button', { name: 'Use own token' }).click();
-      await page.getByLabel('JSON Web Token').fill(token);
-      await page.keyboard.press('Enter');
-      await page.getByText(/^Signed in as .+ \(own token\)$/).waitFor();
-    },
-  };
-  for (const [what, leave] of Object.entries(leaving)) {
-    await page.goto(`${server.origin}/board#project=${encodeURIComponent(project.id)}`);
-    await page.reload();
-    await live(page);
+const leaving = {
+  'in another project': async (page) => {
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('p');
+    await page.getByRole('dialog').getByRole('option', { name: 'Postcards' }).click();
+    await page.getByRole('button', { name: 'Postcards' }).waitFor({ timeout: WAIT_MS });
+  },
+  'to another user': async (page, project) => {
+    const token = await member(server, project.id, 'TAGGIE', 'late@example.com');
+    await page.getByRole('button', { name: 'Use own token' }).click();
+    await page.getByLabel('JSON Web Token').fill(token);
+    await page.keyboard.press('Enter');
+    await page.getByText(/^Signed in as .+ \(own token\)$/).waitFor();
+  },
+};
+for (const [where, leave] of Object.entries(leaving)) {
+  onBoard(`a finish that is answered late counts, and shows nothing ${where}`, {}, async ({ page, project }) => {
     const name = await claim(page);
     await type(page);
-    let answer;
+    const isFinish = (request) => /\bmutation Finish\b/.test(request.postData() ?? '');
+    let go;
     await page.route('**/graphql', (route) => {
-      if (!/\bmutation Finish\b/.test(route.request().postData() ?? '')) return route.continue();
-      answer = () => route.continue();
+      if (!isFinish(route.request())) return route.continue();
+      go = () => route.continue();
     });
     await page.keyboard.press('Control+Enter');
-    await until('the finish is on its way', WAIT_MS, () => answer);
-    await leave();
+    await until('the finish is on its way', WAIT_MS, () => go);
+    await leave(page, project);
     await live(page);
-    const answered = page.waitForResponse((response) => /\bmutation Finish\b/.test(response.request().postData() ?? ''));
-    answer();
-    await (await answered).finished();
-    await until(`${what}: it counts, and its draft is gone`, WAIT_MS, () => page.evaluate(() => !Object.keys(localStorage).some((key) => key.startsWith('taggie:draft:'))));
+    go();
+    await until('its draft is gone', WAIT_MS, () => page.evaluate(() => !Object.keys(localStorage).some((key) => key.startsWith('taggie:draft:'))));
     assert.equal((await itemOf(server, project.id, name)).status, 'FINISHED');
-    assert.equal(await page.getByText(name).count(), 0, what);
-    await page.unroute('**/graphql');
-  }
-});
+    assert.equal(await page.getByText(name).count(), 0);
+  });
+}
 
 onBoard("the browser's Back leads to the page before, and to the project before", {}, async ({ page, project }) => {
   const heading = (name) => page.getByRole('banner', { name: 'Project' }).getByRole('button', { name });
