@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
-import { giveBack, member, pictureProject, work } from './board.js';
+import { ask, giveBack, member, pictureProject, work } from './board.js';
 import { launch, openPage } from './browser.js';
 import { startServer } from './server.js';
 
@@ -73,4 +73,53 @@ for (const colorScheme of ['light', 'dark']) {
       await context.close();
     });
   }
+}
+
+/** Opens a page of the project whose items have no picture, with items in hands. */
+async function openArchive(viewport, what = 'work') {
+  const { viewer } = await ask(server, '{ viewer { projects(first: 20) { nodes { id name } } } }');
+  const { id } = viewer.projects.nodes.find(({ name }) => name === 'Town archive');
+  await giveBack(server, id);
+  await ask(server, 'mutation ($input: ClaimProjectItemsInput!) { claimProjectItems(input: $input) { items { id } } }', { input: { projectId: id, count: 11 } });
+  const opened = await openPage(browser, server.origin, `/board#project=${encodeURIComponent(id)}&page=${what}`, {
+    viewport,
+    expected: /net::ERR_ABORTED/,
+  });
+  await opened.page.locator('.unseen').waitFor({ timeout: WAIT_MS });
+  return opened;
+}
+
+const box = (page, selector) => page.locator(selector).first().boundingBox();
+
+test('what one decides with is in sight on a small laptop', async () => {
+  const { page, context, complaints } = await openArchive({ width: 1280, height: 800 });
+  for (const name of [/^Finish/, /^Skip/, /^Release/, /^Extend/]) {
+    const { y, height } = await page.getByRole('button', { name }).boundingBox();
+    assert.ok(y + height <= 800, `${name} ends at ${y + height}`);
+  }
+  // There is nothing to zoom.
+  const before = await box(page, '.unseen');
+  await page.keyboard.press('z');
+  assert.deepEqual(await box(page, '.unseen'), before);
+  assert.deepEqual(complaints(), []);
+  await context.close();
+});
+
+for (const width of [390, 320]) {
+  test(`a phone ${width} wide shows the active tab, some of many items, and the whole placeholder`, async () => {
+    const { page, context, complaints } = await openArchive({ width, height: 640 });
+    const mine = await box(page, '.mine');
+    assert.ok(mine.height <= 150, `the list is ${mine.height} high`);
+    for (const name of ['History', 'Review']) {
+      await page.getByRole('button', { name, exact: true }).click();
+      const tab = await box(page, '[aria-current=page]');
+      assert.ok(tab.x >= 0 && tab.x + tab.width <= width, `${name} from ${tab.x} to ${tab.x + tab.width}`);
+    }
+    await page.locator('.unseen').waitFor({ timeout: WAIT_MS });
+    const frame = await box(page, '.picture-frame');
+    const icon = await box(page, '.unseen svg');
+    assert.ok(icon.y >= frame.y, `the icon begins at ${icon.y}, its frame at ${frame.y}`);
+    assert.deepEqual(complaints(), []);
+    await context.close();
+  });
 }
