@@ -11,6 +11,19 @@ export function Notices() {
   const now = useNow();
   return (
     <div className="notices" role="log" aria-live="polite" aria-label="Messages">
+      {notices.map(({ id, kind, text, undo }) => (
+        <div key={id} className={`notice is-${kind}`}>
+          <p>{text}</p>
+          {undo && undo.until > now && (
+            <button type="button" onClick={() => void store.work.undo(undo.effortId)}>
+              Undo <kbd>u</kbd> <span className="time">{watch(undo.until - now)}</span>
+            </button>
+          )}
+          <button type="button" className="quiet" aria-label="Dismiss" onClick={() => store.dismiss(id)}>
+            ×
+          </button>
+        </div>
+      ))}
       {expired.length > 0 && (
         <div className="notice is-bad">
           <p>
@@ -25,19 +38,6 @@ export function Notices() {
           </button>
         </div>
       )}
-      {notices.map(({ id, kind, text, undo }) => (
-        <div key={id} className={`notice is-${kind}`}>
-          <p>{text}</p>
-          {undo && undo.until > now && (
-            <button type="button" onClick={() => void store.work.undo(undo.effortId)}>
-              Undo <kbd>u</kbd> <span className="time">{watch(undo.until - now)}</span>
-            </button>
-          )}
-          <button type="button" className="quiet" aria-label="Dismiss" onClick={() => store.dismiss(id)}>
-            ×
-          </button>
-        </div>
-      ))}
     </div>
   );
 }
