@@ -98,3 +98,9 @@ test('a forecast needs three minutes, and tells since when is counted', () => {
   assert.equal(told(4 * minute, 0), '4 since you opened this page, 4 min ago.');
   assert.equal(forecast([], 60, now - 5 * minute, now), '0 since you opened this page, 5 min ago.');
 });
+
+test('cards by a part of their names', () => {
+  const live = lay(nothing, [card('The old Harbour', 'NEW'), card('A harbour crane', 'SKIPPED'), card('A bridge', 'NEW')], 0);
+  const found = columns(live, ' harbour ');
+  assert.deepEqual([ids(found.waiting), ids(found.skipped)], [['The old Harbour'], ['A harbour crane']]);
+});

@@ -1,5 +1,6 @@
-import type { ReactNode } from 'react';
+import { useRef, useState, type ReactNode } from 'react';
 import { useBoard, useBoardState, useNow } from './hooks';
+import { useKeys } from './keys';
 import { columns, finding, queueNote, review } from './live';
 import { ago, number, span } from './text';
 import type { Card, Event, Person, ProjectEventType } from './types';
@@ -8,14 +9,28 @@ const SHOWN = 30;
 
 /** The queue as it moves: a column for each status, who has what, and what happened. */
 export function Columns() {
-  const { store } = useBoard();
+  const { store, settings } = useBoard();
   const { live, online, project, viewer } = useBoardState();
   const now = useNow();
-  const sorted = columns(live);
+  const [wanted, setWanted] = useState('');
+  const field = useRef<HTMLInputElement>(null);
+  const sorted = columns(live, wanted);
   const { counts } = live;
   const manager = project?.viewerMember.type === 'MANAGER';
+  useKeys(settings, { '/': () => field.current?.focus() });
   return (
     <div className="board">
+      <div className="board-find">
+        <input
+          ref={field}
+          type="search"
+          aria-label="Find a card by its name"
+          placeholder="Find a card by its name"
+          value={wanted}
+          onChange={(event) => setWanted(event.target.value)}
+        />{' '}
+        <kbd>/</kbd>
+      </div>
       <div className="board-columns">
         <Column title="Waiting" count={counts?.new} note={queueNote(live)}>
           {manager && (

@@ -31,6 +31,10 @@ export const KEYS: { title: string; keys: [string, string][] }[] = [
     ],
   },
   {
+    title: 'Board',
+    keys: [['/', 'Find a card by its name; Enter on a card opens it']],
+  },
+  {
     title: 'Review',
     keys: [
       ['j / k', 'To the next or previous result'],

@@ -98,10 +98,12 @@ export interface Columns {
   skipped: Card[];
 }
 
-/** Sorts the cards into columns, the newest first; who came first in the queue first in "waiting". */
-export function columns(live: Live): Columns {
+/** Sorts the cards whose names contain what is looked for into columns, the newest first; who came first in the queue first in "waiting". */
+export function columns(live: Live, wanted = ''): Columns {
+  const part = wanted.trim().toLocaleLowerCase();
   const sorted: Columns = { waiting: [], claimed: [], finished: [], reviewed: [], skipped: [] };
   for (const { card } of live.cards.values()) {
+    if (!card.name.toLocaleLowerCase().includes(part)) continue;
     switch (card.status) {
       case 'NEW':
         sorted.waiting.push(card);
