@@ -185,6 +185,17 @@ onBoard('what others do is shown as it happens', {}, async ({ page, project }) =
   const item = await work(server, project.id, colleague, { finish: false });
   await page.getByRole('region', { name: 'In hands' }).getByText(item.name).waitFor({ timeout: WAIT_MS });
   await page.getByRole('region', { name: 'In hands' }).getByText('grace', { exact: false }).first().waitFor();
+  await page.keyboard.press('/');
+  await page.keyboard.type(item.name);
+  await page.getByRole('region', { name: 'Waiting' }).getByRole('button', { name: /page/ }).waitFor({ state: 'detached', timeout: WAIT_MS });
+  await page.getByRole('button', { name: item.name }).click();
+  const card = page.getByRole('dialog', { name: item.name });
+  await card.getByText('In the hands of grace').waitFor({ timeout: WAIT_MS });
+  await card.getByRole('img', { name: item.name }).evaluate((image) => image.decode());
+  await page.screenshot({ path: new URL('board-card.png', out).pathname });
+  await page.keyboard.press('Escape');
+  await card.waitFor({ state: 'detached' });
+  await page.getByLabel('Find a card by its name').fill('');
   await giveBack(server, project.id, colleague);
   await page.getByRole('region', { name: 'Waiting' }).getByText(item.name).waitFor({ timeout: WAIT_MS });
   await page.getByRole('region', { name: 'What happens' }).getByText('released').waitFor();

@@ -1,4 +1,5 @@
 import { useRef, useState, type ReactNode } from 'react';
+import { CardDialog } from './CardDialog';
 import { useBoard, useBoardState, useNow } from './hooks';
 import { useKeys } from './keys';
 import { columns, finding, queueNote, review } from './live';
@@ -13,6 +14,7 @@ export function Columns() {
   const { live, online, project, viewer } = useBoardState();
   const now = useNow();
   const [wanted, setWanted] = useState('');
+  const [opened, setOpened] = useState<Card | null>(null);
   const field = useRef<HTMLInputElement>(null);
   const sorted = columns(live, wanted);
   const { counts } = live;
@@ -41,7 +43,7 @@ export function Columns() {
             </li>
           )}
           {sorted.waiting.slice(0, SHOWN).map((card) => (
-            <Tile key={card.id} card={card}>
+            <Tile key={card.id} card={card} onOpen={setOpened}>
               {card.efforts?.nodes[0]?.review?.verdict === 'INCORRECT' && <span className="tag is-bad">came back</span>}
             </Tile>
           ))}
@@ -56,7 +58,7 @@ export function Columns() {
               </p>
               <ul>
                 {cards.slice(0, 8).map((card) => (
-                  <Tile key={card.id} card={card}>
+                  <Tile key={card.id} card={card} onOpen={setOpened}>
                     {card.claim && <span className="muted">for {span(now - Date.parse(card.claim.since))}</span>}
                   </Tile>
                 ))}
@@ -66,17 +68,17 @@ export function Columns() {
         </Column>
         <Column title="Finished" count={counts?.finished} note="with those reviewed">
           {sorted.finished.slice(0, SHOWN).map((card) => (
-            <Found key={card.id} card={card} now={now} />
+            <Found key={card.id} card={card} now={now} onOpen={setOpened} />
           ))}
         </Column>
         <Column title="Reviewed" note="the latest">
           {sorted.reviewed.slice(0, SHOWN).map((card) => (
-            <Found key={card.id} card={card} now={now} />
+            <Found key={card.id} card={card} now={now} onOpen={setOpened} />
           ))}
         </Column>
         <Column title="Skipped" count={counts?.skipped} note="for nobody">
           {sorted.skipped.slice(0, SHOWN).map((card) => (
-            <Tile key={card.id} card={card} />
+            <Tile key={card.id} card={card} onOpen={setOpened} />
           ))}
         </Column>
       </div>
@@ -97,6 +99,7 @@ export function Columns() {
           {!live.feed.length && <li className="muted">Nothing since this page listens.</li>}
         </ol>
       </section>
+      {opened && <CardDialog card={opened} onClose={() => setOpened(null)} />}
     </div>
   );
 }
@@ -116,20 +119,24 @@ function Column({ title, count, note, children }: { title: string; count?: numbe
   );
 }
 
-function Tile({ card, children }: { card: Card; children?: ReactNode }) {
+type Open = (card: Card) => void;
+
+function Tile({ card, onOpen, children }: { card: Card; onOpen: Open; children?: ReactNode }) {
   return (
     <li className={`tile is-${card.status.toLowerCase()}`}>
-      <span className="tile-name">{card.name}</span>
+      <button type="button" className="tile-name" onClick={() => onOpen(card)}>
+        {card.name}
+      </button>
       {children && <span className="tile-more">{children}</span>}
     </li>
   );
 }
 
-function Found({ card, now }: { card: Card; now: number }) {
+function Found({ card, now, onOpen }: { card: Card; now: number; onOpen: Open }) {
   const effort = finding(card);
   const said = review(card);
   return (
-    <Tile card={card}>
+    <Tile card={card} onOpen={onOpen}>
       <span className="tag">{[card.category?.name, card.subcategory?.name].filter(Boolean).join(' · ')}</span>
       {said && <span className={said.verdict === 'CORRECT' ? 'tag is-good' : 'tag is-bad'}>{said.verdict === 'CORRECT' ? 'correct' : 'incorrect'}</span>}
       <span className="muted">

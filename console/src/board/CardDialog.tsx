@@ -1,0 +1,60 @@
+import { useEffect, useRef } from 'react';
+import { useQuery } from 'urql';
+import { Dialog } from './Dialog';
+import { OpenedDocument } from './gql/graphql';
+import { useBoardState, useNow } from './hooks';
+import { Picture } from './Picture';
+import { ago, span } from './text';
+import type { Card } from './types';
+
+/** A card of the board, opened: the picture, who has the item, and what was found of it. */
+export function CardDialog({ card, onClose }: { card: Card; onClose: () => void }) {
+  const { live } = useBoardState();
+  const now = useNow(5_000);
+  const [{ data, error }, again] = useQuery({ query: OpenedDocument, variables: { id: card.id } });
+
+  // Asked again when something happened to it.
+  const sequence = live.cards.get(card.id)?.sequence;
+  const shown = useRef(sequence);
+  useEffect(() => {
+    if (shown.current === sequence) return;
+    shown.current = sequence;
+    again({ requestPolicy: 'network-only' });
+  }, [sequence, again]);
+
+  const item = data?.node?.__typename === 'ProjectItem' ? data.node : null;
+  return (
+    <Dialog title={card.name} onClose={onClose} wide>
+      {error && !item && <p className="problem">{error.graphQLErrors[0]?.message ?? 'The server cannot be reached.'}</p>}
+      {item && (
+        <div className="opened">
+          <Picture item={item} />
+          {item.claim && (
+            <p>
+              In the hands of <strong>{item.claim.user?.name ?? 'somebody'}</strong> for {span(now - Date.parse(item.claim.since))}.
+            </p>
+          )}
+          <h3>What was found</h3>
+          <ul>
+            {item.all?.nodes.map(({ id, finishedAt, undoneAt, user, category, subcategory, keywords, review }) => (
+              <li key={id} className={undoneAt ? 'is-undone' : undefined}>
+                <span className="tag">{[category?.name, subcategory?.name].filter(Boolean).join(' · ')}</span> {keywords.join(', ')}{' '}
+                <span className="muted">
+                  {user?.name}, {ago(finishedAt, now)}
+                  {undoneAt && ', undone'}
+                </span>
+                {review && (
+                  <p>
+                    <span className={review.verdict === 'CORRECT' ? 'tag is-good' : 'tag is-bad'}>{review.verdict === 'CORRECT' ? 'correct' : 'incorrect'}</span>{' '}
+                    {review.comment} <span className="muted">{review.by && `${review.by.name}, ${ago(review.at, now)}`}</span>
+                  </p>
+                )}
+              </li>
+            ))}
+            {!item.all?.nodes.length && <li className="muted">Nothing yet.</li>}
+          </ul>
+        </div>
+      )}
+    </Dialog>
+  );
+}
