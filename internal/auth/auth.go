@@ -135,7 +135,7 @@ func (v *Verifier) key(ctx context.Context, token *jwt.Token) (any, error) {
 		return nil, errMalformed(errors.New("crit header"))
 	}
 	if typ, ok := token.Header["typ"]; ok && !accessType(typ) {
-		return nil, fault.New(fault.Unauthenticated, "The token is of another kind than an access or ID token.")
+		return nil, fault.New(fault.Unauthenticated, "the token is of another kind than an access or ID token")
 	}
 	// Asking the issuer for a key on behalf of somebody else's token would let strangers spend our refreshes.
 	if iss, err := token.Claims.GetIssuer(); v.issuer != "" && (err != nil || iss != v.issuer) {

@@ -248,7 +248,7 @@ func ExampleLocal_Mint() {
 func ExampleBearer() {
 	_, _, err := auth.Bearer([]string{"Basic dXNlcjpwYXNz"})
 	fmt.Println(err)
-	// Output: unauthenticated: The Authorization header must have the form: Bearer, a blank, the token.
+	// Output: unauthenticated: the Authorization header must have the form: Bearer, a blank, the token
 }
 
 func BenchmarkVerify(b *testing.B) {

@@ -13,11 +13,11 @@ func Bearer(values []string) (token string, found bool, err error) {
 		return "", false, nil
 	}
 	if len(values) > 1 {
-		return "", false, fault.New(fault.Unauthenticated, "Send one Authorization header, not several.")
+		return "", false, fault.New(fault.Unauthenticated, "send one Authorization header, not several")
 	}
 	scheme, rest, _ := strings.Cut(values[0], " ")
 	if !strings.EqualFold(scheme, "Bearer") {
-		return "", false, fault.New(fault.Unauthenticated, "The Authorization header must have the form: Bearer, a blank, the token.")
+		return "", false, fault.New(fault.Unauthenticated, "the Authorization header must have the form: Bearer, a blank, the token")
 	}
 	token = strings.TrimLeft(rest, " ")
 	if len(token) > maxToken {
@@ -26,7 +26,7 @@ func Bearer(values []string) (token string, found bool, err error) {
 	// b64token = 1*( ALPHA / DIGIT / "-" / "." / "_" / "~" / "+" / "/" ) *"="
 	body := strings.TrimRight(token, "=")
 	if body == "" || strings.ContainsFunc(body, func(r rune) bool { return !tokenRune(r) }) {
-		return "", false, fault.New(fault.Unauthenticated, "The Authorization header must have one token after Bearer and nothing else.")
+		return "", false, fault.New(fault.Unauthenticated, "the Authorization header must have one token after Bearer and nothing else")
 	}
 	return token, true, nil
 }

@@ -23,7 +23,7 @@ func identify(claims jwt.MapClaims) (viewer.Identity, error) {
 	subject, _ := claims["sub"].(string)
 	if !validSubject(subject) {
 		return viewer.Identity{}, fault.New(fault.Unauthenticated,
-			"The token must name its subject (sub) in 1 to %d bytes without control characters.", maxSubject)
+			"the token must name its subject (sub) in 1 to %d bytes without control characters", maxSubject)
 	}
 	expires, err := claims.GetExpirationTime()
 	if err != nil || expires == nil {

@@ -82,9 +82,9 @@ func (s *keySet) find(ctx context.Context, kid, algorithm string) ([]jwt.Verific
 		return keys, nil
 	}
 	if err != nil { // the key may exist: a client should not be told to sign in again
-		return nil, fault.Wrap(fault.Unavailable, err, "The token cannot be checked now, because its issuer does not answer. Try again later.")
+		return nil, fault.Wrap(fault.Unavailable, err, "the token cannot be checked now, because its issuer does not answer: try again later")
 	}
-	return nil, fault.New(fault.Unauthenticated, "The token is signed with a key that its issuer does not publish.")
+	return nil, fault.New(fault.Unauthenticated, "the token is signed with a key that its issuer does not publish")
 }
 
 // match returns the keys with that id, all keys for a token without one. Several may share an id.

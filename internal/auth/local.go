@@ -57,16 +57,16 @@ func (l *Local) Mint(p Person, ttl time.Duration) (string, error) {
 		subject = subjectOf(email)
 	}
 	if subject == "" {
-		return "", fault.Invalidf("email", "A token needs an e-mail address or a subject.")
+		return "", fault.Invalidf("email", "a token needs an e-mail address or a subject")
 	}
 	if !validSubject(subject) {
-		return "", fault.Invalidf("subject", "A subject has at most %d bytes and no control characters.", maxSubject)
+		return "", fault.Invalidf("subject", "a subject has at most %d bytes and no control characters", maxSubject)
 	}
 	if len(email) > maxEmail {
-		return "", fault.Invalidf("email", "An e-mail address has at most %d bytes.", maxEmail)
+		return "", fault.Invalidf("email", "an e-mail address has at most %d bytes", maxEmail)
 	}
 	if ttl < time.Second { // exp counts whole seconds
-		return "", fault.Invalidf("ttl", "A token must be valid for a second or longer.")
+		return "", fault.Invalidf("ttl", "a token must be valid for a second or longer")
 	}
 	now := l.now()
 	claims := jwt.MapClaims{
@@ -87,7 +87,7 @@ func (l *Local) Mint(p Person, ttl time.Duration) (string, error) {
 		return "", fmt.Errorf("sign a local token: %w", err)
 	}
 	if len(token) > maxToken {
-		return "", fault.Invalidf("name", "The token would be larger than %d bytes.", maxToken)
+		return "", fault.Invalidf("name", "the token would be larger than %d bytes", maxToken)
 	}
 	return token, nil
 }

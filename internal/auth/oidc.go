@@ -43,7 +43,7 @@ func (o *OIDC) Ready(ctx context.Context) error {
 		return nil
 	}
 	if err := o.keys.refresh(ctx); err != nil {
-		return fault.Wrap(fault.Unavailable, err, "The issuer of tokens cannot be reached.")
+		return fault.Wrap(fault.Unavailable, err, "the issuer of tokens cannot be reached")
 	}
 	return nil
 }

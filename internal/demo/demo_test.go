@@ -289,7 +289,7 @@ func TestNoServerIsSaidPlainly(t *testing.T) {
 }
 
 func TestOtherIssuerIsSaidPlainly(t *testing.T) {
-	err := Small(t.Context(), answering(http.StatusUnauthorized, `{"errors":[{"message":"The token is not valid.","extensions":{"code":"UNAUTHENTICATED"}}]}`))
+	err := Small(t.Context(), answering(http.StatusUnauthorized, `{"errors":[{"message":"the token is not valid","extensions":{"code":"UNAUTHENTICATED"}}]}`))
 	assert.ErrorContains(t, err, "issues its own tokens")
 }
 

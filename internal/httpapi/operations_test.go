@@ -38,7 +38,7 @@ func TestSignIn(t *testing.T) {
 	assert.JSONEq(t, `{"data":{"viewer":null,"__schema":{"queryType":{"name":"Query"}}}}`, a.Body.String(), "anonymous callers reach the schema")
 
 	a = s.post(body, "Authorization", "Bearer forged")
-	assert.Equal(t, "The token has expired.", a.only(t, http.StatusUnauthorized, "UNAUTHENTICATED").Message)
+	assert.Equal(t, "the token has expired", a.only(t, http.StatusUnauthorized, "UNAUTHENTICATED").Message)
 	assert.Equal(t, `Bearer error="invalid_token"`, a.Header().Get("WWW-Authenticate"))
 
 	a = s.post(body, "Authorization", "Bearer away")

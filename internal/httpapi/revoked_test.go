@@ -35,7 +35,7 @@ func TestWhoIsRevokedMeanwhileIsNotLetIn(t *testing.T) {
 			signIn := o.SignIn
 			o.SignIn = func(ctx context.Context, i viewer.Identity) (viewer.Viewer, error) {
 				if revoked {
-					return viewer.Viewer{}, fault.New(fault.Unauthenticated, "The token was revoked.")
+					return viewer.Viewer{}, fault.New(fault.Unauthenticated, "the token was revoked")
 				}
 				revoked = true
 				return signIn(ctx, i)

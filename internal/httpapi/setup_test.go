@@ -76,7 +76,7 @@ func (tokens) Authenticate(_ context.Context, authorization []string) (viewer.Id
 	case authorization[0] == "Bearer away":
 		return viewer.Identity{}, fault.New(fault.Unavailable, "the issuer does not answer")
 	}
-	return viewer.Identity{}, fault.New(fault.Unauthenticated, "The token has expired.")
+	return viewer.Identity{}, fault.New(fault.Unauthenticated, "the token has expired")
 }
 
 // server is an API over fakes.

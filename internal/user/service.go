@@ -40,7 +40,7 @@ type signedUp struct {
 // admits refuses tokens that count no more. Fault: Unauthenticated.
 func (known signedUp) admits(identity viewer.Identity) error {
 	if !known.revoked.IsZero() && identity.IssuedBy(known.revoked) {
-		return fault.New(fault.Unauthenticated, "The token was revoked.")
+		return fault.New(fault.Unauthenticated, "the token was revoked")
 	}
 	return nil
 }
