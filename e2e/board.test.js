@@ -179,6 +179,28 @@ onBoard('what was typed outlives a reload and a lost claim', {}, async ({ page, 
   assert.equal(await kept.getByText('Kept drafts').count(), 0);
 });
 
+onBoard('one message tells which claims ran out, and claims as many again', {}, async ({ page, project }) => {
+  // Nobody waits fifteen minutes here: what is released is told as if it had run out.
+  await page.routeWebSocket(/\/graphql$/, (socket) => {
+    const ours = socket.connectToServer();
+    ours.onMessage((message) => socket.send(String(message).replaceAll('"type":"RELEASED"', '"type":"EXPIRED"')));
+  });
+  await page.reload();
+  await live(page);
+  await page.keyboard.press('n');
+  await category(page).waitFor({ timeout: WAIT_MS });
+  await page.keyboard.press('Escape');
+  const mine = page.getByRole('complementary', { name: 'Your items' });
+  await page.keyboard.press('n');
+  await mine.locator('.mine-name').nth(1).waitFor({ timeout: WAIT_MS });
+  await giveBack(server, project.id);
+  await messages(page).getByText('2 items went back to the queue: you had them too long.').waitFor({ timeout: WAIT_MS });
+  await messages(page).getByRole('button', { name: 'Claim again' }).click();
+  await mine.locator('.mine-name').nth(1).waitFor({ timeout: WAIT_MS });
+  assert.equal(await messages(page).getByText(/went back/).count(), 0);
+  await giveBack(server, project.id);
+});
+
 onBoard('what others do is shown as it happens', {}, async ({ page, project }) => {
   const colleague = await member(server, project.id, 'REVIEWER', 'grace@example.com');
   await page.keyboard.press('2');
@@ -305,6 +327,29 @@ onBoard(
     const next = await context.newPage();
     await next.goto(address);
     await messages(next).getByText(`“${name}”: Music.`).waitFor({ timeout: WAIT_MS });
+    assert.deepEqual((await itemOf(server, project.id, name)).keywords, ['bass clef', 'stai']);
+  },
+);
+
+onBoard(
+  'a finish that waits is taken back into the form',
+  { origin: () => network.origin, expected: /ERR_|WebSocket connection|^socket: / },
+  async ({ page, project }) => {
+    const name = await claim(page);
+    await type(page);
+    network.cut();
+    await page.keyboard.press('Control+Enter');
+    await messages(page).getByText(/is not sent yet/).waitFor({ timeout: WAIT_MS });
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('u');
+    await messages(page).getByText(`“${name}” is in the form again, and is not sent.`).waitFor({ timeout: WAIT_MS });
+    assert.equal(await messages(page).getByText(/is not sent yet/).count(), 0);
+    await chosen(page, 'Music');
+    network.mend();
+    await live(page);
+    assert.equal((await itemOf(server, project.id, name)).status, 'CLAIMED');
+    await page.keyboard.press('Control+Enter');
+    await messages(page).getByText(`“${name}”: Music.`).waitFor({ timeout: WAIT_MS });
     assert.deepEqual((await itemOf(server, project.id, name)).keywords, ['bass clef', 'stai']);
   },
 );

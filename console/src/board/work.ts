@@ -68,6 +68,7 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
     if (!holder.isOpen()) return;
     set({ busy: '' });
     if (failure) return quiet ? undefined : sorry(failure, 'Nothing was claimed');
+    holder.settle(UNREACHED);
     const payload = data.claimProjectItems;
     if (payload?.problem) return say('bad', payload.problem.message);
     const items = payload?.items ?? [];
