@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -131,13 +133,19 @@ func TestATakenPortIsSaid(t *testing.T) {
 	assert.ErrorContains(t, err, "TAGGIE_ADDR")
 }
 
-// freePort returns an address that nothing listens on.
+// freePort returns an address that nothing listens on. It is not one of those that the kernel hands out, which somebody else could
+// get before it is used.
 func freePort(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
+	for range 100 {
+		listener, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(20_000+rand.IntN(12_000)))
+		if err == nil {
+			require.NoError(t, listener.Close())
+			return listener.Addr().String()
+		}
+	}
+	require.FailNow(t, "no port is free")
+	return ""
 }
 
 // start runs the server as its command does and returns a client and what ends it.

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/taggie/taggie/internal/edge"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/httpapi"
@@ -57,14 +59,18 @@ func (r revocations) look(ctx context.Context) error {
 
 // heed closes what those have open who signed up after they opened it, and whose tokens count no more.
 func (r revocations) heed(ctx context.Context, strangers []viewer.Identity) error {
-	var errs []error
+	const atOnce = 16 // the next revocation waits for all of them
+	var group errgroup.Group
+	group.SetLimit(atOnce)
 	for _, stranger := range strangers {
-		switch _, err := r.users.SignIn(ctx, stranger); {
-		case fault.Is(err, fault.Unauthenticated):
-			r.sockets.CloseStranger(stranger)
-		case err != nil:
-			errs = append(errs, err)
-		}
+		group.Go(func() error {
+			_, err := r.users.SignIn(ctx, stranger)
+			if fault.Is(err, fault.Unauthenticated) {
+				r.sockets.CloseStranger(stranger)
+				return nil
+			}
+			return err
+		})
 	}
-	return errors.Join(errs...)
+	return group.Wait()
 }

@@ -132,6 +132,11 @@ func (s *spenders) close(ctx context.Context, a *account) {
 	}
 }
 
+// receive charges a caller for what it takes to receive an operation, and nothing else of it.
+func (s *spenders) receive(ctx context.Context, who string, text int) {
+	s.budget.Settle(context.WithoutCancel(ctx), who, rand.Text(), operationCost+text/bytesPerUnit)
+}
+
 // fine charges a caller for a request that was looked at in vain.
 func (s *spenders) fine(ctx context.Context, who string, text int) {
 	left := s.budget.Settle(context.WithoutCancel(ctx), who, rand.Text(), refusedCost+text/bytesPerUnit)

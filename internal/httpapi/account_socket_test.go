@@ -1,14 +1,20 @@
 package httpapi
 
 import (
+	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strconv"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestSocketsObeyTheSameBudget(t *testing.T) {
@@ -32,6 +38,49 @@ func TestSocketsObeyTheSameBudget(t *testing.T) {
 		c.read()
 		c.subscribe("5", `{ bye }`)
 		assert.Contains(t, fmt.Sprint(c.read()["payload"]), "overdrawn", "without a look at the document")
+	})
+}
+
+// What is not wanted any more costs what it took to receive it.
+func TestCancelledOperationsArePaidFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPurse()
+		th := newTheatre(t, withBudget(p), func(o *Options) { o.Operations = 1 })
+		c := th.ready("ada")
+		finish := th.upload(`{ hello }`) // has its turn
+		c.send(`{"type":"subscribe","id":"1","payload":{"query":"{ hello }","variables":{"a":"` + strings.Repeat("x", bulkyBody) + `"}}}`)
+		synctest.Wait()
+		c.complete("1")
+		assert.GreaterOrEqual(t, p.spent(t, 1)[0], operationCost+bulkyBody/bytesPerUnit)
+		finish()
+		p.spent(t, 1+maxBulky)
+
+		c.subscribe("2", `{ slow }`) // has the only place
+		synctest.Wait()
+		for i, leave := range []func(){
+			func() { c.subscribe("3", `{ hello }`); synctest.Wait(); c.complete("3") },
+			func() {
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "/graphql", strings.NewReader(`{"query":"{ hello }"}`))
+				require.NoError(t, err)
+				ctx, cancel := context.WithCancel(t.Context())
+				var asked sync.WaitGroup
+				asked.Go(func() {
+					th.handler.ServeHTTP(httptest.NewRecorder(), with(r.WithContext(ctx), append(ada, "Content-Type", mediaJSON)...))
+				})
+				synctest.Wait()
+				cancel()
+				asked.Wait()
+			},
+		} {
+			leave()
+			synctest.Wait()
+			require.Len(t, p.settled, 2+maxBulky+i)
+			assert.Equal(t, operationCost, p.settled[1+maxBulky+i])
+		}
+		close(th.play.gate)
+		c.read()
+		c.read()
+		p.spent(t, 4+maxBulky)
 	})
 }
 

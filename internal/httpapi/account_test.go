@@ -310,26 +310,20 @@ func TestGate(t *testing.T) {
 
 // Operations of one caller wait for one another, whatever they came over, and others do not.
 func TestOperationsOfACallerAreBounded(t *testing.T) {
-	s := newServer(t, func(o *Options) { o.Operations = 1 })
-	inside, gate := make(chan struct{}), make(chan struct{})
-	s.people.read = func(context.Context) error { inside <- struct{}{}; <-gate; return nil }
-	var asked sync.WaitGroup
-	for range 1 + waitingPer {
-		asked.Go(func() { assert.Empty(t, s.ask(`{ viewer { name } }`, nil).Errors) })
-	}
-	<-inside
-	require.Eventually(t, func() bool {
-		a := s.ask(`{ viewer { name } }`, nil)
-		if a.Code != http.StatusTooManyRequests {
-			return false
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, func(o *Options) { o.Operations = 1 })
+		gate := make(chan struct{})
+		s.people.read = func(context.Context) error { <-gate; return nil }
+		var asked sync.WaitGroup
+		for range 1 + waitingPer {
+			asked.Go(func() { assert.Empty(t, s.ask(`{ viewer { name } }`, nil).Errors) })
 		}
+		synctest.Wait()
+		a := s.ask(`{ viewer { name } }`, nil)
+		require.Equal(t, http.StatusTooManyRequests, a.Code)
 		assert.Equal(t, map[string]any{"code": "EXHAUSTED", "retryable": true, "retryAfter": 1.0}, a.Errors[0].Extensions)
-		return true
-	}, 10*time.Second, time.Millisecond)
-	assert.Empty(t, s.post(`{"query":"{ __typename }"}`).Errors)
-	close(gate)
-	for range waitingPer {
-		<-inside
-	}
-	asked.Wait()
+		assert.Empty(t, s.post(`{"query":"{ __typename }"}`).Errors)
+		close(gate)
+		asked.Wait()
+	})
 }

@@ -27,10 +27,6 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, http.StatusNotAcceptable, refuse(model.ErrorCodeBadRequest, "the answer is %s or %s", mediaJSON, mediaResponse))
 		return
 	}
-	if r.URL.Query().Has(tokenParameter) { // else whoever sends it takes the answer for one to the bearer
-		writeError(w, r, http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, tokenParameter+" is for event streams begun by GET: send the token in the header Authorization"))
-		return
-	}
 	params, leave, status, refused := e.intake.read(w, r)
 	defer leave()
 	if refused != nil {

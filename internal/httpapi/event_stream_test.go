@@ -131,6 +131,7 @@ func TestEventStreamIsNotBegun(t *testing.T) {
 		{"another method", "PUT", "/graphql", "", nil, 405, "BAD_REQUEST"},
 		{"an expired token", "GET", "/graphql?query=%7Bhello%7D&access_token=old", "", nil, 401, "UNAUTHENTICATED"},
 		{"an issuer that is away", "GET", "/graphql?query=%7Bhello%7D&access_token=away", "", nil, 503, "UNAVAILABLE"},
+		{"a token in the address of a POST", "POST", "/graphql?access_token=ada", `{"query":"{ hello }"}`, json, 400, "BAD_REQUEST"},
 		{"another page", "GET", "/graphql?query=%7Bhello%7D", "", []string{"Origin", "https://evil.example"}, 403, "FORBIDDEN"},
 		{"a page without origin", "GET", "/graphql?query=%7Bhello%7D", "", []string{"Origin", "null"}, 403, "FORBIDDEN"},
 	}

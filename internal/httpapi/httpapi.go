@@ -115,7 +115,7 @@ func New(o Options) (http.Handler, error) {
 	live := api{options: o, exec: exec, ops: ops, intake: in, sockets: o.Sockets}
 	sockets, streams := &upgrader{live}, &streamer{live}
 	mux := http.NewServeMux()
-	mux.Handle("/graphql", plain(sockets.or(streams.or(requests))))
+	mux.Handle("/graphql", plain(inPlace(sockets.or(streams.or(requests)))))
 	mux.Handle("/session", plain(only(session(o), http.MethodGet)))
 	mux.Handle("/healthz", plain(only(http.HandlerFunc(healthy), http.MethodGet, http.MethodHead)))
 	mux.Handle("/readyz", plain(only(ready(o.Ready, o.Log), http.MethodGet, http.MethodHead)))

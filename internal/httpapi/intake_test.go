@@ -267,7 +267,7 @@ func TestWhatWasReadOverASocketIsBounded(t *testing.T) {
 		c.send(message("1", `{ hello }`))
 		c.expects(`{"type":"next","id":"1","payload":{"data":{"hello":"world"}}}`)
 	})
-	synctest.Test(t, func(t *testing.T) { // subscriptions keep nothing of it
+	synctest.Test(t, func(t *testing.T) { // subscriptions give the room back when they are set up
 		th := newTheatre(t)
 		c := th.ready("ada")
 		for _, id := range []string{"1", "2", "3", "4", "5"} {

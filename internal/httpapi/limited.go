@@ -40,11 +40,14 @@ func (l limited) CreateOperationContext(ctx context.Context, params *graphql.Raw
 			err = l.spenders.solvent(ctx, who)
 		}
 	}
+	text, _ := params.Extensions[extensionWeight].(int)
 	if err != nil {
+		if errors.Is(err, context.Canceled) {
+			l.unwanted(ctx, text)
+		}
 		return unread(params), gqlerror.List{gqlerror.Wrap(err)}
 	}
 	op, errs := l.check(ctx, params)
-	text, _ := params.Extensions[extensionWeight].(int)
 	switch {
 	case errs != nil && l.spenders != nil && (params.Query != "" || text > bulkyBody): // a hash that is not known is no mistake
 		l.spenders.fine(ctx, who, text)
@@ -96,6 +99,13 @@ func (l limited) check(ctx context.Context, params *graphql.RawParams) (op *grap
 func (l limited) fine(ctx context.Context, weight int) {
 	if l.spenders != nil {
 		l.spenders.fine(ctx, spender(viewer.From(ctx)), weight)
+	}
+}
+
+// unwanted charges the caller for something of this weight that was received, and that nobody waits for any more.
+func (l limited) unwanted(ctx context.Context, weight int) {
+	if l.spenders != nil {
+		l.spenders.receive(ctx, spender(viewer.From(ctx)), weight)
 	}
 }
 

@@ -128,6 +128,9 @@ func (s *socket) handle(data []byte) {
 		return
 	}
 	m, wrong := readMessage(data)
+	if wrong == "" && m.Type != "subscribe" && len(data) > bulkyBody {
+		wrong = "only subscribe may be that long"
+	}
 	if wrong != "" {
 		s.malformed(ctx, wrong, weightOf(data))
 		return

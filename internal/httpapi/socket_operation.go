@@ -46,6 +46,7 @@ func (s *socket) subscribe(ctx context.Context, m message, size int) {
 	if coded(refused[0]) == model.ErrorCodeExhausted {
 		s.api.intake.exec.fine(ctx, op.size)
 		s.api.intake.exec.brake(ctx)
+		s.wire.excuse()
 	}
 	s.send(nil, false, errorMessage(op.id, refused))
 }
@@ -122,7 +123,7 @@ func (s *socket) ended(op *operation) {
 }
 
 // take takes the payload of an operation apart. A large one waits for others of its caller to be read, and for room. It returns nil
-// when nobody wants it any more, or when the payload is malformed, which closes the socket. Faults: those of enter.
+// when the payload is malformed, which closes the socket. Errors: that nobody wants it any more, faults of enter.
 func (s *socket) take(op *operation) (*graphql.RawParams, error) {
 	in := s.api.intake
 	ctx, cancel := context.WithTimeout(op.ctx, maxReading)
@@ -139,12 +140,17 @@ func (s *socket) take(op *operation) (*graphql.RawParams, error) {
 		return nil, err
 	}
 	op.leave = leave
-	params, wrong := readOperation(op.payload)
+	if err := op.ctx.Err(); err != nil {
+		return nil, err
+	}
+	payload := op.payload
+	op.payload = nil
+	params, wrong := readOperation(payload)
 	if wrong != "" {
-		s.malformed(op.ctx, wrong, weightOf(op.payload))
+		s.malformed(op.ctx, wrong, weightOf(payload))
 		return nil, nil
 	}
-	op.payload, params.Headers = nil, s.header
+	params.Headers = s.header
 	return params, nil
 }
 
@@ -161,7 +167,11 @@ func (s *socket) run(op *operation) {
 		}
 	}()
 	params, err := s.take(op)
-	if err != nil && op.ctx.Err() == nil {
+	switch {
+	case err == nil:
+	case op.ctx.Err() != nil:
+		a.intake.exec.unwanted(op.ctx, op.size)
+	default:
 		s.fail(op, oc, &graphql.Response{Errors: gqlerror.List{present(op.ctx, err)}}, start)
 	}
 	if params == nil {

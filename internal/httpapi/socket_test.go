@@ -45,6 +45,7 @@ func TestSocketCloseCodes(t *testing.T) {
 		{"ping with a number", true, []string{`{"type":"ping","payload":1}`}, 4400, "payload"},
 		{"pong with a number", false, []string{`{"type":"pong","payload":1}`}, 4400, "payload"},
 		{"ping with a long payload", false, []string{`{"type":"ping","payload":{"a":"` + strings.Repeat("x", 1024) + `"}}`}, 4400, "too long"},
+		{"complete that is long", false, []string{`{"type":"complete","id":"1","x":"` + strings.Repeat("x", bulkyBody) + `"}`}, 4400, "that long"},
 		{"a type of another name", true, []string{`{"Type":"ping"}`}, 4400, "type"},
 		{"subscribe without id", false, []string{`{"type":"subscribe","payload":{"query":"{ hello }"}}`}, 4400, "id"},
 		{"subscribe with an empty id", false, []string{subscribe(`""`, `{"query":"{ hello }"}`)}, 4400, "id"},

@@ -63,6 +63,14 @@ func (w *wire) expect() {
 	}
 }
 
+// excuse takes back what expect asks: nobody reads at this moment.
+func (w *wire) excuse() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.due = false
+	_ = w.SetReadDeadline(w.whole)
+}
+
 // comes lets Read fail when the message that has begun is not there by that moment; zero says that it is.
 func (w *wire) comes(by time.Time) {
 	w.mu.Lock()

@@ -143,7 +143,7 @@ func parseURL(field, address string) (string, error) {
 	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
 		return "", fault.Invalidf(field, "a URL begins with https:// or http:// and the name of a host")
 	case !isHost(u):
-		return "", fault.Invalidf(field, "a URL has a host that browsers can read")
+		return "", fault.Invalidf(field, "the host of a URL is a name, or an IP address in its usual form")
 	}
 	if _, err := strconv.ParseUint(u.Port(), 10, 16); err != nil && u.Port() != "" {
 		return "", fault.Invalidf(field, "a URL has a port of at most 65535")
