@@ -1,67 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { blank, createDrafts } from '../src/board/drafts.ts';
-import { createHolder } from '../src/board/state.ts';
-import { createWork } from '../src/board/work.ts';
-import { memory } from './memory.js';
-
-const settled = () => new Promise(setImmediate);
-const item = (id) => ({ id, name: id, claim: { token: `token of ${id}`, until: '2026-01-01T00:15:00.000Z', user: { id: 'ada' } } });
-const project = (id) => ({ id, name: id, categories: [{ id: 'c', name: 'Music' }], viewerMember: { type: 'TAGGIE' } });
-const finished = { data: { finishProjectItem: { effort: { id: 'e', finishedAt: '2026-01-01T00:00:00.000Z' }, problem: null } } };
-const unavailable = { error: { graphQLErrors: [{ message: 'Later.', extensions: { code: 'UNAVAILABLE', retryable: true } }] } };
-const refused = { error: { graphQLErrors: [{ message: 'No.', extensions: { code: 'INVALID', retryable: false } }] } };
-
-/** A board whose server answers when the test does: asked holds what it was asked. */
-function board(t) {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const storage = memory();
-  const holder = createHolder();
-  const asked = [];
-  const ask = (document, variables) => ({
-    toPromise: () =>
-      new Promise((answer) => {
-        asked.push({ name: document.definitions[0].name.value, variables, answer });
-      }),
-  });
-  const settings = { get: () => ({ ahead: 1, singleKeys: true }) };
-  let work;
-  return {
-    ...holder,
-    asked,
-    drafts: (user, id) => createDrafts(storage, user, id),
-    /** Shows a project to a user, as the store does; these items are in his hands. */
-    async open(user, id, claims) {
-      work?.close();
-      holder.set({ viewer: { id: user, name: user }, project: project(id), held: [], kept: [], done: [], selected: null, busy: '' });
-      work = createWork({ query: ask, mutation: ask }, holder, settings, id, createDrafts(storage, user, id));
-      const begun = work.begin();
-      await this.answer('Claims', { data: { project: { viewerClaims: claims } } });
-      await begun;
-      return work;
-    },
-    /** Answers the oldest question of that name. */
-    async answer(name, answer) {
-      await settled();
-      const at = asked.findIndex((question) => question.name === name);
-      assert.ok(at >= 0, `${name} was not asked`);
-      const [question] = asked.splice(at, 1);
-      question.answer(answer);
-      await settled();
-      return question.variables;
-    },
-  };
-}
-
-/** What the board shows; a user or project that did not ask may not see it change. */
-const shown = ({ held, kept, done, notices, selected, busy }) => ({ held, kept, done, notices, selected, busy });
-
-async function sent(b) {
-  const work = await b.open('ada', 'p', [item('i')]);
-  work.type('i', { categoryId: 'c', keywords: ['pier'] });
-  assert.equal(work.finish('i'), '');
-  return work;
-}
+import { blank } from '../src/board/drafts.ts';
+import { board, finished, item, refused, sent, settled, shown, unavailable, undone } from './board.js';
 
 for (const [user, id] of [
   ['grace', 'p'],
@@ -210,57 +150,6 @@ test('one message tells of all items that ran out, until others are claimed', as
   await b.answer('Claim', { data: { claimProjectItems: { items: [item('i')], problem: null } } });
   assert.deepEqual([b.get().expired, b.get().kept], [[], []]);
 });
-
-const undone = (id) => ({
-  data: { undoFinish: { item: { ...item(id), claim: { ...item(id).claim, token: 'another token' } }, effort: { category: { id: 'c' }, keywords: [] }, problem: null } },
-});
-
-test('a finish that waits is given back to the form, and is not sent', async (t) => {
-  const b = board(t);
-  const work = await sent(b);
-  await b.answer('Finish', unavailable);
-  work.undoLast();
-  t.mock.timers.tick(10_000);
-  await settled();
-  assert.deepEqual(b.asked, []);
-  const { sending, keywords } = work.draft('i');
-  assert.deepEqual([sending, keywords, b.get().selected], [undefined, ['pier'], 'i']);
-  assert.equal(work.finish('i'), '', 'it can be finished anew');
-  await b.answer('Finish', finished);
-  assert.deepEqual(b.get().held, []);
-});
-
-for (const [what, counts] of [
-  ['is being sent, and is answered', (b) => b.answer('Finish', finished)],
-  [
-    'was sent, and of which an event tells',
-    async (b, work) => {
-      await b.answer('Finish', unavailable);
-      work.follow({ type: 'FINISHED', user: { id: 'ada' }, item: { id: 'i', name: 'i', status: 'FINISHED', claim: null, efforts: { nodes: [{ id: 'e' }] } } });
-    },
-  ],
-  [
-    'was sent, before it was finished anew',
-    async (b, work) => {
-      await b.answer('Finish', unavailable);
-      work.finish('i');
-      await b.answer('Finish', { data: { finishProjectItem: { problem: { __typename: 'AlreadyFinished', effort: { id: 'e' } } } } });
-    },
-  ],
-]) {
-  test(`a finish that is taken back while it ${what} is undone, and what was typed stays`, async (t) => {
-    const b = board(t);
-    const work = await sent(b);
-    work.undoLast();
-    work.type('i', { keywords: ['pier', 'boat'] });
-    await counts(b, work);
-    const { input } = await b.answer('Undo', undone('i'));
-    assert.equal(input.effortId, 'e');
-    assert.deepEqual(b.get().held.map(({ claim }) => claim.token), ['another token']);
-    assert.deepEqual(work.draft('i').keywords, ['pier', 'boat']);
-    assert.equal(work.draft('i').sending, undefined);
-  });
-}
 
 test('after a skip nothing is undone by the first press', async (t) => {
   const b = board(t);
