@@ -11,8 +11,8 @@ export interface Draft {
   name: string;
   /** When it was changed last, in milliseconds. */
   at: number;
-  /** A finish that was sent and not answered: it is sent again with the same key, so that it has one effect. */
-  sending?: { token: string; key: string };
+  /** A finish, of that moment, that waits or was not answered: it is sent again with the same key, so that it has one effect. */
+  sending?: { token: string; key: string; at: number };
 }
 
 export const blank: Draft = { categoryId: '', subcategoryId: '', keywords: [], word: '', name: '', at: 0 };

@@ -27,18 +27,20 @@ export interface Outcome {
 /** Creates what sends finishes. */
 export function createFinishes(client: Client, holder: Closable, hands: Hands, drafts: Drafts, outcome: Outcome) {
   const { get, set, say, settle } = holder;
-  const withdrawn = new Map<string, string>(); // the keys of finishes that were taken back, by item
+  /** What was sent and not answered, by key. A claim has a token of its own: what was sent with that of an earlier one is no matter. */
+  const unanswered = new Map<string, { token: string; withdrawn: boolean }>();
   let waiting = false;
 
   /** Sends what is in the form; says what is missing. */
   function finish(id: string): string {
     const item = hands.byId(id);
-    if (!item?.claim?.token) return 'This item is not yours any more.';
+    const token = item?.claim?.token;
+    if (!token) return 'This item is not yours any more.';
     const draft = drafts.get(id);
     if (!draft.categoryId) return 'Choose what it is first.';
     const word = draft.word.trim();
     const keywords = word && !draft.keywords.includes(word) ? [...draft.keywords, word] : draft.keywords;
-    const sent = { ...draft, keywords, word: '', sending: draft.sending ?? { token: item.claim.token, key: newKey() } };
+    const sent = { ...draft, keywords, word: '', sending: draft.sending?.token === token ? draft.sending : { token, key: newKey(), at: Date.now() } };
     if (!drafts.put(id, sent)) say('bad', 'This browser has no room left to keep what you type over a reload.');
     void deliver(item, sent).then((done) => {
       if (done) return outcome.answered();
@@ -51,28 +53,31 @@ export function createFinishes(client: Client, holder: Closable, hands: Hands, d
 
   /** Sends one finish; reports whether there was an answer. */
   async function deliver(item: Pick<Held, 'id' | 'name'>, draft: Draft): Promise<boolean> {
-    if (!draft.sending || hands.underway.has(item.id)) return true;
+    if (!draft.sending) return true;
+    if (hands.underway.has(item.id)) return false; // it is sent when that is done
     hands.underway.add(item.id);
     const { token, key } = draft.sending;
     const { categoryId, keywords } = draft;
+    const sent = { token, withdrawn: false };
+    unanswered.set(key, sent);
     const { data, failure } = await ask(client, FinishDocument, {
       input: { itemId: item.id, token, categoryId, subcategoryId: draft.subcategoryId || null, keywords, idempotencyKey: key },
     });
     hands.underway.delete(item.id);
-    if (failure?.again && withdrawn.get(item.id) === key) return !drafts.get(item.id).sending; // or finished anew meanwhile
+    if (failure?.again && sent.withdrawn) return !drafts.get(item.id).sending; // or finished anew meanwhile
     if (failure?.again) {
       say('plain', `“${item.name}” is not sent yet: ${failure.message} It is kept here, and sent by itself.`, { about: unsent(item.id) });
       set({ held: [...get().held] });
       return false;
     }
     settle(unsent(item.id));
+    unanswered.delete(key);
     if (failure) {
-      const now = drafts.get(item.id);
-      if (now.sending?.key === key) drafts.put(item.id, { ...now, sending: undefined });
-      set({ held: [...get().held] });
+      restore(item.id, key);
       say('bad', `“${item.name}” was not finished: ${failure.message}`);
       return true;
     }
+    const othersWithdrawn = forget(token);
     const { effort, problem } = data.finishProjectItem ?? {};
     if (problem?.__typename === 'LeaseLost') {
       const who = problem.current.claim?.user?.name;
@@ -80,12 +85,11 @@ export function createFinishes(client: Client, holder: Closable, hands: Hands, d
       return true;
     }
     const counted = problem?.__typename === 'AlreadyFinished' ? problem.effort : effort;
-    if (counted && (withdrawn.get(item.id) === key || (problem && withdrawn.has(item.id)))) {
-      restore(item.id);
+    if (counted && (sent.withdrawn || (problem && othersWithdrawn))) {
+      restore(item.id, key);
       outcome.unwanted(counted.id, item);
       return true;
     }
-    withdrawn.delete(item.id);
     hands.drop(item.id, true);
     drafts.remove(item.id);
     if (!counted) return true;
@@ -97,19 +101,27 @@ export function createFinishes(client: Client, holder: Closable, hands: Hands, d
     return true;
   }
 
-  /** Takes the key of a finish from a draft, so that it is not sent. */
-  function restore(id: string) {
-    const { sending: _, ...draft } = drafts.get(id);
-    drafts.put(id, draft);
+  /** Takes a finish from a draft, so that it is not sent: any, or the one with this key. */
+  function restore(id: string, key?: string) {
+    const { sending, ...draft } = drafts.get(id);
+    if (sending && (!key || sending.key === key)) drafts.put(id, draft);
     set({ held: [...get().held] });
+  }
+
+  /** Forgets what was sent with a token, once it is known what became of that; reports whether some of it was taken back. */
+  function forget(token: string): boolean {
+    const all = [...unanswered].filter(([, sent]) => sent.token === token);
+    for (const [key] of all) unanswered.delete(key);
+    return all.some(([, sent]) => sent.withdrawn);
   }
 
   /** Gives the finish that waits for its answer, the last of several, back to the form; reports whether there was one. */
   function withdraw(): boolean {
-    const waits = get().held.filter((item) => !hands.isFree(item));
-    const [item] = waits.sort((a, b) => drafts.get(b.id).at - drafts.get(a.id).at);
+    const sending = ({ id }: Held) => drafts.get(id).sending;
+    const [item] = get().held.filter(sending).sort((a, b) => sending(b)!.at - sending(a)!.at);
     if (!item) return false;
-    withdrawn.set(item.id, drafts.get(item.id).sending!.key);
+    const sent = unanswered.get(sending(item)!.key);
+    if (sent) sent.withdrawn = true;
     restore(item.id);
     settle(unsent(item.id));
     set({ selected: item.id });
@@ -122,6 +134,7 @@ export function createFinishes(client: Client, holder: Closable, hands: Hands, d
     waiting = false;
     const ids = drafts.ids().filter((id) => drafts.get(id).sending);
     void Promise.all(ids.map((id) => deliver({ id, name: drafts.get(id).name }, drafts.get(id)))).then((all) => {
+      if (all.includes(true)) outcome.answered();
       if (all.includes(false)) later();
     });
   }
@@ -132,5 +145,5 @@ export function createFinishes(client: Client, holder: Closable, hands: Hands, d
     holder.after(SEND_AGAIN_MS, () => waiting && send());
   }
 
-  return { finish, send, withdraw, isWithdrawn: (id: string) => withdrawn.has(id) };
+  return { finish, send, withdraw, forget, restore };
 }

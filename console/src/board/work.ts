@@ -100,6 +100,12 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
     return !failure && !problem;
   }
 
+  /** Takes away an item that was given up, and a finish that waited for that. */
+  function gone(id: string) {
+    finishes.restore(id);
+    drop(id);
+  }
+
   async function skip(id: string, reason: SkipReason, minutes?: number) {
     const name = byId(id)?.name;
     const done = await change(id, 'It was not skipped', async (item, token) => {
@@ -108,7 +114,7 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
       return { failure, problem: data?.skipProjectItem?.problem?.message };
     });
     if (!done) return;
-    drop(id);
+    gone(id);
     if (reason !== 'TO_ME_LATER') drafts.remove(id);
     const to = { TO_ME_LATER: `comes back to you in ${minutes} minutes`, TO_OTHERS: 'goes to somebody else', FOR_NOBODY: 'is marked as one that cannot be labelled' };
     say('plain', `“${name}” ${to[reason]}.`);
@@ -123,7 +129,7 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
       return { failure, problem: data?.releaseProjectItem?.problem?.message };
     });
     if (!done) return;
-    drop(id);
+    gone(id);
     say('plain', `“${name}” is back in the queue.`);
     set({ lasting: 'What was given back cannot be taken back: only a finish can be undone.' });
   }
@@ -150,14 +156,30 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
     else say('plain', 'There is nothing to undo: five minutes after a finish it stays.');
   }
 
-  /** Undoes a finish that counted although the user took it out of what is sent. */
+  /** Undoes a finish that counted although the user took it out of what is sent; what was finished since is sent then. */
   async function takeBack(effortId: string, item: Pick<Held, 'id' | 'name'>) {
-    const undone = await undo(effortId, true);
-    if (!undone && holder.isOpen()) keep(item, 'was finished before you took it back');
+    underway.add(item.id);
+    const done = await undo(effortId, true);
+    underway.delete(item.id);
+    if (!holder.isOpen()) return finishes.restore(item.id);
+    if (!done) return keep(item, 'was finished before you took it back');
+    if (drafts.get(item.id).sending) finishes.finish(item.id);
   }
 
-  /** Takes a finish back. What was found is in the form again, or what was typed since. */
-  async function undo(effortId: string, typed = false): Promise<boolean> {
+  /** By effort, what is being undone or was: that an effort was finished is no news any more then. */
+  const undoes = new Map<string, Promise<boolean>>();
+
+  /** Takes a finish back, once. What was found is in the form again, or what was typed since. */
+  function undo(effortId: string, typed = false): Promise<boolean> {
+    const begun = undoes.get(effortId);
+    if (begun) return begun;
+    const done = askToUndo(effortId, typed);
+    undoes.set(effortId, done);
+    void done.then((worked) => worked || undoes.delete(effortId));
+    return done;
+  }
+
+  async function askToUndo(effortId: string, typed: boolean): Promise<boolean> {
     const { data, failure } = await ask(client, UndoDocument, { input: { effortId, idempotencyKey: newKey() } });
     if (failure) {
       sorry(failure, 'It was not undone');
@@ -194,7 +216,8 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
     if (event.type === 'EXPIRED') return hands.expire(here);
     if (event.type === 'FINISHED' && event.user?.id === viewer?.id) {
       const effort = item.efforts?.nodes[0];
-      if (effort && finishes.isWithdrawn(item.id)) return void takeBack(effort.id, here);
+      if (effort && undoes.has(effort.id)) return;
+      if (effort && finishes.forget(here.claim?.token ?? '')) return void takeBack(effort.id, here);
       drafts.remove(item.id);
       return drop(item.id);
     }
