@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -272,7 +273,7 @@ func (w *walk) arrive(a *answer, y way) (object map[string]any, at []any, arriva
 			case len(steps) > 0:
 				search(v[steps[0].name()], steps[1:], append(slices.Clone(path), steps[0].name()))
 			case v["walk"] != y.to: // another member of the union
-			case len(subjects) > 0 && !slices.Contains(subjects, fmt.Sprint(v["id"])):
+			case len(subjects) > 0 && !slices.Contains(subjects, fmt.Sprint(cmp.Or(v["id"], v["noteId"]))): // which a deleted note has
 				others++
 			case object == nil:
 				object, at = v, path
