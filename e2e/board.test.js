@@ -354,6 +354,59 @@ onBoard(
   },
 );
 
+onBoard(
+  'a picture that did not load is tried again, by itself and by hand',
+  { origin: () => network.origin, expected: /ERR_|WebSocket connection|^socket: / },
+  async ({ page, project }) => {
+    let refused = 0;
+    const refuse = (route) => {
+      refused += 1;
+      return route.abort();
+    };
+    const mended = async () => {
+      await page.unroute(`${project.pictures}/**`);
+      return page.locator('.picture img');
+    };
+    const broken = async () => {
+      refused = 0;
+      await page.route(`${project.pictures}/**`, refuse);
+      await page.reload();
+      await page.getByText('The picture did not load.').waitFor({ timeout: WAIT_MS });
+    };
+    await page.clock.install();
+    await claim(page);
+
+    await broken();
+    assert.equal(await page.getByText('TAGGIE_PICTURE_ORIGINS').count(), 0);
+    await page.screenshot({ path: new URL('board-picture-failed.png', out).pathname });
+    let picture = await mended();
+    await page.clock.runFor(5_000);
+    await picture.evaluate((image) => image.decode());
+
+    await broken();
+    await live(page);
+    network.cut();
+    await page.getByRole('status').getByText(/^Connection lost/).waitFor({ timeout: WAIT_MS });
+    await page.clock.runFor(5_000);
+    await until('it is not tried any more', WAIT_MS, () => refused >= 2);
+    picture = await mended();
+    network.mend();
+    await page.clock.runFor(5_000);
+    await live(page);
+    await picture.evaluate((image) => image.decode());
+
+    await broken();
+    await live(page);
+    await page.clock.runFor(5_000);
+    await until('it is not tried any more', WAIT_MS, () => refused >= 2);
+    await page.getByText('The picture did not load.').waitFor({ timeout: WAIT_MS });
+    picture = await mended();
+    await page.getByRole('button', { name: 'Retry' }).click();
+    await picture.evaluate((image) => image.decode());
+    await giveBack(server, project.id);
+  },
+);
+
 onBoard('the queue is rebuilt, and the board begins anew without losing anything', {}, async ({ page, project }) => {
   const name = await claim(page);
   await type(page);

@@ -1,8 +1,10 @@
 import { useEffect, useState } from 'react';
-import { useBoard } from './hooks';
+import { useBoard, useBoardState } from './hooks';
 import { useKeys } from './keys';
 import { readAddress } from './pictures';
 import type { Held } from './types';
+
+const AGAIN_MS = 5_000;
 
 /** Where the picture of an item is: a file of ours, or an address that the import told. */
 export function pictureOf(item: Pick<Held, 'item' | 'url' | 'type'>): { url: string; small?: string } | null {
@@ -14,15 +16,41 @@ export function pictureOf(item: Pick<Held, 'item' | 'url' | 'type'>): { url: str
 /** The address of an item for another tab; null when there is none that a browser can read. */
 const originalOf = (item: Pick<Held, 'item' | 'url'>) => readAddress(item.item?.url ?? item.url)?.href ?? null;
 
+/** Whether a picture failed to load. It is tried again when the connection is there again, some seconds later once, and when somebody asks. */
+function useLoading(url: string | undefined) {
+  const { connection } = useBoardState();
+  const [failed, setFailed] = useState('');
+  const [failures, setFailures] = useState(0);
+  const retry = () => setFailed('');
+  useEffect(() => {
+    if (connection !== 'live') return;
+    setFailed('');
+    setFailures(0);
+  }, [url, connection]);
+  useEffect(() => {
+    if (!failed || failures !== 1) return;
+    const timer = setTimeout(retry, AGAIN_MS);
+    return () => clearTimeout(timer);
+  }, [failed, failures]);
+  return {
+    failed: Boolean(url) && failed === url,
+    retry,
+    onError() {
+      setFailed(url ?? '');
+      setFailures(failures + 1);
+    },
+  };
+}
+
 /** An item as one looks at it: its picture, or what is known of it, and what the import told. */
 export function Picture({ item }: { item: Held }) {
   const picture = pictureOf(item);
   const { mayShow, settings } = useBoard();
-  const [failed, setFailed] = useState('');
+  const { failed, retry, onError } = useLoading(picture?.url);
   const [large, setLarge] = useState(false);
-  useEffect(() => setFailed(''), [picture?.url]);
   const original = originalOf(item);
-  const shown = picture && failed !== picture.url && mayShow(picture.url);
+  const allowed = picture && mayShow(picture.url);
+  const shown = allowed && !failed;
   const zoomed = Boolean(shown) && large;
   const onZoom = () => setLarge(!large);
   useKeys(settings, {
@@ -41,10 +69,10 @@ export function Picture({ item }: { item: Held }) {
             width={item.item?.width ?? undefined}
             height={item.item?.height ?? undefined}
             onClick={onZoom}
-            onError={() => setFailed(picture.url)}
+            onError={onError}
           />
         ) : (
-          <Unseen item={item} failed={Boolean(picture)} />
+          <Unseen item={item} refused={Boolean(picture)} onRetry={allowed ? retry : undefined} />
         )}
       </div>
       <figcaption>
@@ -69,7 +97,8 @@ export function Picture({ item }: { item: Held }) {
   );
 }
 
-function Unseen({ item, failed }: { item: Held; failed: boolean }) {
+/** What is shown in place of a picture: one that failed can be tried again, one of an origin that is not allowed cannot. */
+function Unseen({ item, refused, onRetry }: { item: Held; refused: boolean; onRetry?: () => void }) {
   const original = originalOf(item);
   const host = readAddress(original)?.host;
   return (
@@ -80,17 +109,26 @@ function Unseen({ item, failed }: { item: Held; failed: boolean }) {
         <path d="M8 38 24 25l9 7 11-12 12 18" fill="none" stroke="currentColor" strokeWidth="2" strokeLinejoin="round" />
       </svg>
       <p className="unseen-name">{item.name}</p>
-      <p className="muted">
-        {!original && !item.url && 'There is nothing to look at: the import told no address.'}
-        {!original && item.url && `There is nothing to look at: no browser can read the address that the import told, “${item.url}”.`}
-        {original && !failed && 'This type has no preview here. Open the original in another tab.'}
-        {original && failed && (
-          <>
-            The picture at {host} cannot be shown here: open the original in another tab. A server that has {host} in{' '}
-            <code>TAGGIE_PICTURE_ORIGINS</code> shows it in its place.
-          </>
-        )}
-      </p>
+      {onRetry ? (
+        <>
+          <p className="muted">The picture did not load.</p>
+          <button type="button" onClick={onRetry}>
+            Retry
+          </button>
+        </>
+      ) : (
+        <p className="muted">
+          {!original && !item.url && 'There is nothing to look at: the import told no address.'}
+          {!original && item.url && `There is nothing to look at: no browser can read the address that the import told, “${item.url}”.`}
+          {original && !refused && 'This type has no preview here. Open the original in another tab.'}
+          {original && refused && (
+            <>
+              The picture at {host} cannot be shown here: open the original in another tab. A server that has {host} in{' '}
+              <code>TAGGIE_PICTURE_ORIGINS</code> shows it in its place.
+            </>
+          )}
+        </p>
+      )}
     </div>
   );
 }
