@@ -217,6 +217,13 @@ onBoard('what others do is shown as it happens', {}, async ({ page, project }) =
   await page.screenshot({ path: new URL('board-card.png', out).pathname });
   await page.keyboard.press('Escape');
   await card.waitFor({ state: 'detached' });
+  const address = page.url();
+  await page.getByRole('button', { name: item.name }).click();
+  await card.waitFor();
+  await page.goBack();
+  await card.waitFor({ state: 'detached' });
+  assert.equal(page.url(), address);
+  await page.getByRole('region', { name: 'In hands' }).waitFor();
   await page.getByLabel('Find a card by its name').fill('');
   await giveBack(server, project.id, colleague);
   await page.getByRole('region', { name: 'Waiting' }).getByText(item.name).waitFor({ timeout: WAIT_MS });

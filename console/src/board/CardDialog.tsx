@@ -1,11 +1,41 @@
-import { useEffect, useRef } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useQuery } from 'urql';
 import { Dialog } from './Dialog';
 import { OpenedDocument } from './gql/graphql';
-import { useBoardState, useNow } from './hooks';
+import { useBoard, useBoardState, useNow } from './hooks';
 import { Picture } from './Picture';
 import { ago, span } from './text';
 import type { Card } from './types';
+
+/** Which card is opened. It has an entry of its own in the history: Back closes it, and the page stays. */
+export function useOpened() {
+  const { store } = useBoard();
+  const [opened, setOpened] = useState<Card | null>(null);
+  const leaving = useRef(false);
+  useEffect(() => {
+    const follow = ({ state }: PopStateEvent) => {
+      leaving.current = false;
+      setOpened(store.get().live.cards.get(state?.card)?.card ?? null);
+    };
+    if (window.history.state?.card) window.history.replaceState(null, ''); // of a card that was open before a reload
+    window.addEventListener('popstate', follow);
+    return () => window.removeEventListener('popstate', follow);
+  }, [store]);
+  return {
+    opened,
+    open(card: Card) {
+      window.history.pushState({ card: card.id }, '');
+      setOpened(card);
+    },
+    close() {
+      if (window.history.state?.card && !leaving.current) {
+        leaving.current = true; // until the entry is left: a dialog tells more than once that it closes
+        window.history.back();
+      }
+      setOpened(null);
+    },
+  };
+}
 
 /** A card of the board, opened: the picture, who has the item, and what was found of it. */
 export function CardDialog({ card, onClose }: { card: Card; onClose: () => void }) {

@@ -1,5 +1,5 @@
 import { useRef, useState, type ReactNode } from 'react';
-import { CardDialog } from './CardDialog';
+import { CardDialog, useOpened } from './CardDialog';
 import { useBoard, useBoardState, useNow } from './hooks';
 import { useKeys } from './keys';
 import { columns, finding, queueNote, review } from './live';
@@ -14,7 +14,7 @@ export function Columns() {
   const { live, online, project, viewer } = useBoardState();
   const now = useNow();
   const [wanted, setWanted] = useState('');
-  const [opened, setOpened] = useState<Card | null>(null);
+  const { opened, open, close } = useOpened();
   const field = useRef<HTMLInputElement>(null);
   const sorted = columns(live, wanted);
   const { counts } = live;
@@ -43,7 +43,7 @@ export function Columns() {
             </li>
           )}
           {sorted.waiting.slice(0, SHOWN).map((card) => (
-            <Tile key={card.id} card={card} onOpen={setOpened}>
+            <Tile key={card.id} card={card} onOpen={open}>
               {card.efforts?.nodes[0]?.review?.verdict === 'INCORRECT' && <span className="tag is-bad">came back</span>}
             </Tile>
           ))}
@@ -58,7 +58,7 @@ export function Columns() {
               </p>
               <ul>
                 {cards.slice(0, 8).map((card) => (
-                  <Tile key={card.id} card={card} onOpen={setOpened}>
+                  <Tile key={card.id} card={card} onOpen={open}>
                     {card.claim && <span className="muted">for {span(now - Date.parse(card.claim.since))}</span>}
                   </Tile>
                 ))}
@@ -68,17 +68,17 @@ export function Columns() {
         </Column>
         <Column title="Finished" count={counts?.finished} note="with those reviewed">
           {sorted.finished.slice(0, SHOWN).map((card) => (
-            <Found key={card.id} card={card} now={now} onOpen={setOpened} />
+            <Found key={card.id} card={card} now={now} onOpen={open} />
           ))}
         </Column>
         <Column title="Reviewed" note="the latest">
           {sorted.reviewed.slice(0, SHOWN).map((card) => (
-            <Found key={card.id} card={card} now={now} onOpen={setOpened} />
+            <Found key={card.id} card={card} now={now} onOpen={open} />
           ))}
         </Column>
         <Column title="Skipped" count={counts?.skipped} note="for nobody">
           {sorted.skipped.slice(0, SHOWN).map((card) => (
-            <Tile key={card.id} card={card} onOpen={setOpened} />
+            <Tile key={card.id} card={card} onOpen={open} />
           ))}
         </Column>
       </div>
@@ -99,7 +99,7 @@ export function Columns() {
           {!live.feed.length && <li className="muted">Nothing since this page listens.</li>}
         </ol>
       </section>
-      {opened && <CardDialog card={opened} onClose={() => setOpened(null)} />}
+      {opened && <CardDialog card={opened} onClose={close} />}
     </div>
   );
 }
