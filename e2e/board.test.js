@@ -210,7 +210,13 @@ onBoard('what others do is shown as it happens', {}, async ({ page, project }) =
   await page.keyboard.press('/');
   await page.keyboard.type(item.name);
   await page.getByRole('region', { name: 'Waiting' }).getByRole('button', { name: /page/ }).waitFor({ state: 'detached', timeout: WAIT_MS });
-  await page.getByRole('button', { name: item.name }).click();
+  await page.keyboard.press('ArrowDown');
+  await page.getByRole('button', { name: item.name }).and(page.locator(':focus')).waitFor();
+  await page.keyboard.press('/');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: item.name }).and(page.locator(':focus')).waitFor();
+  assert.ok(await page.getByRole('dialog').isHidden());
+  await page.keyboard.press('Enter');
   const card = page.getByRole('dialog', { name: item.name });
   await card.getByText('In the hands of grace').waitFor({ timeout: WAIT_MS });
   await card.getByRole('img', { name: item.name }).evaluate((image) => image.decode());

@@ -1,4 +1,4 @@
-import { useRef, useState, type ReactNode } from 'react';
+import { useRef, useState, type KeyboardEvent, type ReactNode } from 'react';
 import { CardDialog, useOpened } from './CardDialog';
 import { useBoard, useBoardState, useNow } from './hooks';
 import { useKeys } from './keys';
@@ -16,10 +16,16 @@ export function Columns() {
   const [wanted, setWanted] = useState('');
   const { opened, open, close } = useOpened();
   const field = useRef<HTMLInputElement>(null);
+  const shown = useRef<HTMLDivElement>(null);
   const sorted = columns(live, wanted);
   const { counts } = live;
   const manager = project?.viewerMember.type === 'MANAGER';
   useKeys(settings, { '/': () => field.current?.focus() });
+  function toFirst(event: KeyboardEvent) {
+    if (!['Enter', 'ArrowDown'].includes(event.key) || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    shown.current?.querySelector<HTMLElement>('.tile-name')?.focus();
+  }
   return (
     <div className="board">
       <div className="board-find">
@@ -30,18 +36,23 @@ export function Columns() {
           placeholder="Find a card by its name"
           value={wanted}
           onChange={(event) => setWanted(event.target.value)}
+          onKeyDown={toFirst}
         />{' '}
         <kbd>/</kbd>
       </div>
-      <div className="board-columns">
-        <Column title="Waiting" count={counts?.new} note={queueNote(live)}>
-          {manager && (
-            <li className="column-action">
-              <button type="button" onClick={() => void store.pause(!live.paused)}>
+      <div className="board-columns" ref={shown}>
+        <Column
+          title="Waiting"
+          count={counts?.new}
+          note={queueNote(live)}
+          foot={
+            manager && (
+              <button type="button" className="column-action" onClick={() => void store.pause(!live.paused)}>
                 {live.paused ? 'Resume' : 'Pause'} handing out
               </button>
-            </li>
-          )}
+            )
+          }
+        >
           {sorted.waiting.slice(0, SHOWN).map((card) => (
             <Tile key={card.id} card={card} onOpen={open}>
               {card.efforts?.nodes[0]?.review?.verdict === 'INCORRECT' && <span className="tag is-bad">came back</span>}
@@ -104,7 +115,7 @@ export function Columns() {
   );
 }
 
-function Column({ title, count, note, children }: { title: string; count?: number; note?: string; children: ReactNode }) {
+function Column({ title, count, note, foot, children }: { title: string; count?: number; note?: string; foot?: ReactNode; children: ReactNode }) {
   return (
     <section className="column" aria-label={title}>
       <h2>
@@ -115,6 +126,7 @@ function Column({ title, count, note, children }: { title: string; count?: numbe
       <ul tabIndex={0} aria-label={`${title}, items`}>
         {children}
       </ul>
+      {foot}
     </section>
   );
 }

@@ -32,7 +32,7 @@ export const KEYS: { title: string; keys: [string, string][] }[] = [
   },
   {
     title: 'Board',
-    keys: [['/', 'Find a card by its name; Enter on a card opens it']],
+    keys: [['/', 'Find a card by its name; Enter or ↓ goes to the first one, Enter on a card opens it']],
   },
   {
     title: 'Review',
