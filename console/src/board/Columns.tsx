@@ -17,7 +17,9 @@ export function Columns() {
   const { opened, open, close } = useOpened();
   const field = useRef<HTMLInputElement>(null);
   const shown = useRef<HTMLDivElement>(null);
+  const finds = wanted.trim() !== '';
   const sorted = columns(live, wanted);
+  const none = finds && 'No card here is called so.';
   const { counts } = live;
   const manager = project?.viewerMember.type === 'MANAGER';
   useKeys(settings, { '/': () => field.current?.focus() });
@@ -45,6 +47,7 @@ export function Columns() {
           title="Waiting"
           count={counts?.new}
           note={queueNote(live)}
+          empty={!sorted.waiting.length && none}
           foot={
             manager && (
               <button type="button" className="column-action" onClick={() => void store.pause(!live.paused)}>
@@ -59,8 +62,8 @@ export function Columns() {
             </Tile>
           ))}
         </Column>
-        <Column title="In hands" count={counts?.claimed} note={`${online.length} online`}>
-          {groups(sorted.claimed, online).map(({ person, here, cards }) => (
+        <Column title="In hands" count={counts?.claimed} note={`${online.length} online`} empty={!sorted.claimed.length && none}>
+          {groups(sorted.claimed, online, finds).map(({ person, here, cards }) => (
             <li key={person.id} className="group">
               <p className="group-name">
                 <span className={here ? 'dot is-on' : 'dot'} title={here ? 'Online' : 'Not online'} />
@@ -77,17 +80,17 @@ export function Columns() {
             </li>
           ))}
         </Column>
-        <Column title="Finished" count={counts?.finished} note="with those reviewed">
+        <Column title="Finished" count={counts?.finished} note="with those reviewed" empty={!sorted.finished.length && none}>
           {sorted.finished.slice(0, SHOWN).map((card) => (
             <Found key={card.id} card={card} now={now} onOpen={open} />
           ))}
         </Column>
-        <Column title="Reviewed" note="the latest">
+        <Column title="Reviewed" note="the latest" empty={!sorted.reviewed.length && none}>
           {sorted.reviewed.slice(0, SHOWN).map((card) => (
             <Found key={card.id} card={card} now={now} onOpen={open} />
           ))}
         </Column>
-        <Column title="Skipped" count={counts?.skipped} note="for nobody">
+        <Column title="Skipped" count={counts?.skipped} note="for nobody" empty={!sorted.skipped.length && none}>
           {sorted.skipped.slice(0, SHOWN).map((card) => (
             <Tile key={card.id} card={card} onOpen={open} />
           ))}
@@ -115,7 +118,17 @@ export function Columns() {
   );
 }
 
-function Column({ title, count, note, foot, children }: { title: string; count?: number; note?: string; foot?: ReactNode; children: ReactNode }) {
+interface ColumnProps {
+  title: string;
+  count?: number;
+  note?: string;
+  /** What is said in place of cards. */
+  empty?: ReactNode;
+  foot?: ReactNode;
+  children: ReactNode;
+}
+
+function Column({ title, count, note, empty, foot, children }: ColumnProps) {
   return (
     <section className="column" aria-label={title}>
       <h2>
@@ -125,6 +138,7 @@ function Column({ title, count, note, foot, children }: { title: string; count?:
       {/* It scrolls: by keyboard, too. */}
       <ul tabIndex={0} aria-label={`${title}, items`}>
         {children}
+        {empty && <li className="muted">{empty}</li>}
       </ul>
       {foot}
     </section>
@@ -159,8 +173,8 @@ function Found({ card, now, onOpen }: { card: Card; now: number; onOpen: Open })
   );
 }
 
-/** The claimed cards by who has them, the busiest first, then who is online with empty hands. */
-function groups(cards: Card[], online: Person[]) {
+/** The claimed cards by who has them, the busiest first, then who is online with empty hands, unless a card is looked for. */
+function groups(cards: Card[], online: Person[], finds: boolean) {
   const found = new Map<string, { person: Person; here: boolean; cards: Card[] }>();
   const at = (person: Person) => {
     const group = found.get(person.id) ?? { person, here: online.some(({ id }) => id === person.id), cards: [] };
@@ -168,7 +182,7 @@ function groups(cards: Card[], online: Person[]) {
     return group;
   };
   for (const card of cards) at(card.claim?.user ?? { id: '', name: 'Somebody' }).cards.push(card);
-  online.forEach(at);
+  if (!finds) online.forEach(at);
   return [...found.values()].sort((a, b) => b.cards.length - a.cards.length || a.person.name.localeCompare(b.person.name));
 }
 
