@@ -238,6 +238,23 @@ onBoard('what others do is shown as it happens', {}, async ({ page, project }) =
   await page.getByRole('region', { name: 'What happens' }).getByText('released').waitFor();
 });
 
+onBoard('a paused project says so where one claims, until it is resumed', {}, async ({ page, project }) => {
+  const manage = (name) =>
+    ask(server, `mutation ($input: ${name[0].toUpperCase()}${name.slice(1)}Input!) { ${name}(input: $input) { project { id } } }`, { input: { projectId: project.id } });
+  const told = page.getByRole('complementary', { name: 'Your items' }).getByText('Paused: nothing is handed out.');
+  await claim(page);
+  await manage('pauseProject');
+  await told.waitFor({ timeout: WAIT_MS });
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('n');
+  await messages(page).getByText('The project is paused.').waitFor({ timeout: WAIT_MS });
+  await page.screenshot({ path: new URL('board-paused.png', out).pathname });
+  await manage('resumeProject');
+  await told.waitFor({ state: 'detached', timeout: WAIT_MS });
+  assert.equal(await messages(page).getByText('The project is paused.').count(), 0);
+  await giveBack(server, project.id);
+});
+
 onBoard('a reviewer finds a result incorrect, and its author is told', {}, async ({ page, project }) => {
   const reviewer = await member(server, project.id, 'REVIEWER', 'rev@example.com');
   const name = await claim(page);

@@ -83,7 +83,7 @@ test('where the items are that wait outside of the queue', () => {
   assert.equal(note(86), '86 of at most 1,000 are queued, 1 kept for their author or for later');
   assert.equal(note(80, { size: 80 }), '80 of at most 80 are queued, 7 come after them');
   assert.equal(note(90), '90 of at most 1,000 are queued');
-  assert.equal(note(86, { paused: true }), 'paused');
+  assert.equal(note(86, { paused: true }), 'Paused');
 });
 
 test('a forecast needs three minutes, and tells since when is counted', () => {

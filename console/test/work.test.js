@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { blank } from '../src/board/drafts.ts';
+import { PAUSED } from '../src/board/state.ts';
 import { board, finished, item, refused, sent, settled, shown, unavailable, undone } from './board.js';
 
 for (const [user, id] of [
@@ -163,4 +164,14 @@ test('after a skip nothing is undone by the first press', async (t) => {
   assert.deepEqual(b.asked.filter(({ name }) => name === 'Undo'), []);
   work.undoLast();
   assert.equal((await b.answer('Undo', undone('h'))).input.effortId, 'e');
+});
+
+test('a claim in a paused project is answered in a sentence, until it is resumed', async (t) => {
+  const b = board(t);
+  const work = await b.open('ada', 'p', []);
+  void work.claim(1);
+  await b.answer('Claim', { data: { claimProjectItems: { items: null, problem: { __typename: 'ProjectPaused', message: 'the project is paused' } } } });
+  assert.deepEqual(b.get().notices.map(({ kind, text }) => [kind, text]), [['bad', 'The project is paused.']]);
+  b.settle(PAUSED);
+  assert.deepEqual(b.get().notices, []);
 });

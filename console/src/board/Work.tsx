@@ -6,6 +6,8 @@ import { useKeys } from './keys';
 import { Picture } from './Picture';
 import { watch } from './text';
 
+const PAUSED_TEXT = 'Nothing is handed out until a manager resumes the project.';
+
 /** The page on which one works: one's items, the picture, the form. */
 export function Work() {
   const { store, settings } = useBoard();
@@ -43,7 +45,7 @@ export function Work() {
           <h2>{live.paused ? 'The project is paused' : 'Ready when you are'}</h2>
           <p className="muted">
             {live.paused
-              ? 'Nothing is handed out until a manager resumes it.'
+              ? PAUSED_TEXT
               : live.counts?.new
                 ? `${live.counts.new} items wait to be looked at. Claim one: it is yours for 15 minutes, and longer while you type.`
                 : 'Nothing waits in the queue. What comes in shows up here at once.'}
@@ -84,10 +86,15 @@ function Mine({ list, onStep }: { list: RefObject<HTMLUListElement | null>; onSt
         <h2>
           Yours <span className="count">{held.length}</span>
         </h2>
-        <button type="button" disabled={busy === 'claim' || live.paused} onClick={() => void store.work.claim(1)}>
+        <button type="button" disabled={busy === 'claim' || live.paused} title={live.paused ? PAUSED_TEXT : undefined} onClick={() => void store.work.claim(1)}>
           Claim <kbd>n</kbd>
         </button>
       </div>
+      {live.paused && (
+        <p className="muted mine-paused" role="note" title={PAUSED_TEXT}>
+          Paused: nothing is handed out.
+        </p>
+      )}
       <ul className="mine-list" ref={list} onKeyDown={press}>
         {held.map((item) => {
           const left = item.claim ? Date.parse(item.claim.until) - now : 0;

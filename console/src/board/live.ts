@@ -129,7 +129,7 @@ export function columns(live: Live, wanted = ''): Columns {
 
 /** How many items wait in the queue, and where the others are. */
 export function queueNote({ paused, queued, size, counts }: Live): string {
-  if (paused) return 'paused';
+  if (paused) return 'Paused';
   const others = (counts?.new ?? 0) - queued;
   const note = `${number(queued)} of at most ${number(size)} are queued`;
   if (others <= 0) return note;

@@ -110,6 +110,9 @@ export const connectedAs = (before: Pick<State, 'connection' | 'cutAt'>, connect
 /** What messages are about that tell of a server that could not be reached, or was not ready. */
 export const UNREACHED = 'unreached';
 
+/** What messages are about that tell of a project in which nothing is handed out. */
+export const PAUSED = 'paused';
+
 const NOTICE_MS = 6_000;
 const NOTICES = 3;
 

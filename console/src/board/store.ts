@@ -7,7 +7,7 @@ import { newKey } from './idempotency';
 import { lay, receive } from './live';
 import { identity, type Session } from './session';
 import { lastProject, rememberProject, type SettingsStore } from './settings';
-import { connectedAs, createHolder, noProject, start, UNREACHED } from './state';
+import { connectedAs, createHolder, noProject, PAUSED, start, UNREACHED } from './state';
 import type { Connection } from './socket';
 import type { Card, Message } from './types';
 import { createWork } from './work';
@@ -141,6 +141,7 @@ export function createStore(session: Session, settings: SettingsStore) {
     const before = get().live;
     const live = receive(before, message);
     set({ live });
+    if (!live.paused) settle(PAUSED);
     if (counting >= 0 && live !== before) counting += 1;
     switch (message.__typename) {
       case 'ProjectGap':

@@ -30,6 +30,9 @@ export function moment(at: string, now: number): string {
   return `${date.toLocaleDateString([], { day: 'numeric', month: 'short' })}, ${time}`;
 }
 
+/** A message of the server as a sentence: "The project is paused." */
+export const sentence = (message: string) => message.charAt(0).toUpperCase() + message.slice(1) + (/[.!?]$/.test(message) ? '' : '.');
+
 export const number = (value: number) => value.toLocaleString('en');
 
 export const percent = (part: number, whole: number) => (whole ? `${Math.round((100 * part) / whole)} %` : '–');

@@ -8,7 +8,8 @@ import { ClaimDocument, ClaimsDocument, ExtendDocument, ReleaseDocument, SkipDoc
 import { createHands } from './hands';
 import { newKey } from './idempotency';
 import type { SettingsStore } from './settings';
-import { closable, UNREACHED, type Holder } from './state';
+import { closable, PAUSED, UNREACHED, type Holder } from './state';
+import { sentence } from './text';
 import type { Event, Held, SkipReason } from './types';
 
 const EXTEND_BEFORE_MS = 5 * 60_000;
@@ -70,7 +71,8 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
     if (failure) return quiet ? undefined : sorry(failure, 'Nothing was claimed');
     holder.settle(UNREACHED);
     const payload = data.claimProjectItems;
-    if (payload?.problem) return say('bad', payload.problem.message);
+    const problem = payload?.problem;
+    if (problem) return say('bad', sentence(problem.message), { about: problem.__typename === 'ProjectPaused' ? PAUSED : undefined });
     const items = payload?.items ?? [];
     const before = get().selected;
     hands.add(items);
