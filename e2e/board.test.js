@@ -100,6 +100,13 @@ onBoard('skip, release, and the help of keys', {}, async ({ page, project }) => 
   await page.keyboard.press('s');
   await page.keyboard.press('x');
   await page.getByRole('dialog').getByText('nothing brings it back').waitFor();
+  await page.keyboard.press('Enter'); // what cannot be undone is not what Enter does
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  assert.equal((await itemOf(server, project.id, first)).status, 'CLAIMED');
+  await page.keyboard.press('s');
+  await page.keyboard.press('x');
+  await page.getByRole('dialog').getByText('nothing brings it back').waitFor();
+  await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   await messages(page).getByText(`“${first}” is marked as one that cannot be labelled.`).waitFor({ timeout: WAIT_MS });
   assert.equal((await itemOf(server, project.id, first)).status, 'SKIPPED');

@@ -22,11 +22,11 @@ export function SkipDialog({ name, onSkip, onClose }: { name: string; onSkip: (r
       <Dialog key="sure" title="For nobody?" onClose={onClose}>
         <p>“{name}” will be shown to nobody any more, and nothing brings it back.</p>
         <div className="item-actions">
-          <button type="button" className="danger" data-first onClick={() => onSkip('FOR_NOBODY')}>
-            Nobody can label it <kbd>↵</kbd>
-          </button>
-          <button type="button" onClick={onClose}>
+          <button type="button" data-first onClick={onClose}>
             Keep it <kbd>Esc</kbd>
+          </button>
+          <button type="button" className="danger" onClick={() => onSkip('FOR_NOBODY')}>
+            Nobody can label it
           </button>
         </div>
       </Dialog>

@@ -23,7 +23,7 @@ export const KEYS: { title: string; keys: [string, string][] }[] = [
       ['c / b / w', 'To category, subcategory or keywords'],
       ['↑ ↓ Enter', 'In a field: choose, and go on to the next field'],
       ['Ctrl+Enter', 'Finish, from any field'],
-      ['s', 'Skip: then l for later, o for others, x and Enter for nobody'],
+      ['s', 'Skip: then l for later, o for others, x for nobody, which asks once more: Tab, Enter'],
       ['r', 'Release: give it back to the queue'],
       ['e', 'Extend by 15 minutes'],
       ['z', 'Picture: fit or full size'],
