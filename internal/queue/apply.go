@@ -14,6 +14,7 @@ type transition struct {
 	ID            string           `json:"id"`
 	Cause         labelling.Cause  `json:"cause"`
 	Item          string           `json:"item"`
+	Version       int              `json:"version"` // of the item
 	Status        project.Status   `json:"status"`
 	User          labelling.UserID `json:"user"`
 	Author        labelling.UserID `json:"author"`
@@ -40,7 +41,7 @@ func (q *Queue) Apply(ctx context.Context, t labelling.Transition) (bool, error)
 		from = project.Finished
 	}
 	body, err := json.Marshal(transition{
-		ID: t.ID, Cause: t.Cause, Item: t.Item, Status: t.Status, User: t.User, Author: t.Author, Team: t.Team, Token: t.Token,
+		ID: t.ID, Cause: t.Cause, Item: t.Item, Version: t.Version, Status: t.Status, User: t.User, Author: t.Author, Team: t.Team, Token: t.Token,
 		Until: millis(t.Until), At: millis(t.At), Later: millis(t.Later), From: from, Incorrect: t.Incorrect, Cleared: t.Cleared,
 		Keywords: append([]string{}, t.Keywords...), Completions: completions(t.Keywords), Categories: some(t.Category), Subcategories: some(t.Subcategory),
 	})

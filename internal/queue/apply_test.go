@@ -128,6 +128,26 @@ func testLostAcknowledgement(t *testing.T, f *fixture) {
 	assert.Equal(t, []string{"i1"}, names(f.reserve(t, "lin", 2)))
 }
 
+// A claim tells its time by Redis, and what came before it by a server, whose clock may be ahead: which is newer, versions say.
+func testClocksThatDiffer(t *testing.T, f *fixture) {
+	f.items(t, 1)
+	c := f.claim(t, "ada", 1)[0]
+	f.must(t, f.ended(c, labelling.Finished, project.Finished))
+	undo, newer := f.claimed(f.claimOf(c.Item.ID, "ada", "again")), f.claimed(f.claimOf(c.Item.ID, "grace", "newer"))
+	undo.ID, undo.Cause, undo.Version, undo.At = f.id(), labelling.Undone, 4, newer.At.Add(10*time.Minute)
+	newer.Version = 6
+	released := f.ended(f.claimOf(c.Item.ID, "ada", "again"), labelling.Released, project.New)
+	released.Version = 5
+	for _, tr := range []labelling.Transition{newer, undo, released} {
+		f.must(t, tr)
+	}
+	claims, err := f.Claims(t.Context(), f.project, "grace")
+	require.NoError(t, err)
+	assert.Equal(t, []string{c.Item.ID}, names(claims), "she has it still")
+	assert.Equal(t, labelling.Counts{Total: 1, Claimed: 1}, f.state(t).Counts)
+	assert.Empty(t, f.waiting(t))
+}
+
 func testForgets(t *testing.T, f *fixture) {
 	f.items(t, 2)
 	applied := keysOf(f.project).applied()

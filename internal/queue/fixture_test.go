@@ -60,6 +60,7 @@ var suite = []struct {
 	{"apply without acknowledgement", testLostAcknowledgement},
 	{"apply in any order", testAnyOrder},
 	{"apply forgets", testForgets},
+	{"apply, clocks that differ", testClocksThatDiffer},
 	{"statistics", testStatistics},
 	{"counts add up", testCountsAddUp},
 	{"pause", testPause},

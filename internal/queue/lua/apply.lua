@@ -36,8 +36,13 @@ if stays then
 elseif t.status ~= 'CLAIMED' then
   if t.token ~= '' then once(applied, t.token, now, remembered) end
 else
-  late = t.token ~= t.id and redis.call('ZSCORE', applied, t.token)
-    or claim and claim.counted and claim.token ~= t.token and tonumber(claim.since) > tonumber(t.at)
+  local newer = claim and claim.counted and claim.token ~= t.token
+  if newer and (claim.version or 0) > 0 and t.version > 0 then
+    newer = claim.version > t.version
+  elseif newer then -- its version is not known here, after a rebuild: by the clocks of Redis and of a server
+    newer = tonumber(claim.since) > tonumber(t.at)
+  end
+  late = t.token ~= t.id and redis.call('ZSCORE', applied, t.token) or newer
 end
 if late and not takesBack then return {'OK', 0} end
 
@@ -65,7 +70,7 @@ if stays then
   to = nil
 elseif to == 'CLAIMED' then
   redis.call('HSET', claims, t.item, cjson.encode({
-    user = t.user, token = t.token, since = t.at, ['until'] = t['until'], counted = true, from = claim and claim.from or 'queue'}))
+    user = t.user, token = t.token, version = t.version, since = t.at, ['until'] = t['until'], counted = true, from = claim and claim.from or 'queue'}))
   redis.call('ZADD', wip, t['until'], t.item)
   redis.call('ZADD', mine, t.at, t.item)
   redis.call('PEXPIRE', mine, ARGV[6])
