@@ -1,11 +1,9 @@
 package demo
 
 import (
-	"bytes"
 	"image"
 	"image/color"
 	"image/draw"
-	"image/png"
 	"math"
 	"math/rand/v2"
 
@@ -77,12 +75,7 @@ func (p postcard) png() ([]byte, error) {
 		v.firs()
 	}
 	v.border()
-	var out bytes.Buffer
-	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
-	if err := encoder.Encode(&out, v.RGBA); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
+	return encodePNG(v.RGBA)
 }
 
 // view is a postcard on which one draws.

@@ -41,9 +41,14 @@ func DrawStaves(seed uint64) ([]byte, error) {
 	for top := margin + 90; top+4*gap+margin < pageHeight; top += staffPitch {
 		s.staff(top, top+staffPitch+4*gap+margin >= pageHeight)
 	}
+	return encodePNG(s.RGBA)
+}
+
+// encodePNG returns a drawing as PNG.
+func encodePNG(drawing *image.RGBA) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
-	if err := encoder.Encode(&out, s.RGBA); err != nil {
+	if err := encoder.Encode(&out, drawing); err != nil {
 		return nil, err
 	}
 	return out.Bytes(), nil
