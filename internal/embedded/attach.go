@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -22,6 +23,15 @@ func announce(dir string, addresses map[string]string) error {
 	}
 	if err := writeFile(filepath.Join(dir, addressesFile), append(data, '\n')); err != nil {
 		return fmt.Errorf("embedded: say where the engines listen: %w", err)
+	}
+	return nil
+}
+
+// forget removes what an earlier server announced, or the one whose directory this is a copy of: a command must not take its
+// engines for ours.
+func forget(dir string) error {
+	if err := os.Remove(filepath.Join(dir, addressesFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("embedded: forget where the engines of an earlier server listened: %w", err)
 	}
 	return nil
 }

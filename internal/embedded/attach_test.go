@@ -1,6 +1,9 @@
 package embedded
 
 import (
+	"io/fs"
+	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -35,4 +38,27 @@ func TestAttach(t *testing.T) {
 	require.NoError(t, again.Stop(t.Context()))
 	_, err = Attach(t.TempDir())
 	assert.Error(t, err, "nobody was ever there")
+}
+
+// What a copy of the directory says of another server's engines counts no more.
+func TestACopyOfTheDirectoryLeavesTheEnginesAlone(t *testing.T) {
+	dir, copied := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "copy")
+	first := start(t, all(dir))
+	require.NoError(t, exec.CommandContext(t.Context(), "cp", "-r", dir, copied).Run())
+	pids := []int{pidOf(t, dir, DynamoDB), pidOf(t, dir, S3), pidOf(t, dir, Redis)}
+
+	// Before its own engines answer, a command beside it must not find those of the first.
+	_, err := Start(t.Context(), Options{Dir: copied, Redis: true, Binaries: Binaries{Redis: "false"}})
+	require.Error(t, err)
+	_, err = Attach(copied)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+
+	second := start(t, all(copied))
+	assert.NotEqual(t, first.S3.URL, second.S3.URL)
+	for _, pid := range pids {
+		assert.True(t, runs(pid), "process %d of the first", pid)
+	}
+	put := func(e *Engines) { makeTable(t, dynamoClient(t, e.DynamoDB)) }
+	put(first)
+	put(second)
 }

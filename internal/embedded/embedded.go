@@ -100,6 +100,9 @@ func Start(ctx context.Context, o Options) (*Engines, error) {
 	e := &Engines{failed: make(chan error, len(programs))}
 	e.unlock = sync.OnceValue(lock.release)
 	keys, err := loadCredentials(o.Dir)
+	if err == nil {
+		err = forget(o.Dir)
+	}
 	if err != nil {
 		return nil, errors.Join(err, e.unlock())
 	}

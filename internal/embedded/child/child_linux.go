@@ -1,6 +1,7 @@
 package child
 
 import (
+	"bytes"
 	"os"
 	"strconv"
 	"strings"
@@ -22,4 +23,18 @@ func CommandLine(pid int) (string, bool) {
 		return "", false
 	}
 	return strings.ReplaceAll(strings.TrimSuffix(string(data), "\x00"), "\x00", " "), true
+}
+
+// startTime returns when a process started, in ticks since the machine did: the 22nd word of its state.
+func startTime(pid int) (string, bool) {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return "", false
+	}
+	// The second word is the program's name in parentheses, which may hold blanks and parentheses itself.
+	words := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+	if len(words) < 20 {
+		return "", false
+	}
+	return words[19], true
 }

@@ -71,22 +71,43 @@ func TestAProgramThatDoesNotExist(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
+// A pid file that was copied with its directory, and the id of a process that is used again, end nobody.
 func TestAChildOfAnEarlierRunIsEndedAndAStrangerIsNot(t *testing.T) {
-	for name, remembered := range map[string]string{"ours": "sleep 600", "a stranger": "sleep 601"} {
+	for name, change := range map[string]func(*remembered){
+		"ours":                        func(*remembered) {},
+		"another program":             func(r *remembered) { r.command = "sleep 601" },
+		"another start":               func(r *remembered) { r.started = "1" },
+		"a file of another directory": func(r *remembered) { r.directory = identity(os.TempDir()) },
+	} {
 		t.Run(name, func(t *testing.T) {
 			left := start(t, &bytes.Buffer{}, "sleep", "600")
 			pids := PidFile(filepath.Join(t.TempDir(), "pid"))
-			require.NoError(t, pids.write(left.cmd.Process.Pid, remembered))
+			require.NoError(t, pids.Write(left))
+			r, ok := pids.read()
+			require.True(t, ok)
+			change(&r)
+			require.NoError(t, pids.write(r))
 			require.NoError(t, pids.EndStale(t.Context()))
 			assert.NoFileExists(t, string(pids))
 			_, runs := CommandLine(left.cmd.Process.Pid)
-			assert.Equal(t, name == "a stranger", runs)
+			assert.Equal(t, name != "ours", runs)
 		})
 	}
 }
 
+func TestARenamedDirectoryKeepsItsProcesses(t *testing.T) {
+	left := start(t, &bytes.Buffer{}, "sleep", "600")
+	before, after := filepath.Join(t.TempDir(), "before"), filepath.Join(t.TempDir(), "after")
+	require.NoError(t, os.Mkdir(before, 0o700))
+	require.NoError(t, PidFile(filepath.Join(before, "pid")).Write(left))
+	require.NoError(t, os.Rename(before, after))
+	require.NoError(t, PidFile(filepath.Join(after, "pid")).EndStale(t.Context()))
+	_, runs := CommandLine(left.cmd.Process.Pid)
+	assert.False(t, runs)
+}
+
 func TestADamagedPidFileKillsNobody(t *testing.T) {
-	for _, text := range []string{"", "12", "x\ny\n", "1\ninit\n", "-1\nsleep 600\n", "4000\nsleep 600"} {
+	for _, text := range []string{"", "12", "x\n1\n1:1\ny\n", "1\n1\n1:1\ninit\n", "-1\n1\n1:1\nsleep 600\n", "4000\n1\n1:1\nsleep 600", "4000\nsleep 600\n", "4000\n\n1:1\nsleep 600\n", "4000\n1\n\nsleep 600\n"} {
 		pids := PidFile(filepath.Join(t.TempDir(), "pid"))
 		require.NoError(t, os.WriteFile(string(pids), []byte(text), 0o600))
 		_, _, ok := pids.Read()

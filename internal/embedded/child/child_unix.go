@@ -18,8 +18,14 @@ func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: tr
 func terminate(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 
 // CommandLine returns the command line of a process that runs.
-func CommandLine(pid int) (string, bool) {
-	out, err := exec.Command("ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
+func CommandLine(pid int) (string, bool) { return ask(pid, "command=") }
+
+// startTime returns when a process started.
+func startTime(pid int) (string, bool) { return ask(pid, "lstart=") }
+
+// ask has ps tell one thing about a process.
+func ask(pid int, what string) (string, bool) {
+	out, err := exec.Command("ps", "-ww", "-o", what, "-p", strconv.Itoa(pid)).Output()
 	text := strings.TrimSpace(string(out))
 	return text, err == nil && text != ""
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -13,29 +14,49 @@ import (
 
 // PidFile is the path of a file that remembers a child across a kill -9 of its parent, for systems that do
 // not end the one with the other. Who uses it must hold a lock that keeps others away.
+//
+// The file may be a copy: who copies the directory of a running server copies its pid files too. It therefore also says
+// which directory it was written in, and counts nowhere else.
 type PidFile string
+
+// remembered is what a pid file says.
+type remembered struct {
+	pid       int
+	started   string // when the process started, as the operating system spells it: process ids are used again
+	directory string // which directory the file was written in
+	command   string // the command line
+}
 
 // Write remembers the process.
 func (f PidFile) Write(p *Process) error {
-	return f.write(p.cmd.Process.Pid, strings.Join(p.cmd.Args, " "))
+	pid := p.cmd.Process.Pid
+	started, _ := startTime(pid) // a process that is over needs no remembering
+	return f.write(remembered{pid: pid, started: started, directory: identity(filepath.Dir(string(f))), command: strings.Join(p.cmd.Args, " ")})
 }
 
-func (f PidFile) write(pid int, command string) error {
-	return os.WriteFile(string(f), []byte(strconv.Itoa(pid)+"\n"+command+"\n"), 0o600)
+func (f PidFile) write(r remembered) error {
+	text := strings.Join([]string{strconv.Itoa(r.pid), r.started, r.directory, r.command, ""}, "\n")
+	return os.WriteFile(string(f), []byte(text), 0o600)
 }
 
 // Read returns the process id and the command line that the file remembers, and false if there are none.
 func (f PidFile) Read() (pid int, command string, ok bool) {
+	r, ok := f.read()
+	return r.pid, r.command, ok
+}
+
+func (f PidFile) read() (remembered, bool) {
 	data, err := os.ReadFile(string(f))
 	if err != nil {
-		return 0, "", false
+		return remembered{}, false
 	}
-	number, command, whole := strings.Cut(string(data), "\n")
-	pid, err = strconv.Atoi(number)
-	if err != nil || pid <= 1 || !whole || !strings.HasSuffix(command, "\n") {
-		return 0, "", false // damaged: nothing is known, so nothing will be killed
+	lines := strings.SplitN(string(data), "\n", 4)
+	if len(lines) < 4 || !strings.HasSuffix(lines[3], "\n") {
+		return remembered{}, false // damaged: nothing is known, so nothing will be killed
 	}
-	return pid, strings.TrimSuffix(command, "\n"), true
+	r := remembered{started: lines[1], directory: lines[2], command: strings.TrimSuffix(lines[3], "\n")}
+	r.pid, err = strconv.Atoi(lines[0])
+	return r, err == nil && r.pid > 1 && r.started != "" && r.directory != ""
 }
 
 // Remove forgets the process.
@@ -46,19 +67,19 @@ func (f PidFile) Remove() error {
 	return nil
 }
 
-// EndStale kills the process that the file remembers, if it still runs, and forgets it. Process ids are used
-// again: the command line must be the remembered one too, so it should have something unique in it.
+// EndStale kills the process that the file remembers, if it still runs, and forgets it. It kills nothing when the file was
+// written in another directory than the one where it lies now: the process belongs to whoever uses that one.
 func (f PidFile) EndStale(ctx context.Context) error {
-	pid, command, ok := f.Read()
-	if !ok {
+	r, ok := f.read()
+	if !ok || r.directory != identity(filepath.Dir(string(f))) {
 		return f.Remove()
 	}
 	for killed := false; ; {
-		if now, ok := CommandLine(pid); !ok || now != command {
+		if !r.runs() {
 			return f.Remove()
 		}
 		if !killed {
-			process, err := os.FindProcess(pid)
+			process, err := os.FindProcess(r.pid)
 			if err != nil {
 				return err
 			}
@@ -68,7 +89,17 @@ func (f PidFile) EndStale(ctx context.Context) error {
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ctx.Done():
-			return fmt.Errorf("process %d of an earlier run does not end; end it by hand: %w", pid, context.Cause(ctx))
+			return fmt.Errorf("process %d of an earlier run does not end; end it by hand: %w", r.pid, context.Cause(ctx))
 		}
 	}
+}
+
+// runs reports whether the process still runs, and is not another one with the same id.
+func (r remembered) runs() bool {
+	command, ok := CommandLine(r.pid)
+	if !ok || command != r.command {
+		return false
+	}
+	started, ok := startTime(r.pid)
+	return ok && started == r.started
 }
