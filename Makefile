@@ -37,6 +37,10 @@ bin/taggie-s3 bin/taggie-redis: bin/taggie-%: embedded/%/go.mod embedded/%/go.su
 bin/taggie-s3: $(filter-out %_test.go,$(wildcard embedded/s3/*.go))
 bin/taggie-redis: $(filter-out %_test.go,$(wildcard embedded/redis/*.go))
 
+# It leaves no stamp where there is no program because another DynamoDB is configured in its place.
+embedded/dynamodb/node_modules/.installed: embedded/dynamodb/install.mjs embedded/dynamodb/package.json embedded/dynamodb/package-lock.json
+	node $< $(shell go env GOOS GOARCH)
+
 console: console/dist/index.html ## Build GraphiQL and the board, when their sources have changed
 
 console/dist/index.html: console/node_modules/.installed schema.graphqls \

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -214,7 +215,7 @@ func TestProgramsAreFoundFromAnywhere(t *testing.T) {
 	_, working := whereabouts()
 	sources := filepath.Dir(filepath.Dir(working))
 	places := dynamoProgram(false).places("", filepath.Join(sources, "bin"), t.TempDir())
-	assert.Contains(t, places, filepath.Join(sources, "embedded", "dynamodb", "node_modules", "@dynoxide", npmPlatform(), "dynoxide"+executableSuffix()))
+	assert.Contains(t, places, filepath.Join(sources, "embedded", "dynamodb", "node_modules", "@dynoxide", npmPlatform(runtime.GOOS, runtime.GOARCH), "dynoxide"+executableSuffix()))
 	assert.NotContains(t, strings.Join(dynamoProgram(false).places("", t.TempDir(), t.TempDir()), " "), "node_modules")
 }
 

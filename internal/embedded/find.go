@@ -89,7 +89,7 @@ func (p program) places(root, server, working string) []string {
 	if root != "" {
 		places = append(places, filepath.Join(root, "bin", file))
 		if p.npmScope != "" {
-			places = append(places, filepath.Join(root, "embedded", p.name, "node_modules", p.npmScope, npmPlatform(), file))
+			places = append(places, filepath.Join(root, "embedded", p.name, "node_modules", p.npmScope, npmPlatform(runtime.GOOS, runtime.GOARCH), file))
 		}
 	}
 	return places
@@ -145,9 +145,8 @@ func executableSuffix() string {
 	return ""
 }
 
-// npmPlatform spells operating system and processor as npm packages do.
-func npmPlatform() string {
-	system, processor := runtime.GOOS, runtime.GOARCH
+// npmPlatform spells operating system and processor as npm packages do; embedded/dynamodb/install.mjs does so too.
+func npmPlatform(system, processor string) string {
 	if system == "windows" {
 		system = "win32"
 	}
