@@ -28,6 +28,7 @@ import (
 	"github.com/taggie/taggie/internal/embedded/embeddedtest"
 	"github.com/taggie/taggie/internal/faultinject"
 	"github.com/taggie/taggie/internal/httpapi"
+	"github.com/taggie/taggie/internal/redisclient"
 	"github.com/taggie/taggie/internal/telemetry"
 )
 
@@ -72,7 +73,7 @@ func newServer(t *testing.T, change ...func(*config.Config)) *testServer {
 	bucket := blob.NewBucket(s3Client, "b"+strings.ReplaceAll(uuid.NewString(), "-", ""), s3Engine.Region, nil)
 	require.NoError(t, bucket.Apply(t.Context(), func(blob.Step) {}))
 
-	answering, waiting := redisOf(t, cfg.TablePrefix)
+	answering, waiting := redisOf(t, cfg)
 	a, err := assemble(cfg, httpapi.Trusted{}, &stores{db: s.db, bucket: bucket, redis: answering, waiting: waiting}, metrics, log)
 	require.NoError(t, err)
 	s.local, s.app = a.local, a
@@ -89,21 +90,36 @@ func newServer(t *testing.T, change ...func(*config.Config)) *testServer {
 	return s
 }
 
-// redisOf returns the clients of a server with these tables. Messages travel through streams that all servers of a Redis share, so each
-// set of tables has a database of its own.
-func redisOf(t *testing.T, tables string) (answering, waiting *redis.Client) {
+// redisOf returns the clients of a server with these settings: those of production when they name a Redis. Messages travel through streams
+// that all servers of a Redis share, so in the embedded one each set of tables has a database of its own.
+func redisOf(t *testing.T, cfg config.Config) (answering, waiting redis.UniversalClient) {
 	t.Helper()
-	options, err := redis.ParseURL(embeddedtest.Redis(t).URL)
-	require.NoError(t, err)
-	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(tables)) // never fails
-	options.DB = 1 + int(hash.Sum32()>>2)
-	options.ContextTimeoutEnabled = true
-	patient := *options
-	patient.PoolSize = 100
-	answering, waiting = redis.NewClient(options), redis.NewClient(&patient)
+	if cfg.EmbeddedRedis() {
+		options, err := redis.ParseURL(embeddedtest.Redis(t).URL)
+		require.NoError(t, err)
+		hash := fnv.New32a()
+		_, _ = hash.Write([]byte(cfg.TablePrefix)) // never fails
+		options.DB = 1 + int(hash.Sum32()>>2)
+		options.ContextTimeoutEnabled = true
+		patient := *options
+		patient.PoolSize = 100
+		answering, waiting = redis.NewClient(options), redis.NewClient(&patient)
+	} else {
+		o, err := redisOptions(cfg, nil, redisAnswer)
+		require.NoError(t, err)
+		answering, waiting = redisclient.New(o), redisWaiting(o)
+	}
 	t.Cleanup(func() { assert.NoError(t, errors.Join(waiting.Close(), answering.Close())) })
 	return answering, waiting
+}
+
+// withRedis has a server use the Redis at this URL.
+func withRedis(url string) func(*config.Config) {
+	return func(c *config.Config) {
+		if err := c.Redis.UnmarshalText([]byte(url)); err != nil {
+			panic(err) // the test's own
+		}
+	}
 }
 
 // client is somebody who sends requests; the zero token is anonymous.

@@ -22,6 +22,7 @@ import (
 	"github.com/taggie/taggie/internal/blob"
 	"github.com/taggie/taggie/internal/config"
 	"github.com/taggie/taggie/internal/embedded"
+	"github.com/taggie/taggie/internal/redisclient"
 	"github.com/taggie/taggie/internal/telemetry"
 )
 
@@ -129,7 +130,7 @@ func (s *stores) connect(ctx context.Context, cfg config.Config, use storesFor) 
 	if err != nil {
 		return err
 	}
-	s.redis = redis.NewUniversalClient(&o)
+	s.redis = redisclient.New(o)
 	if use.beside {
 		return nil
 	}
@@ -191,7 +192,7 @@ const (
 func redisWaiting(o redis.UniversalOptions) redis.UniversalClient {
 	o.PoolSize, o.ConnMaxIdleTime = maxListened, time.Minute
 	o.ReadBufferSize, o.WriteBufferSize = waitingBuffer, waitingBuffer
-	return redis.NewUniversalClient(&o)
+	return redisclient.New(o)
 }
 
 // close ends what openStores began.

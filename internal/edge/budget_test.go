@@ -1,13 +1,8 @@
 package edge
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"net"
-	"os"
-	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/taggie/taggie/internal/embedded/child"
+	"github.com/taggie/taggie/internal/embedded/embeddedtest"
 )
 
 // still is a rate at which nothing comes back during a test.
@@ -43,40 +38,7 @@ func onEach(t *testing.T, run func(t *testing.T, client redis.UniversalClient)) 
 // clusterNode starts a Redis Cluster of one node, which refuses scripts whose keys are in several slots.
 func clusterNode(t *testing.T) redis.UniversalClient {
 	t.Helper()
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		if slices.Contains(strings.Split(os.Getenv("TAGGIE_TEST_REQUIRE"), ","), "cluster") {
-			t.Fatal("redis-server is not in PATH, and TAGGIE_TEST_REQUIRE asks for a cluster: install Redis (Debian: apt-get install redis-server)")
-		}
-		t.Skip("left out: redis-server is not in PATH; install Redis (Debian: apt-get install redis-server) to run this test")
-	}
-	free := func() string {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		_, port, err := net.SplitHostPort(listener.Addr().String())
-		require.NoError(t, err)
-		require.NoError(t, listener.Close())
-		return port
-	}
-	port := free()
-	var printed bytes.Buffer // read only when the process is over
-	node, err := child.Start(exec.CommandContext(context.WithoutCancel(t.Context()), path, "--port", port, "--bind", "127.0.0.1", "--save", "",
-		"--appendonly", "no", "--dir", t.TempDir(), "--cluster-enabled", "yes", "--cluster-port", free()), &printed)
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		assert.NoError(t, node.Stop(ctx))
-	})
-	direct := redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + port})
-	t.Cleanup(func() { _ = direct.Close() })
-	require.Eventually(t, func() bool { return direct.Ping(t.Context()).Err() == nil }, 20*time.Second, 5*time.Millisecond)
-	require.NoError(t, direct.ClusterAddSlotsRange(t.Context(), 0, 16383).Err())
-	require.Eventually(t, func() bool {
-		info, err := direct.ClusterInfo(t.Context()).Result()
-		return err == nil && strings.Contains(info, "cluster_state:ok")
-	}, 30*time.Second, 10*time.Millisecond)
-	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:" + port}})
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: embeddedtest.NewRedisCluster(t, 1, 0).Addrs()})
 	t.Cleanup(func() { assert.NoError(t, client.Close()) })
 	return client
 }

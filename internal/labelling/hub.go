@@ -266,7 +266,7 @@ type trials struct {
 // again waits before the next attempt, longer each time. When that was too often, or the context ended, it returns the error. A
 // project that is not ready is waited for however long that takes: there is an end to it.
 func (t *trials) again(ctx context.Context, limit time.Duration, err error) error {
-	const shortest, longest = 50 * time.Millisecond, 2 * time.Second
+	const shortest, longest = 50 * time.Millisecond, time.Second
 	if errors.Is(err, ErrNotReady) {
 		t.waited = 0
 	} else if t.waited >= limit {

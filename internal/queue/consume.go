@@ -252,7 +252,9 @@ func (w *worker) take(ctx context.Context) error {
 	if len(some) > 0 { // as many as are handled
 		args.Count, args.Block = atOnce, -1
 	}
-	got, err := w.blocking.XReadGroup(ctx, args).Result()
+	bounded, cancel := context.WithTimeout(ctx, max(args.Block, 0)+overdue)
+	defer cancel()
+	got, err := w.blocking.XReadGroup(bounded, args).Result()
 	if errors.Is(err, redis.Nil) {
 		return nil
 	}

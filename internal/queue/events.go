@@ -14,8 +14,12 @@ import (
 	"github.com/taggie/taggie/internal/project"
 )
 
-// slice is how long one blocking command waits: a command that waits in Redis does not notice that its context ends.
-const slice = time.Second
+const (
+	// slice is how long one blocking command waits: a command that waits in Redis does not notice that its context ends.
+	slice = time.Second
+	// overdue is how long after that its answer may come. The library would wait ten seconds for a Redis that is there and mute.
+	overdue = 2 * time.Second
+)
 
 // Read returns up to n events after a cursor, the oldest first. While there are none it waits, up to block (0: not at all), and
 // then returns none. It looks whether the context has ended once a second. ErrGap when the cursor is of another epoch, or its event
@@ -38,7 +42,9 @@ func (q *Queue) Read(ctx context.Context, p project.ID, after labelling.Cursor, 
 			return nil, nil
 		}
 		// What arrives is read by the script once more, which sees in the same step that no event was missed.
-		err = q.blocking.XRead(ctx, &redis.XReadArgs{Streams: []string{k.events(), after.ID}, Count: 1, Block: rest}).Err()
+		bounded, cancel := context.WithTimeout(ctx, rest+overdue)
+		err = q.blocking.XRead(bounded, &redis.XReadArgs{Streams: []string{k.events(), after.ID}, Count: 1, Block: rest}).Err()
+		cancel()
 		if err != nil && !errors.Is(err, redis.Nil) {
 			return nil, failed("wait for events", err)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/taggie/taggie/internal/embedded/embeddedtest"
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/project"
 )
@@ -99,7 +100,7 @@ func slot(key string) int {
 			}
 		}
 	}
-	return int(crc) % slots
+	return int(crc) % embeddedtest.Slots
 }
 
 func TestSlot(t *testing.T) {

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/embedded/embeddedtest"
+)
+
+// soon is how long after Redis has a new master work goes on at the latest.
+const soon = 5 * time.Second
+
+func TestWorkGoesOnSoonAfterAClusterHasANewMaster(t *testing.T) {
+	t.Parallel()
+	for how, lose := range loses {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			cluster := embeddedtest.NewRedisCluster(t, 3, 1)
+			s := newServer(t, withRedis(cluster.URL()))
+			l := s.labelled(40, 1)
+			s.works()
+			l.worksAfter(lose, cluster.Owner(t, "{"+string(l.key())+"}"), cluster.Nodes)
+		})
+	}
+}
+
+func TestWorkGoesOnSoonAfterSentinelsHaveANewMaster(t *testing.T) {
+	t.Parallel()
+	for how, lose := range loses {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			sentinels := embeddedtest.NewRedisSentinels(t)
+			s := newServer(t, withRedis(sentinels.URL()))
+			l := s.labelled(40, 1)
+			s.works()
+			l.worksAfter(lose, sentinels.Nodes[0], sentinels.Nodes)
+		})
+	}
+}
+
+// loses are the ways in which a master is lost: its connections are refused, or nobody answers.
+var loses = map[string]func(*embeddedtest.RedisNode){"killed": (*embeddedtest.RedisNode).Kill, "mute": (*embeddedtest.RedisNode).Hang}
+
+// worksAfter loses the master, and asserts that somebody can claim and finish an item, and somebody who listens is told of it, soon
+// after one of the others has taken its place.
+func (l crew) worksAfter(lose func(*embeddedtest.RedisNode), master *embeddedtest.RedisNode, all []*embeddedtest.RedisNode) {
+	l.t.Helper()
+	who := l.labellers[0]
+	watcher := l.listens(l.labellers[1], vars{"types": []string{"FINISHED"}})
+	watcher.snapshot()
+	l.finished(who, l.claimed(who, 1)[0])
+	watcher.event("FINISHED")
+
+	before := map[*embeddedtest.RedisNode]bool{}
+	for _, n := range all {
+		before[n] = n.Master(l.t.Context())
+	}
+	require.True(l.t, before[master])
+	elected := make(chan time.Time, 1)
+	go func() {
+		for l.t.Context().Err() == nil {
+			for _, n := range all {
+				if !before[n] && n.Master(l.t.Context()) {
+					elected <- time.Now()
+					return
+				}
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}()
+	lost := time.Now()
+	lose(master)
+	var claimed []held
+	require.Eventually(l.t, func() bool { // work is asked for all the time, as by people at their boards
+		a := who.do(claimItems, vars{"in": vars{"projectId": l.id, "count": 1}})
+		for _, e := range a.Errors {
+			require.Equal(l.t, "UNAVAILABLE", e.Extensions.Code, "%s", a.body)
+		}
+		if len(a.Errors) > 0 {
+			return false
+		}
+		claimed = heldOf(a, "claimProjectItems.items")
+		return len(claimed) > 0
+	}, patience, 20*time.Millisecond, "nothing can be claimed")
+	l.finished(who, claimed[0])
+	worked := time.Now()
+	at := <-elected
+	for watcher.message().at("type") != "FINISHED" { // perhaps after a gap, and how things are now
+	}
+	told := time.Now()
+	l.t.Logf("a new master after %v, work %v later, told %v later", at.Sub(lost), worked.Sub(at), told.Sub(at))
+	assert.Less(l.t, worked.Sub(at), soon, "claimed and finished")
+	assert.Less(l.t, told.Sub(at), soon, "told")
+}
