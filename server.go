@@ -255,6 +255,7 @@ func assemble(cfg config.Config, trusted httpapi.Trusted, s *stores, metrics *te
 		Requests:         &a.requests,
 		Console:          console.Handler(console.Options{Pictures: append([]string{bucket}, cfg.PictureOrigins...)}),
 		AllowedOrigins:   cfg.AllowedOrigins,
+		TrustedProxies:   cfg.TrustedProxies,
 		OperationTimeout: cfg.OperationTimeout,
 		LocalOnly:        cfg.LocalIssuer(),
 		Operations:       cfg.UserOperations,

@@ -104,6 +104,11 @@ func (c *checker) forms(config Config) {
 			c.add("TAGGIE_ALLOWED_ORIGINS", "expected origins as browsers send them, separated by commas, such as https://app.example.com: http or https, lower case, no path, no default port, no wildcard")
 		}
 	}
+	for _, network := range config.TrustedProxies {
+		if network.Bits() == 0 || network.Addr().Is4In6() || network != network.Masked() {
+			c.add("TAGGIE_TRUSTED_PROXIES", "expected networks separated by commas, such as 10.0.0.0/8,fd00::/8: no bits behind the mask, IPv4 in its own form, and not everybody (/0), because then clients could say that they are somebody else")
+		}
+	}
 	for _, origin := range config.PictureOrigins {
 		if !exactOrigin(origin) || strings.ContainsAny(origin, ";'") { // which mean something in a policy
 			c.add("TAGGIE_PICTURE_ORIGINS", "expected origins separated by commas, such as https://pictures.example.com: http or https, lower case, no path, no default port, no wildcard")

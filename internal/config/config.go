@@ -12,24 +12,26 @@ package config
 
 import (
 	"log/slog"
+	"net/netip"
 	"time"
 )
 
 // Config holds every setting; the tags are the source of the README's table (see [Variables]).
 type Config struct {
-	Addr             string     `env:"TAGGIE_ADDR" envDefault:"127.0.0.1:8080" desc:"Address to listen on, as host:port. Only a loopback address is accepted while no issuer and no key is configured."`
-	Data             string     `env:"TAGGIE_DATA" envDefault:"./data" desc:"Directory of the embedded stores and of the generated secret."`
-	OIDCIssuer       string     `env:"TAGGIE_OIDC_ISSUER" desc:"OpenID Connect issuer whose tokens are accepted, spelled exactly as in their iss claim. Without it and without TAGGIE_JWT_KEY the server issues its own tokens."`
-	OIDCAudience     []string   `env:"TAGGIE_OIDC_AUDIENCE" desc:"Accepted audiences, separated by commas; a token must name one of them. Required with TAGGIE_OIDC_ISSUER."`
-	JWTKey           JWTKey     `env:"TAGGIE_JWT_KEY" desc:"One verification key instead of the issuer's published ones: a PEM public key (RSA, ECDSA, Ed25519), optionally after an algorithm as in PS256:, or HS256: and a base64 secret; @path reads it from a file. TAGGIE_OIDC_ISSUER and TAGGIE_OIDC_AUDIENCE, if set, are still demanded of each token."`
-	Secrets          []Secret   `env:"TAGGIE_SECRET" desc:"Signs cursors; current or current,previous, each of at least 32 characters and used as it is written. All servers share it; required when DynamoDB is not embedded, otherwise generated and kept in TAGGIE_DATA."`
-	AllowedOrigins   []string   `env:"TAGGIE_ALLOWED_ORIGINS" desc:"Origins of web pages that may call the server besides its own, separated by commas, compared exactly."`
-	TrustedDocuments string     `env:"TAGGIE_TRUSTED_DOCUMENTS" desc:"Path of a manifest of the documents that clients' builds know: Apollo's persisted query manifest, or the JSON object that relay-compiler and GraphQL Code Generator write. Read at the start; requests may name its documents by id."`
-	TrustedMode      string     `env:"TAGGIE_TRUSTED_DOCUMENTS_MODE" envDefault:"off" desc:"What becomes of documents that are not in the manifest: off carries them out, log carries them out and logs their SHA-256, enforce refuses them, those of GraphiQL and of taggie demo too. The board's own are trusted always."`
-	PictureOrigins   []string   `env:"TAGGIE_PICTURE_ORIGINS" desc:"Origins from which the board may show pictures of items, besides the bucket's, separated by commas. Of other items it shows a link."`
-	LogLevel         slog.Level `env:"TAGGIE_LOG_LEVEL" envDefault:"info" expect:"expected debug, info, warn or error" desc:"debug, info, warn or error."`
-	LogFormat        string     `env:"TAGGIE_LOG_FORMAT" envDefault:"text" desc:"text or json."`
-	Pprof            string     `env:"TAGGIE_PPROF" desc:"Loopback address of a second listener with profiles; empty means none."`
+	Addr             string         `env:"TAGGIE_ADDR" envDefault:"127.0.0.1:8080" desc:"Address to listen on, as host:port. Only a loopback address is accepted while no issuer and no key is configured."`
+	Data             string         `env:"TAGGIE_DATA" envDefault:"./data" desc:"Directory of the embedded stores and of the generated secret."`
+	OIDCIssuer       string         `env:"TAGGIE_OIDC_ISSUER" desc:"OpenID Connect issuer whose tokens are accepted, spelled exactly as in their iss claim. Without it and without TAGGIE_JWT_KEY the server issues its own tokens."`
+	OIDCAudience     []string       `env:"TAGGIE_OIDC_AUDIENCE" desc:"Accepted audiences, separated by commas; a token must name one of them. Required with TAGGIE_OIDC_ISSUER."`
+	JWTKey           JWTKey         `env:"TAGGIE_JWT_KEY" desc:"One verification key instead of the issuer's published ones: a PEM public key (RSA, ECDSA, Ed25519), optionally after an algorithm as in PS256:, or HS256: and a base64 secret; @path reads it from a file. TAGGIE_OIDC_ISSUER and TAGGIE_OIDC_AUDIENCE, if set, are still demanded of each token."`
+	Secrets          []Secret       `env:"TAGGIE_SECRET" desc:"Signs cursors; current or current,previous, each of at least 32 characters and used as it is written. All servers share it; required when DynamoDB is not embedded, otherwise generated and kept in TAGGIE_DATA."`
+	AllowedOrigins   []string       `env:"TAGGIE_ALLOWED_ORIGINS" desc:"Origins of web pages that may call the server besides its own, separated by commas, compared exactly."`
+	TrustedDocuments string         `env:"TAGGIE_TRUSTED_DOCUMENTS" desc:"Path of a manifest of the documents that clients' builds know: Apollo's persisted query manifest, or the JSON object that relay-compiler and GraphQL Code Generator write. Read at the start; requests may name its documents by id."`
+	TrustedMode      string         `env:"TAGGIE_TRUSTED_DOCUMENTS_MODE" envDefault:"off" desc:"What becomes of documents that are not in the manifest: off carries them out, log carries them out and logs their SHA-256, enforce refuses them, those of GraphiQL and of taggie demo too. The board's own are trusted always."`
+	TrustedProxies   []netip.Prefix `env:"TAGGIE_TRUSTED_PROXIES" expect:"expected networks separated by commas, such as 10.0.0.0/8,fd00::/8" desc:"Networks of the proxies in front of the server, separated by commas, such as 10.0.0.0/8. Only what they say in X-Forwarded-For, or else in Forwarded, is believed of where a request comes from; callers without a token are told apart by that."`
+	PictureOrigins   []string       `env:"TAGGIE_PICTURE_ORIGINS" desc:"Origins from which the board may show pictures of items, besides the bucket's, separated by commas. Of other items it shows a link."`
+	LogLevel         slog.Level     `env:"TAGGIE_LOG_LEVEL" envDefault:"info" expect:"expected debug, info, warn or error" desc:"debug, info, warn or error."`
+	LogFormat        string         `env:"TAGGIE_LOG_FORMAT" envDefault:"text" desc:"text or json."`
+	Pprof            string         `env:"TAGGIE_PPROF" desc:"Loopback address of a second listener with profiles; empty means none."`
 
 	OperationTimeout  time.Duration `env:"TAGGIE_OPERATION_TIMEOUT" envDefault:"10s" expect:"expected a duration such as 10s" desc:"Deadline of a query or mutation, at most 30s."`
 	DrainDelay        time.Duration `env:"TAGGIE_DRAIN_DELAY" envDefault:"0s" expect:"expected a duration such as 5s" desc:"How long the server, told to end, goes on accepting requests while /readyz already says 503: what the load balancer needs to notice, at most 5m."`

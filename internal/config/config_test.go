@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -40,7 +41,7 @@ func TestEverythingSet(t *testing.T) {
 		"TAGGIE_ADDR=:8080", "TAGGIE_DATA=/var/lib/taggie", "TAGGIE_TABLE_PREFIX=prod-", "TAGGIE_REDIS_URL=redis://cache",
 		"TAGGIE_S3_BUCKET=notes.example", "TAGGIE_SECRET=" + secret32 + "," + secret32 + "2",
 		"TAGGIE_OIDC_ISSUER=https://id.example.com/", "TAGGIE_OIDC_AUDIENCE=web,mobile",
-		"TAGGIE_ALLOWED_ORIGINS=https://a.example,http://localhost:3000", "TAGGIE_LOG_LEVEL=DEBUG", "TAGGIE_LOG_FORMAT=json",
+		"TAGGIE_ALLOWED_ORIGINS=https://a.example,http://localhost:3000", "TAGGIE_TRUSTED_PROXIES=10.0.0.0/8,fd00::/8", "TAGGIE_LOG_LEVEL=DEBUG", "TAGGIE_LOG_FORMAT=json",
 		"TAGGIE_PPROF=[::1]:6060", "TAGGIE_OPERATION_TIMEOUT=30s", "TAGGIE_DRAIN_DELAY=5s", "TAGGIE_DYNAMO_CONCURRENCY=32", "TAGGIE_ENGINE_REDIS=/opt/redis",
 		"AWS_REGION=eu-central-1", "AWS_ENDPOINT_URL_DYNAMODB=http://db:8000", "AWS_ENDPOINT_URL_S3=http://s3:9000",
 	})
@@ -48,6 +49,7 @@ func TestEverythingSet(t *testing.T) {
 	assert.Equal(t, []config.Secret{config.Secret(secret32), config.Secret(secret32 + "2")}, c.Secrets)
 	assert.Equal(t, []string{"web", "mobile"}, c.OIDCAudience)
 	assert.Equal(t, []string{"https://a.example", "http://localhost:3000"}, c.AllowedOrigins)
+	assert.Equal(t, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}, c.TrustedProxies)
 	assert.Equal(t, slog.LevelDebug, c.LogLevel)
 	assert.Equal(t, 30*time.Second, c.OperationTimeout)
 	assert.Equal(t, 5*time.Second, c.DrainDelay)
@@ -125,6 +127,11 @@ func TestProblems(t *testing.T) {
 		"pictures of everywhere":     {[]string{"TAGGIE_PICTURE_ORIGINS=https:"}, "TAGGIE_PICTURE_ORIGINS", "no wildcard"},
 		"pictures and more":          {[]string{"TAGGIE_PICTURE_ORIGINS=https://a.example;script-src"}, "TAGGIE_PICTURE_ORIGINS", "no path"},
 		"origin in capitals":         {[]string{"TAGGIE_ALLOWED_ORIGINS=https://A.example"}, "TAGGIE_ALLOWED_ORIGINS", "lower case"},
+		"proxies that are no list":   {[]string{"TAGGIE_TRUSTED_PROXIES=proxy.example"}, "TAGGIE_TRUSTED_PROXIES", "networks"},
+		"one address as a proxy":     {[]string{"TAGGIE_TRUSTED_PROXIES=10.0.0.1"}, "TAGGIE_TRUSTED_PROXIES", "networks"},
+		"bits behind the mask":       {[]string{"TAGGIE_TRUSTED_PROXIES=10.0.0.0/8,10.0.0.1/8"}, "TAGGIE_TRUSTED_PROXIES", "behind the mask"},
+		"everybody as a proxy":       {[]string{"TAGGIE_TRUSTED_PROXIES=::/0"}, "TAGGIE_TRUSTED_PROXIES", "not everybody"},
+		"proxies of two forms":       {[]string{"TAGGIE_TRUSTED_PROXIES=::ffff:10.0.0.0/104"}, "TAGGIE_TRUSTED_PROXIES", "its own form"},
 		"second origin":              {[]string{"TAGGIE_ALLOWED_ORIGINS=https://a.example, https://b.example"}, "TAGGIE_ALLOWED_ORIGINS", "commas"},
 		"issuer without audience":    {[]string{"TAGGIE_OIDC_ISSUER=https://id.example"}, "TAGGIE_OIDC_AUDIENCE", "required"},
 		"audience without issuer":    {[]string{"TAGGIE_OIDC_AUDIENCE=web"}, "TAGGIE_OIDC_AUDIENCE", "TAGGIE_OIDC_ISSUER"},

@@ -53,7 +53,7 @@ type spenders struct {
 	overdrew map[string]time.Time // until when
 }
 
-// spender is the name of a caller in budgets. All who are anonymous are one.
+// spender is the name of a caller in budgets, and wherever else callers are told apart. All who are anonymous and of one network are one.
 func spender(v viewer.Viewer) string {
 	switch {
 	case v.UserID != "":
@@ -62,7 +62,7 @@ func spender(v viewer.Viewer) string {
 		sum := sha256.Sum256([]byte(v.Identity.Issuer + "\x00" + v.Identity.Subject))
 		return "subject:" + hex.EncodeToString(sum[:16])
 	}
-	return "anonymous"
+	return "network:" + v.Network
 }
 
 // account is what one operation is charged.

@@ -252,9 +252,9 @@ func TestAnOperationWaitsForItsBudget(t *testing.T) {
 
 func TestSpenders(t *testing.T) {
 	ada := viewer.Viewer{Identity: viewer.Identity{Issuer: "i", Subject: "ada"}}
-	assert.Equal(t, "anonymous", spender(viewer.Viewer{}))
+	assert.NotEqual(t, spender(viewer.Viewer{Network: "192.0.2.0/24"}), spender(viewer.Viewer{Network: "198.51.100.0/24"}))
 	assert.NotEqual(t, spender(ada), spender(viewer.Viewer{Identity: viewer.Identity{Issuer: "j", Subject: "ada"}}))
-	ada.UserID = adaID
+	ada.UserID, ada.Network = adaID, "192.0.2.0/24"
 	assert.Equal(t, "user:"+string(adaID), spender(ada))
 }
 

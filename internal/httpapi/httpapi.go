@@ -23,6 +23,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -59,7 +60,9 @@ type Options struct {
 	Session func(context.Context) (Session, error)
 	Ready   []Check
 	// AllowedOrigins lists, letter by letter, the origins whose pages may read answers besides our own.
-	AllowedOrigins   []string
+	AllowedOrigins []string
+	// TrustedProxies are the networks whose X-Forwarded-For and Forwarded are believed.
+	TrustedProxies   []netip.Prefix
 	OperationTimeout time.Duration // bounds each operation, and before it the sign-in
 	// Sockets keeps the open WebSockets and event streams, so that the server can close them; without any, a registry that
 	// nobody closes.

@@ -177,7 +177,7 @@ func crossOrigin(origins []string, next http.Handler) http.Handler {
 func signIn(o Options, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		v, err := o.identify(r.Context(), r.Header.Values("Authorization"))
+		v, err := o.identify(r.Context(), r.Header.Values("Authorization"), proxies(o.TrustedProxies).network(r))
 		timed(w.Header(), "sign-in", time.Since(start))
 		if err == nil {
 			next.ServeHTTP(w, r.WithContext(viewer.With(r.Context(), v)))
@@ -198,14 +198,15 @@ func refuseSignIn(w http.ResponseWriter, r *http.Request, err error) {
 	writeError(w, r, 0, err)
 }
 
-// identify finds out who presents these values of the Authorization header, and logs what kept it from doing so.
-func (o Options) identify(ctx context.Context, authorization []string) (viewer.Viewer, error) {
+// identify finds out who presents these values of the Authorization header, from a network, and logs what kept it from doing so.
+func (o Options) identify(ctx context.Context, authorization []string, network string) (viewer.Viewer, error) {
 	bounded, cancel := context.WithTimeout(ctx, o.OperationTimeout)
 	defer cancel()
 	identity, err := o.Auth.Authenticate(bounded, authorization)
 	if err == nil {
 		var v viewer.Viewer
 		if v, err = o.SignIn(bounded, identity); err == nil {
+			v.Network = network
 			return v, nil
 		}
 	}

@@ -40,6 +40,7 @@ type socket struct {
 	ws            *websocket.Conn
 	wire          *wire
 	requestID     string
+	network       string      // that the upgrade request came from
 	authorization []string    // of the upgrade request, for an init without any
 	header        http.Header // of the upgrade request, as far as operations read it; nil for none
 	cancel        context.CancelFunc
@@ -65,8 +66,8 @@ type socket struct {
 	code       websocket.StatusCode // that it was closed with
 }
 
-func newSocket(api *upgrader, ws *websocket.Conn, wire *wire, requestID string) *socket {
-	s := &socket{api: api, ws: ws, wire: wire, requestID: requestID, started: time.Now(), code: websocket.StatusAbnormalClosure}
+func newSocket(api *upgrader, ws *websocket.Conn, wire *wire, network, requestID string) *socket {
+	s := &socket{api: api, ws: ws, wire: wire, network: network, requestID: requestID, started: time.Now(), code: websocket.StatusAbnormalClosure}
 	s.room = sync.NewCond(&s.mu)
 	s.ctx, s.cancel = context.WithCancel(telemetry.WithRequestID(context.Background(), requestID))
 	s.slots = make(chan struct{}, maxWorking)

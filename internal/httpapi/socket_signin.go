@@ -31,12 +31,12 @@ func (s *socket) initialise(m message) {
 
 // signIn finds out whose the socket is, and acknowledges it.
 func (s *socket) signIn(authorization []string) {
-	v, err := s.api.options.identify(s.ctx, authorization)
+	v, err := s.api.options.identify(s.ctx, authorization, s.network)
 	if err != nil {
 		s.refuse(err)
 		return
 	}
-	who := ownerOf(v.Identity)
+	who := ownerOf(v)
 	if !s.api.sockets.admit(who) {
 		s.close(codeLater, "too many sockets of one user are open")
 		return

@@ -16,7 +16,8 @@ import (
 // SocketLimits bound what sockets and event streams may hold. Zero stands for the usual number.
 type SocketLimits struct {
 	Sockets    int // open on this server, event streams counted among them; 20,000
-	PerUser    int // of one bearer on this server; 20. Anonymous ones together may be half of all, those that have not signed in yet a quarter
+	PerUser    int // of one bearer on this server; 20
+	PerNetwork int // anonymous ones of one network; a sixteenth of all. Anonymous ones together may be half of all, those that have not signed in yet a quarter
 	Operations int // under way on one socket; 100. An event stream has one
 }
 
@@ -28,9 +29,10 @@ type Sockets struct {
 
 	mu        sync.Mutex
 	open      map[connection]struct{}
-	newcomers map[connection]struct{} // those of them that have not signed in yet
-	reserved  int                     // handshakes under way
+	newcomers newcomers
+	reserved  int // handshakes under way
 	owners    map[owner]int
+	anonymous int // of them
 	draining  bool
 	none      chan struct{} // closed when draining and the last one is closed
 }
@@ -43,10 +45,17 @@ type connection interface {
 	cutOff() // closes it without a word
 }
 
-// owner is who opened a socket, whether signed up or not. The zero one is anonymous.
-type owner struct{ issuer, subject string }
+// owner is who opened a socket, whether signed up or not: the bearer of a token, or a network.
+type owner struct{ issuer, subject, network string }
 
-func ownerOf(i viewer.Identity) owner { return owner{i.Issuer, i.Subject} }
+func ownerOf(v viewer.Viewer) owner {
+	if v.Anonymous() {
+		return owner{network: v.Network}
+	}
+	return owner{issuer: v.Identity.Issuer, subject: v.Identity.Subject}
+}
+
+func (o owner) anonymous() bool { return o.subject == "" }
 
 // NewSockets returns a registry without sockets, for [Options].
 func NewSockets(limits SocketLimits) *Sockets {
@@ -57,10 +66,11 @@ func NewSockets(limits SocketLimits) *Sockets {
 	}
 	set(&limits.Sockets, 20_000)
 	set(&limits.PerUser, 20)
+	set(&limits.PerNetwork, max(1, limits.Sockets/16))
 	set(&limits.Operations, 100)
 	return &Sockets{
 		limits: limits, pace: standardPace,
-		open: make(map[connection]struct{}), newcomers: make(map[connection]struct{}), owners: make(map[owner]int), none: make(chan struct{}),
+		open: make(map[connection]struct{}), newcomers: newcomers{of: make(map[connection]string), many: make(map[string]int)}, owners: make(map[owner]int), none: make(chan struct{}),
 	}
 }
 
@@ -195,20 +205,15 @@ func (r *Sockets) add(s connection) {
 	}
 }
 
-// welcome registers a socket, for which room was reserved, whose owner is not known yet. Such sockets may take up a quarter of all
-// places: then each new one takes the place of another, so that who says nothing keeps nobody out for long.
-func (r *Sockets) welcome(s connection) {
+// welcome registers a socket, for which room was reserved, from a network, whose owner is not known yet. Such sockets may take up a
+// quarter of all places: then each new one takes the place of another, so that who says nothing keeps nobody out for long.
+func (r *Sockets) welcome(s connection, network string) {
 	r.mu.Lock()
-	r.newcomers[s] = struct{}{}
+	r.newcomers.add(s, network)
 	var leaving connection
-	if len(r.newcomers) > max(1, r.limits.Sockets/4) {
-		for other := range r.newcomers { // any of them
-			if other != s {
-				leaving = other
-				break
-			}
-		}
-		delete(r.newcomers, leaving)
+	if len(r.newcomers.of) > max(1, r.limits.Sockets/4) {
+		leaving = r.newcomers.crowding(s)
+		r.newcomers.remove(leaving)
 	}
 	r.mu.Unlock()
 	if leaving != nil {
@@ -221,21 +226,24 @@ func (r *Sockets) welcome(s connection) {
 func (r *Sockets) introduce(s connection) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.newcomers, s)
+	r.newcomers.remove(s)
 }
 
 // admit counts a socket of an owner, unless there are too many.
 func (r *Sockets) admit(who owner) bool {
 	most := r.limits.PerUser
-	if who == (owner{}) {
-		most = max(1, r.limits.Sockets/2)
+	if who.anonymous() {
+		most = r.limits.PerNetwork
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.owners[who] >= most {
+	if r.owners[who] >= most || who.anonymous() && r.anonymous >= max(1, r.limits.Sockets/2) {
 		return false
 	}
 	r.owners[who]++
+	if who.anonymous() {
+		r.anonymous++
+	}
 	return true
 }
 
@@ -246,6 +254,9 @@ func (r *Sockets) dismiss(who owner) {
 	if r.owners[who]--; r.owners[who] <= 0 {
 		delete(r.owners, who)
 	}
+	if who.anonymous() {
+		r.anonymous--
+	}
 }
 
 // remove forgets a socket whose connection is closed.
@@ -253,7 +264,7 @@ func (r *Sockets) remove(s connection) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.open, s)
-	delete(r.newcomers, s)
+	r.newcomers.remove(s)
 	r.settled()
 }
 

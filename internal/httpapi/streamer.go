@@ -75,7 +75,7 @@ func authorized(r *http.Request) *http.Request {
 // is wrong with the operation is told in the stream, because an EventSource cannot read anything else.
 func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v := viewer.From(r.Context())
-	who := ownerOf(v.Identity)
+	who := ownerOf(v)
 	if refused := a.sockets.reserve(); refused != "" {
 		w.Header().Set("Retry-After", "5")
 		writeError(w, r, http.StatusServiceUnavailable, refuse(model.ErrorCodeUnavailable, "%s", refused))

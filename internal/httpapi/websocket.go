@@ -62,12 +62,12 @@ func (u *upgrader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if rec, ok := w.(*recorder); ok {
 		rec.status = http.StatusSwitchingProtocols
 	}
-	s := newSocket(u, ws, h.wire, telemetry.RequestID(r.Context()))
+	s := newSocket(u, ws, h.wire, proxies(u.options.TrustedProxies).network(r), telemetry.RequestID(r.Context()))
 	s.authorization = slices.Clone(r.Header.Values("Authorization"))
 	if wanted := r.Header.Values(headerExtensions); len(wanted) > 0 {
 		s.header = http.Header{headerExtensions: slices.Clone(wanted)}
 	}
-	u.sockets.welcome(s)
+	u.sockets.welcome(s, s.network)
 	go s.serve()
 	if !offers {
 		s.close(codeSubprotocol, "the subprotocol is "+subprotocol)

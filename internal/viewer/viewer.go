@@ -51,6 +51,8 @@ func lowerASCII(s string) string {
 type Viewer struct {
 	Identity Identity
 	UserID   UserID // "" until the identity has signed up
+	// Network is where the request comes from, such as 192.0.2.0/24: all that is known of who is anonymous. "" when nobody can tell.
+	Network string
 }
 
 // Anonymous reports whether no valid token came with the request.
