@@ -20,6 +20,7 @@ const asServer = "TEST_BINARY_IS_THE_SERVER"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asServer) != "" {
+		limitFiles(os.Getenv(withFilesUpTo))
 		os.Args = []string{os.Args[0], "serve", "--no-demo"}
 		main()
 		return

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/pprof"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -92,6 +91,11 @@ func (c serveCommand) Run(ctx context.Context, t *terminal) error {
 		return fmt.Errorf("cannot listen on %s: %w; stop what uses the port, or set TAGGIE_ADDR to another", cfg.Addr, err)
 	}
 	defer func() { _ = listener.Close() }()
+	operators, err := listenForOperators(cfg)
+	if err != nil {
+		return err
+	}
+	defer operators.close()
 
 	metrics := telemetry.NewMetrics()
 	s, err := openStores(ctx, cfg, storesFor{log: log, metrics: metrics, stderr: t.stderr})
@@ -106,6 +110,7 @@ func (c serveCommand) Run(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return err
 	}
+	operators.serve(a.handler, metrics, log)
 	if a.noJobs = c.NoJobs; c.NoAPI {
 		a.handler = onlyProbes(a.handler)
 	}
@@ -129,15 +134,6 @@ func (c serveCommand) allowed(cfg config.Config) error {
 	}
 	slices.Sort(embedded)
 	return fmt.Errorf("--no-jobs and --no-api are for processes that share their stores, and this one would have its own: %s; see the settings in `taggie serve --help`", strings.Join(embedded, ", "))
-}
-
-// onlyProbes serves what operators ask, and nothing of the API.
-func onlyProbes(all http.Handler) http.Handler {
-	mux := http.NewServeMux()
-	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
-		mux.Handle(path, all)
-	}
-	return mux
 }
 
 // prepare makes embedded tables and buckets, and checks that remote ones are there.
@@ -258,6 +254,7 @@ func assemble(cfg config.Config, trusted httpapi.Trusted, s *stores, metrics *te
 		TrustedProxies:   cfg.TrustedProxies,
 		OperationTimeout: cfg.OperationTimeout,
 		LocalOnly:        cfg.LocalIssuer(),
+		MetricsElsewhere: cfg.MetricsAddr != "",
 		Operations:       cfg.UserOperations,
 		HideSchema:       !cfg.Introspection,
 		HideSuggestions:  !cfg.Suggestions,
@@ -267,6 +264,10 @@ func assemble(cfg config.Config, trusted httpapi.Trusted, s *stores, metrics *te
 			{Name: "s3", Check: s.bucket.Ready},
 			{Name: "redis", Check: func(ctx context.Context) error { return s.redis.Ping(ctx).Err() }, Optional: true},
 		},
+	}
+	if s.disk != nil {
+		options.Writable = s.disk.check
+		options.Ready = append(options.Ready, httpapi.Check{Name: "disk", Check: s.disk.check})
 	}
 	if rate := (edge.Rate{Capacity: cfg.CostBudget, PerSecond: cfg.CostRate}); rate.Capacity > 0 {
 		options.Budget = edge.NewBudget(s.redis, cfg.TablePrefix+"cost", rate, time.Now)
@@ -308,7 +309,6 @@ func (a *application) serve(ctx context.Context, listener net.Listener, started 
 	}
 	running.Go(func() { a.revoked.run(working, a.log) })
 	running.Go(func() { started(background) })
-	running.Go(func() { profiles(background, a.cfg.Pprof, a.log) })
 	defer running.Wait()
 	defer rest()
 	defer stop()
@@ -373,23 +373,6 @@ func (a *application) raiseShards(ctx context.Context) error {
 		a.log.DebugContext(ctx, "tags stay spread over more shards than TAGGIE_TAG_SHARDS says", "shards", l.Shards)
 	}
 	return err
-}
-
-// profiles serves pprof on an address of its own until the context ends; none when addr is empty.
-func profiles(ctx context.Context, addr string, log *slog.Logger) {
-	if addr == "" {
-		return
-	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	server := &http.Server{Addr: addr, Handler: mux, ReadHeaderTimeout: 5 * time.Second}
-	end := context.AfterFunc(ctx, func() { _ = server.Close() })
-	defer end()
-	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
-		log.ErrorContext(ctx, "no profiles", "error", err)
-	}
 }
 
 // demoFile says that the small demo set is complete.

@@ -32,6 +32,7 @@ type stores struct {
 	db      *dynamo.DB
 	bucket  *blob.Bucket
 	redis   redis.UniversalClient // nil for commands that need none
+	disk    *disk                 // nil when nothing is embedded that is kept on one
 	waiting redis.UniversalClient // of the same Redis, for commands that wait there; nil where redis is, and for commands
 }
 
@@ -52,7 +53,7 @@ func openStores(ctx context.Context, cfg config.Config, use storesFor) (*stores,
 	if use.log == nil {
 		use.log = slog.New(slog.NewTextHandler(use.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
-	s := &stores{}
+	s := &stores{disk: newDisk(cfg, use.log)}
 	var err error
 	if s.engines, err = startEngines(ctx, cfg, use); err != nil {
 		return nil, err
@@ -108,6 +109,9 @@ func (s *stores) connect(ctx context.Context, cfg config.Config, use storesFor) 
 		dynamoOptions.Middleware = []func(*middleware.Stack) error{use.metrics.DynamoDB()}
 		dynamoOptions.OnDial = func() { use.metrics.Dialled("dynamodb") }
 		s3Options.OnDial = func() { use.metrics.Dialled("s3") }
+	}
+	if cfg.EmbeddedDynamoDB() {
+		dynamoOptions.Middleware = append(dynamoOptions.Middleware, s.disk.watch)
 	}
 	dynamoClient, err := awsclient.DynamoDB(ctx, dynamoOptions)
 	if err != nil {

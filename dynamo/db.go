@@ -88,6 +88,9 @@ func (db *DB) table(t table) *string { return aws.String(db.prefix + t.name) }
 // failed wraps what the SDK returned after its retries: Unavailable when the store did not answer or nobody waits any more,
 // Internal when it refused what we asked, which asking again would not mend.
 func failed(err error, format string, args ...any) error {
+	if DiskFull(err) {
+		return fault.Wrap(fault.Unavailable, err, MessageDiskFull)
+	}
 	kind := fault.Internal
 	if repeatable(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		kind = fault.Unavailable

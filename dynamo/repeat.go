@@ -30,7 +30,7 @@ func pause(ctx context.Context, idle int) bool {
 }
 
 // repeatable reports whether a call that failed with all the SDK's retries is worth another try before the deadline:
-// throttling, server errors and lost connections are, wrong requests and cancelled contexts are not.
+// throttling, server errors and lost connections are; wrong requests, cancelled contexts and full disks are not.
 func repeatable(err error) bool {
-	return retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary
+	return !DiskFull(err) && retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary
 }

@@ -43,11 +43,20 @@ func (c *checker) forms(config Config) {
 	if _, _, ok := splitAddr(config.Addr); !ok {
 		c.add("TAGGIE_ADDR", "expected host:port with a port from 0 to 65535, such as 127.0.0.1:8080")
 	}
+	if config.MetricsAddr != "" {
+		if _, _, ok := splitAddr(config.MetricsAddr); !ok {
+			c.add("TAGGIE_METRICS_ADDR", "expected host:port with a port from 0 to 65535, such as 127.0.0.1:9090")
+		} else if config.MetricsAddr == config.Addr {
+			c.add("TAGGIE_METRICS_ADDR", "expected another address than TAGGIE_ADDR")
+		}
+	}
 	if config.Pprof != "" {
 		if host, _, ok := splitAddr(config.Pprof); !ok || !loopback(host) {
 			c.add("TAGGIE_PPROF", "expected a loopback address such as 127.0.0.1:6060, because profiles show the server's memory")
 		} else if config.Pprof == config.Addr {
 			c.add("TAGGIE_PPROF", "expected another address than TAGGIE_ADDR")
+		} else if config.Pprof == config.MetricsAddr {
+			c.add("TAGGIE_PPROF", "expected another address than TAGGIE_METRICS_ADDR, where profiles are anyway")
 		}
 	}
 	if !slices.Contains([]string{"off", "log", "enforce"}, config.TrustedMode) {
@@ -147,6 +156,9 @@ func (c *checker) identity(config Config) {
 	}
 	if host, _, ok := splitAddr(config.Addr); ok && !loopback(host) {
 		c.add("TAGGIE_ADDR", "expected a loopback address such as 127.0.0.1:8080, because without TAGGIE_OIDC_ISSUER or TAGGIE_JWT_KEY whoever reaches the server may be anybody")
+	}
+	if host, _, ok := splitAddr(config.MetricsAddr); ok && !loopback(host) {
+		c.add("TAGGIE_METRICS_ADDR", "expected a loopback address such as 127.0.0.1:9090, because without TAGGIE_OIDC_ISSUER or TAGGIE_JWT_KEY Taggie is for one machine")
 	}
 	if c.set("TAGGIE_OIDC_AUDIENCE") {
 		c.add("TAGGIE_OIDC_AUDIENCE", "expected TAGGIE_OIDC_ISSUER or TAGGIE_JWT_KEY beside it, otherwise it has no effect")

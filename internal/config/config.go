@@ -31,6 +31,7 @@ type Config struct {
 	PictureOrigins   []string       `env:"TAGGIE_PICTURE_ORIGINS" desc:"Origins from which the board may show pictures of items, besides the bucket's, separated by commas. Of other items it shows a link."`
 	LogLevel         slog.Level     `env:"TAGGIE_LOG_LEVEL" envDefault:"info" expect:"expected debug, info, warn or error" desc:"debug, info, warn or error."`
 	LogFormat        string         `env:"TAGGIE_LOG_FORMAT" envDefault:"text" desc:"text or json."`
+	MetricsAddr      string         `env:"TAGGIE_METRICS_ADDR" desc:"Address of a second listener, as host:port, with /metrics and profiles, and with /healthz and /readyz, which stay at TAGGIE_ADDR too; /metrics does not. Empty means /metrics is at TAGGIE_ADDR. Whoever reaches the address reads profiles: keep it to a private network. Only a loopback address is accepted while no issuer and no key is configured."`
 	Pprof            string         `env:"TAGGIE_PPROF" desc:"Loopback address of a second listener with profiles; empty means none."`
 
 	OperationTimeout  time.Duration `env:"TAGGIE_OPERATION_TIMEOUT" envDefault:"10s" expect:"expected a duration such as 10s" desc:"Deadline of a query or mutation, at most 30s."`

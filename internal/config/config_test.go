@@ -42,7 +42,7 @@ func TestEverythingSet(t *testing.T) {
 		"TAGGIE_S3_BUCKET=notes.example", "TAGGIE_SECRET=" + secret32 + "," + secret32 + "2",
 		"TAGGIE_OIDC_ISSUER=https://id.example.com/", "TAGGIE_OIDC_AUDIENCE=web,mobile",
 		"TAGGIE_ALLOWED_ORIGINS=https://a.example,http://localhost:3000", "TAGGIE_TRUSTED_PROXIES=10.0.0.0/8,fd00::/8", "TAGGIE_LOG_LEVEL=DEBUG", "TAGGIE_LOG_FORMAT=json",
-		"TAGGIE_PPROF=[::1]:6060", "TAGGIE_OPERATION_TIMEOUT=30s", "TAGGIE_DRAIN_DELAY=5s", "TAGGIE_DYNAMO_CONCURRENCY=32", "TAGGIE_ENGINE_REDIS=/opt/redis",
+		"TAGGIE_PPROF=[::1]:6060", "TAGGIE_METRICS_ADDR=:9090", "TAGGIE_OPERATION_TIMEOUT=30s", "TAGGIE_DRAIN_DELAY=5s", "TAGGIE_DYNAMO_CONCURRENCY=32", "TAGGIE_ENGINE_REDIS=/opt/redis",
 		"AWS_REGION=eu-central-1", "AWS_ENDPOINT_URL_DYNAMODB=http://db:8000", "AWS_ENDPOINT_URL_S3=http://s3:9000",
 	})
 	require.NoError(t, err)
@@ -55,6 +55,7 @@ func TestEverythingSet(t *testing.T) {
 	assert.Equal(t, 5*time.Second, c.DrainDelay)
 	assert.Equal(t, 32, c.DynamoConcurrency)
 	assert.Equal(t, "/opt/redis", c.EngineRedis)
+	assert.Equal(t, ":9090", c.MetricsAddr)
 	assert.False(t, c.EmbeddedDynamoDB())
 	assert.False(t, c.EmbeddedS3())
 	assert.False(t, c.EmbeddedRedis())
@@ -94,6 +95,10 @@ func TestProblems(t *testing.T) {
 		"local issuer on 0.0.0.0":    {[]string{"TAGGIE_ADDR=0.0.0.0:8080"}, "TAGGIE_ADDR", "loopback"},
 		"local issuer on [::]":       {[]string{"TAGGIE_ADDR=[::]:8080"}, "TAGGIE_ADDR", "loopback"},
 		"local issuer on a name":     {[]string{"TAGGIE_ADDR=localhost.example.com:8080"}, "TAGGIE_ADDR", "loopback"},
+		"metrics without a port":     {[]string{"TAGGIE_METRICS_ADDR=localhost"}, "TAGGIE_METRICS_ADDR", "127.0.0.1:9090"},
+		"metrics on the same port":   {[]string{"TAGGIE_METRICS_ADDR=127.0.0.1:8080"}, "TAGGIE_METRICS_ADDR", "another"},
+		"metrics of a demo for all":  {[]string{"TAGGIE_METRICS_ADDR=:9090"}, "TAGGIE_METRICS_ADDR", "loopback"},
+		"profiles at the metrics":    {[]string{"TAGGIE_METRICS_ADDR=127.0.0.1:6060", "TAGGIE_PPROF=127.0.0.1:6060"}, "TAGGIE_PPROF", "another"},
 		"profiles for everybody":     {[]string{"TAGGIE_PPROF=:6060"}, "TAGGIE_PPROF", "loopback"},
 		"profiles on the same port":  {[]string{"TAGGIE_PPROF=127.0.0.1:8080"}, "TAGGIE_PPROF", "another"},
 		"trust in something else":    {[]string{"TAGGIE_TRUSTED_DOCUMENTS_MODE=on"}, "TAGGIE_TRUSTED_DOCUMENTS_MODE", "off, log or enforce"},

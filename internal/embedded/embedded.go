@@ -97,6 +97,7 @@ func Start(ctx context.Context, o Options) (*Engines, error) {
 	if missing != nil {
 		return nil, errors.Join(missing, lock.release())
 	}
+	surviveFullDisk()
 	e := &Engines{failed: make(chan error, len(programs))}
 	e.unlock = sync.OnceValue(lock.release)
 	keys, err := loadCredentials(o.Dir)

@@ -22,6 +22,13 @@ func (i *Injector) Fail(status int, code string, when When, match ...Match) *Rul
 	}})
 }
 
+// DiskFull refuses calls as the embedded engine does when its disk is full.
+func (i *Injector) DiskFull(when When, match ...Match) *Rule {
+	return i.add(&Rule{match: all(match), when: when, act: func(*exchange, handler) (*answer, error) {
+		return refuse(http.StatusInternalServerError, "InternalServerError", "commit failed (backend: I/O error: database or disk is full)", nil), nil
+	}})
+}
+
 // Conflict refuses writes because another transaction works on their first row: a transaction is cancelled with the reason
 // TransactionConflict, a single write fails with TransactionConflictException.
 func (i *Injector) Conflict(when When, match ...Match) *Rule {

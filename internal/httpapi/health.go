@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/taggie/taggie/internal/fault"
 )
 
 const (
@@ -87,6 +89,9 @@ func state(check Check, err error) string {
 		text = messageLate
 	default:
 		text = "failed"
+		if known, ok := errors.AsType[*fault.Error](err); ok {
+			text = known.Message // which a client may read
+		}
 	}
 	if check.Optional {
 		text = "degraded: " + text

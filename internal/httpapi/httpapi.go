@@ -59,6 +59,10 @@ type Options struct {
 	// issuer.
 	Session func(context.Context) (Session, error)
 	Ready   []Check
+	// MetricsElsewhere leaves out /metrics: it has an address of its own.
+	MetricsElsewhere bool
+	// Writable is asked before a mutation begins; nil where nothing speaks against it. Faults: Unavailable with the reason.
+	Writable func(context.Context) error
 	// AllowedOrigins lists, letter by letter, the origins whose pages may read answers besides our own.
 	AllowedOrigins []string
 	// TrustedProxies are the networks whose X-Forwarded-For and Forwarded are believed.
@@ -122,7 +126,11 @@ func New(o Options) (http.Handler, error) {
 	mux.Handle("/session", plain(only(session(o), http.MethodGet)))
 	mux.Handle("/healthz", plain(only(http.HandlerFunc(healthy), http.MethodGet, http.MethodHead)))
 	mux.Handle("/readyz", plain(only(ready(o.Ready, o.Log), http.MethodGet, http.MethodHead)))
-	mux.Handle("/metrics", plain(only(o.Metrics.Handler(), http.MethodGet, http.MethodHead)))
+	if o.MetricsElsewhere {
+		mux.Handle("/metrics", http.NotFoundHandler())
+	} else {
+		mux.Handle("/metrics", plain(only(o.Metrics.Handler(), http.MethodGet, http.MethodHead)))
+	}
 	mux.Handle("/", console)
 
 	var h http.Handler = mux
@@ -172,7 +180,7 @@ func graphQL(o Options) (limited, operations) {
 	if o.Operations == 0 {
 		o.Operations = 32
 	}
-	l := limited{schema: o.Schema.Schema(), suggests: !o.HideSuggestions, gate: newGate(o.Operations), documents: newPersisted(o)}
+	l := limited{schema: o.Schema.Schema(), suggests: !o.HideSuggestions, writable: o.Writable, gate: newGate(o.Operations), documents: newPersisted(o)}
 	if o.Budget != nil {
 		l.spenders = &spenders{budget: o.Budget, perSecond: o.BudgetRate, now: time.Now, overdrew: make(map[string]time.Time)}
 	}

@@ -21,7 +21,8 @@ type limited struct {
 	schema   *ast.Schema
 	suggests bool
 	gate     *gate
-	spenders *spenders // nil without a budget
+	spenders *spenders                   // nil without a budget
+	writable func(context.Context) error // nil when nothing speaks against changes
 	// documents keeps those of operations that are carried out.
 	documents persisted
 }
@@ -59,6 +60,11 @@ func (l limited) CreateOperationContext(ctx context.Context, params *graphql.Raw
 			errs = suggest(l.schema, op.RawQuery, errs)
 		}
 		return op, errs
+	}
+	if op.Operation.Operation == ast.Mutation && l.writable != nil {
+		if err := l.writable(ctx); err != nil { // before anything of it is done
+			return op, gqlerror.List{gqlerror.Wrap(err)}
+		}
 	}
 	if errs = l.charge(ctx, who, op, text); errs == nil {
 		l.documents.keep(ctx, op)
