@@ -90,7 +90,7 @@ func newRebuilding(s *stores, t *terminal, log *slog.Logger) *rebuilding {
 		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(),
 		progressbar.OptionSetSpinnerChangeInterval(0))} // else it has a goroutine, which races with what is added here
 	truth := watchedTruth{dynamo.Labelling{Projects: dynamo.Projects{DB: s.db}}, r.read}
-	r.Options = labelling.Options{Truth: truth, Queue: queue.New(s.redis, queue.Options{Log: log}), Now: time.Now, NewID: uuid.NewString, Log: log}
+	r.Options = labelling.Options{Truth: truth, Queue: queue.New(s.redis, queue.Options{Log: log}), Now: s.clock.Now, NewID: uuid.NewString, Log: log}
 	r.rebuilder = labelling.NewRebuilder(r.Options, 0)
 	return r
 }

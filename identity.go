@@ -20,13 +20,13 @@ func (a *application) identify(o *httpapi.Options) error {
 		}
 		a.local, o.Auth, o.Session = local, local, a.session
 	case cfg.JWTKey.Algorithm != "":
-		static, err := auth.NewStatic(auth.StaticKey{Algorithm: cfg.JWTKey.Algorithm, Key: cfg.JWTKey.Key, Issuer: cfg.OIDCIssuer, Audiences: cfg.OIDCAudience}, time.Now)
+		static, err := auth.NewStatic(auth.StaticKey{Algorithm: cfg.JWTKey.Algorithm, Key: cfg.JWTKey.Key, Issuer: cfg.OIDCIssuer, Audiences: cfg.OIDCAudience}, a.stores.clock.Now)
 		if err != nil {
 			return err
 		}
 		o.Auth = static
 	default:
-		oidc := auth.NewOIDC(auth.Issuer{URL: cfg.OIDCIssuer, Audiences: cfg.OIDCAudience, Log: a.log}, time.Now)
+		oidc := auth.NewOIDC(auth.Issuer{URL: cfg.OIDCIssuer, Audiences: cfg.OIDCAudience, Log: a.log}, a.stores.clock.Now)
 		o.Auth = oidc
 		o.Ready = append(o.Ready, httpapi.Check{Name: "issuer", Check: oidc.Ready})
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/clock"
 	"github.com/taggie/taggie/internal/jobs"
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/project"
@@ -31,6 +32,7 @@ type queues struct {
 	rebuild   *labelling.Rebuilder
 	consumer  *labelling.Consumer
 	metrics   *telemetry.Metrics
+	clock     *clock.Clock
 }
 
 // newQueues wires labelling. Nothing runs until [queues.run] does, or somebody listens to the hub, which is to be closed.
@@ -38,8 +40,8 @@ func newQueues(s *stores, metrics *telemetry.Metrics, log *slog.Logger) *queues 
 	kept := queue.New(s.redis, queue.Options{Blocking: s.waiting, Log: log})
 	truth := dynamo.Labelling{Projects: dynamo.Projects{DB: s.db}}
 	shown := lightItems{Labelling: truth, items: truth.WithoutMetadata()} // of which events are kept in memory
-	o := labelling.Options{Truth: truth, Queue: countedQueue{kept, metrics}, Now: time.Now, NewID: uuid.NewString, Log: log}
-	q := &queues{queue: kept, rebuild: labelling.NewRebuilder(o, 0), metrics: metrics}
+	o := labelling.Options{Truth: truth, Queue: countedQueue{kept, metrics}, Now: s.clock.Now, NewID: uuid.NewString, Log: log}
+	q := &queues{queue: kept, rebuild: labelling.NewRebuilder(o, 0), metrics: metrics, clock: s.clock}
 	q.populate = labelling.NewPopulate(o, q.rebuild)
 	q.reaper = labelling.NewReaper(o, q.rebuild)
 	q.relay = labelling.NewRelay(o)
@@ -74,8 +76,11 @@ func consumerName() string {
 
 const (
 	populateEvery = time.Second
-	lookEvery     = 5 * time.Second // for leases that ended, and for what was left in the outbox
-	backlogEvery  = 15 * time.Second
+	timeEvery     = 2 * time.Second
+	// lookEvery is how often leases are looked for that ended, and what was left in the outbox: what a server that was killed left behind is
+	// to be settled within five seconds.
+	lookEvery    = time.Second
+	backlogEvery = 15 * time.Second
 	// backlogPatience bounds how long Redis is asked for the backlog.
 	backlogPatience = 2 * time.Second
 	// restartAfter is about how long what should never end rests before it is started again.
@@ -88,7 +93,7 @@ func (q *queues) run(ctx context.Context, log *slog.Logger) {
 	jobs.Run(ctx, log,
 		jobs.Job{Name: "fill queues", Every: populateEvery, Do: q.populate.Run},
 		jobs.Job{Name: "take back items whose lease ended", Every: lookEvery, Do: q.reaper.Run},
-		jobs.Job{Name: "send again what was left in the outbox", Every: lookEvery, Do: q.relay.Run},
+		jobs.Job{Name: "send again what was left in the outbox", Every: lookEvery, Do: q.sendAgain},
 		jobs.Job{Name: "rebuild queues", Every: restartAfter, Do: lasting(q.rebuild.Run)},
 		jobs.Job{Name: "follow transitions", Every: restartAfter, Do: lasting(q.consumer.Run)},
 		jobs.Job{Name: "count messages", Every: backlogEvery, Do: q.countMessages},
@@ -107,6 +112,32 @@ func lasting(run func(context.Context) error) func(context.Context) error {
 		}
 		return err
 	}
+}
+
+// relayTurn is how long no other server looks into the outbox. It is shorter than the shortest pause of a job, so that a server that is alone
+// never waits for itself.
+const relayTurn = lookEvery / 2
+
+// sendAgain sends again what was left in the outbox, which one server at a time looks for. What cannot be sent, since Redis does not answer,
+// is not looked for either.
+func (q *queues) sendAgain(ctx context.Context) error {
+	bounded, cancel := context.WithTimeout(ctx, backlogPatience)
+	defer cancel()
+	if mine, err := q.queue.Turn(bounded, "relay", relayTurn); err != nil || !mine {
+		return err
+	}
+	return q.relay.Run(ctx)
+}
+
+// askTime tells the clock of this server what time it is by Redis. That Redis does not answer is no error: others say so.
+func (q *queues) askTime(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	asked := q.clock.Local()
+	if now, err := q.queue.Now(ctx); err == nil {
+		q.clock.HeardRedis(now, asked)
+	}
+	return nil
 }
 
 // countMessages has the metrics say how many messages wait, and how many are dead: they are not asked for at each scrape.

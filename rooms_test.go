@@ -45,6 +45,7 @@ var rooms = map[string][]string{
 	"internal/idempotency": {"internal/fault"},
 
 	// Shared words.
+	"internal/clock":     {},
 	"internal/fault":     {},
 	"internal/gid":       {"internal/fault"},
 	"internal/lean":      {},
@@ -87,7 +88,7 @@ var strangers = map[string][]string{
 	"github.com/alecthomas/kong": {""},
 	"github.com/gabriel-vasile":  {"internal/score"},
 	"golang.org/x/image":         {"internal/score", "internal/demo"},
-	"net/http":                   {"", "console", "internal/auth", "internal/awsclient", "internal/demo", "internal/embedded", "internal/faultinject", "internal/httpapi", "internal/telemetry", "bench"},
+	"net/http":                   {"", "console", "internal/auth", "internal/awsclient", "internal/clock", "internal/demo", "internal/embedded", "internal/faultinject", "internal/httpapi", "internal/telemetry", "bench"},
 }
 
 type listed struct {

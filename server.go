@@ -24,6 +24,7 @@ import (
 	"github.com/taggie/taggie/graph"
 	"github.com/taggie/taggie/internal/auth"
 	"github.com/taggie/taggie/internal/blob"
+	"github.com/taggie/taggie/internal/clock"
 	"github.com/taggie/taggie/internal/config"
 	"github.com/taggie/taggie/internal/demo"
 	"github.com/taggie/taggie/internal/edge"
@@ -189,35 +190,40 @@ func assemble(cfg config.Config, trusted httpapi.Trusted, s *stores, metrics *te
 		return nil, err
 	}
 	newID := uuid.NewString
+	if s.clock == nil {
+		s.clock = clock.New(time.Now, log)
+	}
+	now := s.clock.Now
+	metrics.Clock(s.clock.Ahead)
 	notesStore := dynamo.Notes{DB: s.db}
-	users := user.NewService(dynamo.Users{DB: s.db}, edge.NewLimiter(s.redis, cfg.TablePrefix+"email", 60, time.Second, time.Now), time.Now, newID)
+	users := user.NewService(dynamo.Users{DB: s.db}, edge.NewLimiter(s.redis, cfg.TablePrefix+"email", 60, time.Second, time.Now), now, newID)
 	a.revoked = revocations{news: edge.NewRevocations(s.redis, cfg.TablePrefix+"users"), users: users, sockets: a.sockets}
 	users.Telling(a.revoked.news)
-	notes := note.NewService(notesStore.Store(), time.Now, newID).Knowing(users)
-	a.cleaning = note.NewCleaning(notesStore, time.Now)
-	entities := entity.NewService(dynamo.Entities{DB: s.db}, users, time.Now, newID)
+	notes := note.NewService(notesStore.Store(), now, newID).Knowing(users)
+	a.cleaning = note.NewCleaning(notesStore, now)
+	entities := entity.NewService(dynamo.Entities{DB: s.db}, users, now, newID)
 	projectsStore := dynamo.Projects{DB: s.db}
 	a.queues = newQueues(s, metrics, log)
 	metrics.Sockets(a.sockets.Open)
 	scoresStore := dynamo.Scores{DB: s.db}
-	scores := score.NewService(scoresStore, s.bucket, time.Now, newID)
+	scores := score.NewService(scoresStore, s.bucket, now, newID)
 	items := score.NewItems(score.ItemsOptions{
-		Store: dynamo.ScoreItems{DB: s.db}, Scores: scoresStore, Files: s.bucket, Quota: cfg.ItemQuota, Now: time.Now, NewID: newID,
+		Store: dynamo.ScoreItems{DB: s.db}, Scores: scoresStore, Files: s.bucket, Quota: cfg.ItemQuota, Now: now, NewID: newID,
 	})
 	tags := filetag.NewService(filetag.Options{
-		Store: dynamo.FileTags{DB: s.db}, Items: items, Scores: scores, Kept: filetag.Kept{Items: dynamo.ScoreItems{DB: s.db}, Scores: scoresStore}, Now: time.Now, NewID: newID,
+		Store: dynamo.FileTags{DB: s.db}, Items: items, Scores: scores, Kept: filetag.Kept{Items: dynamo.ScoreItems{DB: s.db}, Scores: scoresStore}, Now: now, NewID: newID,
 	})
 	scores, items = scores.Telling(tags), items.Telling(tags)
-	projects := project.NewService(projectsStore, users, time.Now, newID).Receiving(s.bucket).Taking(items).Telling(a.queues.service)
+	projects := project.NewService(projectsStore, users, now, newID).Receiving(s.bucket).Taking(items).Telling(a.queues.service)
 	handlers := entities.Handlers()
-	handlers[project.RunImport] = project.Importer{Store: projectsStore, Files: s.bucket, Now: time.Now, Count: a.queues.importing, Originals: items}.Run
+	handlers[project.RunImport] = project.Importer{Store: projectsStore, Files: s.bucket, Now: now, Count: a.queues.importing, Originals: items}.Run
 	handlers[dynamo.SweepLabels] = projectsStore.SweepLabels
 	handlers[project.RunExport] = exporter(projectsStore, s.bucket, dynamo.Users{DB: s.db}).Run
 	handlers[score.SettleIntent], handlers[score.SweepItem], handlers[score.FollowItem] = scores.Settle, items.Sweep, items.Follow
 	handlers[filetag.Reshard] = tags.Spread
 	a.tags = tags
 	a.tasks = jobs.NewTasks(jobs.TasksOptions{
-		Store: dynamo.Tasks{DB: s.db}, Handlers: handlers, Log: log, Token: newID,
+		Store: dynamo.Tasks{DB: s.db}, Handlers: handlers, Log: log, Token: newID, Now: now,
 		Pools: []jobs.Pool{ // of what may take hours
 			{Kinds: []task.Kind{project.RunImport, project.RunExport}, Limit: 2}, {Kinds: []task.Kind{filetag.Reshard}, Limit: 1},
 		},
@@ -263,6 +269,7 @@ func assemble(cfg config.Config, trusted httpapi.Trusted, s *stores, metrics *te
 			{Name: "dynamodb", Check: s.db.Ready},
 			{Name: "s3", Check: s.bucket.Ready},
 			{Name: "redis", Check: func(ctx context.Context) error { return s.redis.Ping(ctx).Err() }, Optional: true},
+			{Name: "clock", Check: s.clock.Check, Optional: true, Always: true},
 		},
 	}
 	if s.disk != nil {
@@ -308,6 +315,9 @@ func (a *application) serve(ctx context.Context, listener net.Listener, started 
 		running.Go(func() { a.work(working) })
 	}
 	running.Go(func() { a.revoked.run(working, a.log) })
+	running.Go(func() {
+		jobs.Run(working, a.log, jobs.Job{Name: "ask Redis the time", Every: timeEvery, Do: a.queues.askTime})
+	})
 	running.Go(func() { started(background) })
 	defer running.Wait()
 	defer rest()

@@ -20,6 +20,7 @@ import (
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/internal/awsclient"
 	"github.com/taggie/taggie/internal/blob"
+	"github.com/taggie/taggie/internal/clock"
 	"github.com/taggie/taggie/internal/config"
 	"github.com/taggie/taggie/internal/embedded"
 	"github.com/taggie/taggie/internal/redisclient"
@@ -29,6 +30,7 @@ import (
 // stores are what the server keeps its data in: embedded engines or the cloud's, reached in the same way.
 type stores struct {
 	engines *embedded.Engines // nil when nothing is embedded
+	clock   *clock.Clock      // hears the time from the stores
 	db      *dynamo.DB
 	bucket  *blob.Bucket
 	redis   redis.UniversalClient // nil for commands that need none
@@ -53,7 +55,7 @@ func openStores(ctx context.Context, cfg config.Config, use storesFor) (*stores,
 	if use.log == nil {
 		use.log = slog.New(slog.NewTextHandler(use.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
-	s := &stores{disk: newDisk(cfg, use.log)}
+	s := &stores{disk: newDisk(cfg, use.log), clock: clock.New(time.Now, use.log)}
 	var err error
 	if s.engines, err = startEngines(ctx, cfg, use); err != nil {
 		return nil, err
@@ -113,6 +115,7 @@ func (s *stores) connect(ctx context.Context, cfg config.Config, use storesFor) 
 	if cfg.EmbeddedDynamoDB() {
 		dynamoOptions.Middleware = append(dynamoOptions.Middleware, s.disk.watch)
 	}
+	dynamoOptions.Time = s.clock
 	dynamoClient, err := awsclient.DynamoDB(ctx, dynamoOptions)
 	if err != nil {
 		return err
@@ -121,7 +124,7 @@ func (s *stores) connect(ctx context.Context, cfg config.Config, use storesFor) 
 	if err != nil {
 		return err
 	}
-	s.db = dynamo.New(dynamo.Options{Client: dynamoClient, TablePrefix: cfg.TablePrefix, Concurrency: cfg.DynamoConcurrency})
+	s.db = dynamo.New(dynamo.Options{Client: dynamoClient, TablePrefix: cfg.TablePrefix, Concurrency: cfg.DynamoConcurrency, Now: s.clock.Now})
 	s.bucket = blob.NewBucket(s3Client, bucket, s3Options.Region, cfg.AllowedOrigins)
 	if use.beside && !use.queues {
 		return nil

@@ -29,6 +29,13 @@ type Options struct {
 	Middleware  []func(*middleware.Stack) error                // added to every operation, for telemetry
 	Wrap        func(next http.RoundTripper) http.RoundTripper // put between the SDK and the connections, for fault injection
 	OnDial      func()                                         // called for each new connection; must be safe for concurrent use
+	Time        Time                                           // is told the time that answers say it is; nil: nobody
+}
+
+// Time hears what time a service says it is, and must be safe for concurrent use. It is asked for the local time before each request.
+type Time interface {
+	Local() time.Time
+	HeardDate(date string, asked time.Time)
 }
 
 // Credentials is a fixed pair of keys, as the embedded engines take it.

@@ -31,6 +31,7 @@ const (
 type httpClient struct {
 	transport http.RoundTripper
 	largest   int64 // bytes of a body that is read into memory
+	time      Time  // nil: nobody wants to know
 }
 
 func newHTTPClient(o Options, largest int64) *httpClient {
@@ -55,7 +56,7 @@ func newHTTPClient(o Options, largest int64) *httpClient {
 	if o.Wrap != nil {
 		transport = o.Wrap(transport)
 	}
-	return &httpClient{transport: transport, largest: largest}
+	return &httpClient{transport: transport, largest: largest, time: o.Time}
 }
 
 // Do sends the request with its body from memory and checks the answer.
@@ -67,9 +68,16 @@ func (c *httpClient) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	var asked time.Time
+	if c.time != nil {
+		asked = c.time.Local()
+	}
 	resp, err := c.transport.RoundTrip(r)
 	if err != nil {
 		return nil, err
+	}
+	if date := resp.Header.Get("Date"); c.time != nil && date != "" {
+		c.time.HeardDate(date, asked)
 	}
 	checked(resp)
 	return resp, nil

@@ -79,12 +79,18 @@ func (h *readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, status, answer)
 }
 
-// state is a result as it is shown.
+// state is a result as it is shown: an error may say itself what operators may read, by a method Said.
 func state(check Check, err error) string {
 	text := "ok"
+	said, tells := errors.AsType[interface {
+		error
+		Said() string
+	}](err)
 	switch {
 	case err == nil:
 		return text
+	case tells:
+		text = said.Said()
 	case errors.Is(err, context.DeadlineExceeded):
 		text = messageLate
 	default:

@@ -31,9 +31,10 @@ type TasksOptions struct {
 	Store    task.Store
 	Handlers map[task.Kind]task.Handler
 	Log      *slog.Logger
-	Token    func() string // a new one that nobody can have had before; a UUID
-	Every    time.Duration // how often the store is asked, [DefaultTasksEvery] by default; see [Tasks.Wake]
-	Limit    int           // of tasks at a time, of all kinds that are in no pool, [DefaultTasksLimit] by default
+	Token    func() string    // a new one that nobody can have had before; a UUID
+	Now      func() time.Time // the time that servers share, by which tasks are theirs and come due; time.Now by default
+	Every    time.Duration    // how often the store is asked, [DefaultTasksEvery] by default; see [Tasks.Wake]
+	Limit    int              // of tasks at a time, of all kinds that are in no pool, [DefaultTasksLimit] by default
 	Pools    []Pool
 }
 
@@ -61,6 +62,9 @@ type Tasks struct {
 func NewTasks(o TasksOptions) *Tasks {
 	if o.Every <= 0 {
 		o.Every = DefaultTasksEvery
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	if o.Limit <= 0 {
 		o.Limit = DefaultTasksLimit
@@ -172,7 +176,7 @@ func (t *Tasks) start(ctx context.Context, due []task.Task) (started, waiting in
 			waiting++
 			continue
 		}
-		until := time.Now().Add(task.Lease)
+		until := t.Now().Add(task.Lease)
 		claimed, ok, err := t.claim(ctx, one, until)
 		if !ok {
 			<-room
@@ -198,7 +202,7 @@ func (t *Tasks) start(ctx context.Context, due []task.Task) (started, waiting in
 
 func (t *Tasks) due(ctx context.Context, limit int) (due []task.Task, err error) {
 	defer recovered(&err)
-	return t.Store.ListDueTasks(ctx, time.Now(), limit)
+	return t.Store.ListDueTasks(ctx, t.Now(), limit)
 }
 
 func (t *Tasks) claim(ctx context.Context, one task.Task, until time.Time) (claimed task.Task, ok bool, err error) {
@@ -227,7 +231,7 @@ func (t *Tasks) work(ctx context.Context, claimed task.Task, until time.Time) {
 		if !told {
 			log.WarnContext(ctx, "there is a task of a kind that this server does not know; it is left to others")
 		}
-		t.finish(ctx, log, claimed, time.Now().Add(unknownBack))
+		t.finish(ctx, log, claimed, t.Now().Add(unknownBack))
 		return
 	}
 	working, lost := context.WithCancelCause(ctx)
@@ -244,11 +248,11 @@ func (t *Tasks) work(ctx context.Context, claimed task.Task, until time.Time) {
 		log.WarnContext(ctx, "a task was lost to another server", "error", err)
 		return // it is no longer ours to finish
 	case err != nil && ctx.Err() != nil: // the server stops
-		again = time.Now()
+		again = t.Now()
 	case err != nil:
 		wait := backOff(claimed.Tries)
 		log.ErrorContext(ctx, "a task failed; it comes again", "error", err, "try", claimed.Tries+1, "after", wait)
-		again = time.Now().Add(wait)
+		again = t.Now().Add(wait)
 	}
 	t.finish(ctx, log, claimed, again)
 }
@@ -277,12 +281,12 @@ func (t *Tasks) heartbeat(ctx context.Context, lost context.CancelCauseFunc, cla
 		case <-ctx.Done():
 			return
 		}
-		until := time.Now().Add(task.Lease)
+		until := t.Now().Add(task.Lease)
 		ours, err := t.extend(ctx, claimed, until, ends)
 		switch {
 		case err == nil && ours:
 			ends = until
-		case err == nil, !time.Now().Before(ends):
+		case err == nil, !t.Now().Before(ends):
 			lost(errLeaseLost)
 			return
 		}

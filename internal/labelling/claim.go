@@ -37,7 +37,7 @@ func (s *Service) Claim(ctx context.Context, in ClaimItems) ([]project.Item, err
 		if err != nil {
 			return nil, err
 		}
-		c := claiming{Service: s, project: p, me: me, key: key, seed: s.NewID()}
+		c := claiming{Service: s, project: p, me: me, key: key, keyed: key.Given(), seed: s.NewID()}
 		if key.Given() {
 			// The same request finds the same reservations. The day is in it, since a key may be used anew when it was forgotten.
 			c.seed = derived("claim", string(me), key.Key, string(p.ID), strconv.FormatInt(s.Now().Unix()/86_400, 10))
@@ -55,6 +55,7 @@ type claiming struct {
 	project project.Project
 	me      UserID
 	key     idempotency.Key // is recorded with the first claim
+	keyed   bool            // the same request again is told what it claimed
 	seed    string          // of the tokens
 	used    int             // tokens
 }
@@ -105,8 +106,8 @@ func (c *claiming) run(ctx context.Context, n int) ([]project.Item, error) {
 	return got, nil //nolint:nilerr // what was claimed is the user's, whatever became of the rest
 }
 
-// acknowledge makes reservations true. It returns the items and how many were somebody else's; the error is of those of which
-// nothing is known: the reaper looks after their reservations.
+// acknowledge makes reservations true. It returns the items and how many were somebody else's; the error is of those that could not be
+// claimed. What is not known of a claim is found out first.
 func (c *claiming) acknowledge(ctx context.Context, reserved []Claim) (got []project.Item, lost int, err error) {
 	ids := make([]project.ItemID, len(reserved))
 	for i, r := range reserved {
@@ -138,22 +139,27 @@ func (c *claiming) acknowledge(ctx context.Context, reserved []Claim) (got []pro
 			c.key = idempotency.Key{}
 		} else if _, replayed := errors.AsType[*idempotency.Replayed](failed[begin]); replayed {
 			return nil, 0, failed[begin]
-		} else if !taken[begin] {
-			return nil, 0, failed[begin] // it may have been recorded: only the same request again can tell
+		} else if !taken[begin] { // the key may have been recorded with it
+			if got = c.settleAll(ctx, reserved[begin:begin+1]); len(got) == 0 {
+				return nil, 0, failed[begin]
+			}
+			c.key = idempotency.Key{}
 		}
 	}
 	each(len(ids)-begin, func(i int) { one(begin+i, idempotency.Key{}) })
+	var open []Claim
 	for i := range ids {
 		switch {
 		case made[i]:
 			got = append(got, c.project.Item(items[i]))
 		case taken[i]:
 			lost++
-		default:
+		case i >= begin:
 			err = failed[i]
+			open = append(open, reserved[i])
 		}
 	}
-	return got, lost, err
+	return append(got, c.settleAll(ctx, open)...), lost, err
 }
 
 // claim makes a reservation true. *project.ItemConflict when the item is not NEW any more.

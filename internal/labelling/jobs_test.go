@@ -319,7 +319,7 @@ func TestRelayBacksOff(t *testing.T) {
 			times = append(times, second)
 		}
 	}
-	assert.Len(t, times, 4, "after 10, 20, 40 and 80 seconds, about: %v", times)
+	assert.Len(t, times, 7, "after 1.5, 3, 6, 12, 24, 48 and 96 seconds, about: %v", times)
 	w.deliver()
 	w.exact()
 }

@@ -34,9 +34,15 @@ const (
 	brief = time.Second
 )
 
-// move changes the truth, and tells the queue to follow.
+// move changes the truth, and tells the queue to follow. A change with a transition that was not answered is asked for once more, which
+// finds out whether it was made: it is known by its transition, and made once.
 func (o Options) move(ctx context.Context, m Move, once idempotency.Key) error {
 	err := o.Truth.MoveItem(ctx, m, once)
+	if err != nil && m.Transition != nil && unanswered(err) {
+		again, cancel := context.WithTimeout(context.WithoutCancel(ctx), settling)
+		defer cancel()
+		err = o.Truth.MoveItem(again, m, once)
+	}
 	if err == nil && m.Transition != nil {
 		o.publish(ctx, *m.Transition)
 	}

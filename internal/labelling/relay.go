@@ -21,7 +21,7 @@ type resent struct {
 
 const (
 	// relayAfter is how long a transition has to be handled; one that is not gets twice as long each time, up to relayMost.
-	relayAfter = 10 * time.Second
+	relayAfter = 1500 * time.Millisecond
 	relayMost  = 10 * time.Minute
 	// relayAtOnce is how many are looked at in one round in each part of the outbox. Those that nobody can handle are among them.
 	relayAtOnce = 1000

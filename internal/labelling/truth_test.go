@@ -29,6 +29,7 @@ type truth struct {
 	outbox   map[string]labelling.Transition
 	keys     map[string]idempotency.Key
 	calls    map[string]int
+	moved    map[string]string // the transition by which each item was changed last
 
 	// before is called before each operation, after after a write was stored; an error is what the caller gets.
 	before, after func(what string) error
@@ -72,7 +73,7 @@ func newTruth() *truth {
 	return &truth{
 		projects: map[project.ID]project.Project{}, members: map[project.UserID]project.Member{}, items: map[string]project.Item{},
 		efforts: map[string]project.Effort{}, outbox: map[string]labelling.Transition{}, keys: map[string]idempotency.Key{},
-		calls: map[string]int{}, pageSize: 3,
+		calls: map[string]int{}, moved: map[string]string{}, pageSize: 3,
 	}
 }
 
@@ -248,6 +249,9 @@ func (s *truth) MoveItem(_ context.Context, m labelling.Move, once idempotency.K
 	if !ok {
 		return missing
 	}
+	if m.Transition != nil && s.moved[m.Before.ID] == m.Transition.ID {
+		return s.end("MoveItem") // the same once more
+	}
 	if current.Version != m.Before.Version {
 		return &project.ItemConflict{Current: current}
 	}
@@ -261,7 +265,9 @@ func (s *truth) MoveItem(_ context.Context, m labelling.Move, once idempotency.K
 		s.efforts[m.Effort.ID] = *m.Effort
 	}
 	s.items[m.After.ID] = m.After
+	delete(s.moved, m.After.ID)
 	if m.Transition != nil {
+		s.moved[m.After.ID] = m.Transition.ID
 		s.outbox[m.Transition.ID] = *m.Transition
 	}
 	s.record(once)

@@ -16,6 +16,9 @@ const (
 	onlineCountKey = "taggie:online:user:count"  // string: the size of that set
 )
 
+// turnKey is held by the server whose turn it is to do something: a string that ends by itself.
+func turnKey(what string) string { return "taggie:turn:" + escape(what) }
+
 // keys spells the keys of one project. Its value is what they have in common: the project in braces, which is the part that Redis
 // Cluster hashes.
 type keys string

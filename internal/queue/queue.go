@@ -49,7 +49,7 @@ type Options struct {
 	MaxEvents   int           // that a project keeps, about; labelling.MaxEvents
 	MaxClaims   int           // of a user in a project; labelling.MaxClaims
 	Stuck       time.Duration // after which a message is tried again; 30 s
-	Lease       time.Duration // how long a stream of messages stays with a consumer that was killed; 4 s
+	Lease       time.Duration // how long a stream of messages stays with a consumer that was killed; 3 s
 	Tries       int           // after which a message is dead; 10
 	Forget      time.Duration // after which a consumer that was not heard of is forgotten; 24 h
 	Log         *slog.Logger  // of what goes on in the background; nothing by default
@@ -69,7 +69,7 @@ func New(client redis.UniversalClient, o Options) *Queue {
 	o.MaxEvents = or(o.MaxEvents, labelling.MaxEvents)
 	o.MaxClaims = or(o.MaxClaims, labelling.MaxClaims)
 	o.Stuck = or(o.Stuck, 30*time.Second)
-	o.Lease = or(o.Lease, 4*time.Second)
+	o.Lease = or(o.Lease, 3*time.Second)
 	o.Tries = or(o.Tries, 10)
 	o.Forget = or(o.Forget, 24*time.Hour)
 	return &Queue{client: client, blocking: o.Blocking, o: o}
@@ -90,6 +90,15 @@ func (q *Queue) Now(ctx context.Context) (time.Time, error) {
 		return time.Time{}, failed("ask the time", err)
 	}
 	return now.UTC(), nil
+}
+
+// Turn reports whether it is this server's turn to do something that one of all servers does once in a while. The turn ends by itself.
+func (q *Queue) Turn(ctx context.Context, what string, lasts time.Duration) (bool, error) {
+	mine, err := q.client.SetNX(ctx, turnKey(what), 1, lasts).Result()
+	if err != nil {
+		return false, failed("ask for a turn", err)
+	}
+	return mine, nil
 }
 
 // failed tells what could not be done, and whether it may succeed later.

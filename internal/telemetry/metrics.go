@@ -72,6 +72,13 @@ func NewMetrics() *Metrics {
 	}
 }
 
+// Clock has asked at each scrape how far this server's clock is ahead of the one that servers share; ahead must not wait.
+func (m *Metrics) Clock(ahead func() time.Duration) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "taggie_clock_ahead_seconds", Help: "How far the clock of this server is ahead of that of Redis, or of DynamoDB while Redis does not answer; 2 and more is a warning.",
+	}, func() float64 { return ahead().Seconds() }))
+}
+
 // Handler serves the metrics in the format that was asked for.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
