@@ -27,15 +27,16 @@ run: engines build ## Start the server on embedded engines, with a small demo se
 demo: build ## Load the full demo set into the running server, and have a crew label it
 	bin/taggie demo
 
-build: console bin/taggie-s3 bin/taggie-redis ## Build the server and the engines that are written in Go into bin/
+build: console bin/taggie-s3 bin/taggie-redis bin/taggie-gate ## Build the server and the engines that are written in Go into bin/
 	$(BUILD) -ldflags '-X main.version=$(VERSION)' -o bin/taggie .
 
-engines: bin/taggie-s3 bin/taggie-redis embedded/dynamodb/node_modules/.installed ## Fetch and build the embedded engines
+engines: bin/taggie-s3 bin/taggie-redis bin/taggie-gate embedded/dynamodb/node_modules/.installed ## Fetch and build the embedded engines
 
-bin/taggie-s3 bin/taggie-redis: bin/taggie-%: embedded/%/go.mod embedded/%/go.sum
+bin/taggie-s3 bin/taggie-redis bin/taggie-gate: bin/taggie-%: embedded/%/go.mod
 	cd embedded/$* && CGO_ENABLED=0 $(BUILD) -o ../../$@ .
-bin/taggie-s3: $(filter-out %_test.go,$(wildcard embedded/s3/*.go))
-bin/taggie-redis: $(filter-out %_test.go,$(wildcard embedded/redis/*.go))
+bin/taggie-s3: embedded/s3/go.sum $(filter-out %_test.go,$(wildcard embedded/s3/*.go))
+bin/taggie-redis: embedded/redis/go.sum $(filter-out %_test.go,$(wildcard embedded/redis/*.go))
+bin/taggie-gate: $(filter-out %_test.go,$(wildcard embedded/gate/*.go))
 
 # It leaves no stamp where there is no program because another DynamoDB is configured in its place.
 embedded/dynamodb/node_modules/.installed: embedded/dynamodb/install.mjs embedded/dynamodb/package.json embedded/dynamodb/package-lock.json

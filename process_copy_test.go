@@ -32,6 +32,9 @@ func TestAServerOnACopyOfTheDirectoryLeavesTheFirstAlone(t *testing.T) {
 	ada := &client{testServer: first, token: strings.TrimSpace(token)}
 	ada.must(signUp, nil)
 	pids := enginesOf(t, dir)
+	checked, err := run(t, env, tablesCheck{}.Run) // which finds the engines of the server beside which it runs
+	require.NoError(t, err)
+	assert.Contains(t, checked, "taggie_notes")
 
 	require.NoError(t, exec.CommandContext(t.Context(), "cp", "-r", dir, copied).Run())
 	second, _ := startProcess(t, []string{"TAGGIE_DATA=" + copied}, freePort(t))

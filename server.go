@@ -371,6 +371,11 @@ func (a *application) work(ctx context.Context) {
 	running.Go(func() {
 		jobs.Run(ctx, a.log, jobs.Job{Name: "raise the shards of tags", Every: time.Hour, Do: a.raiseShards})
 	})
+	if a.cfg.EmbeddedDynamoDB() {
+		running.Go(func() {
+			jobs.Run(ctx, a.log, jobs.Job{Name: "remove expired rows", Every: time.Hour, Do: a.stores.db.SweepExpired})
+		})
+	}
 	running.Go(func() { a.tasks.Run(ctx) })
 	running.Go(func() { a.queues.run(ctx, a.log) })
 	running.Wait()

@@ -151,7 +151,11 @@ func (s *stores) connect(ctx context.Context, cfg config.Config, use storesFor) 
 }
 
 func embeddedClient(e embedded.Endpoint) awsclient.Options {
-	return awsclient.Options{Endpoint: e.URL, Region: e.Region, Credentials: awsclient.Credentials{AccessKeyID: e.AccessKey, SecretAccessKey: e.SecretKey}}
+	o := awsclient.Options{Endpoint: e.URL, Region: e.Region, Credentials: awsclient.Credentials{AccessKeyID: e.AccessKey, SecretAccessKey: e.SecretKey}}
+	if e.Socket != "" {
+		o.Dial = e.Dial
+	}
+	return o
 }
 
 // What Redis keeps for us is disposable: rather than wait for it we do without. An answer may take a while, though, where the embedded

@@ -83,7 +83,11 @@ func stopEngines(ctx context.Context, engines *embedded.Engines) {
 }
 
 func clientOptions(e embedded.Endpoint) awsclient.Options {
-	return awsclient.Options{Endpoint: e.URL, Region: e.Region, Credentials: awsclient.Credentials{AccessKeyID: e.AccessKey, SecretAccessKey: e.SecretKey}}
+	o := awsclient.Options{Endpoint: e.URL, Region: e.Region, Credentials: awsclient.Credentials{AccessKeyID: e.AccessKey, SecretAccessKey: e.SecretKey}}
+	if e.Socket != "" {
+		o.Dial = e.Dial
+	}
+	return o
 }
 
 // calls counts the calls of DynamoDB by operation.

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"time"
 
@@ -22,14 +23,15 @@ import (
 
 // Options says which service a client speaks to and what watches it. The zero value is AWS as the environment describes it.
 type Options struct {
-	Endpoint    string                                         // base URL of the service; "" lets the SDK resolve it (AWS_ENDPOINT_URL_…, the shared configuration, the region)
-	Region      string                                         // "" lets the SDK resolve it (AWS_REGION, the shared configuration)
-	Credentials Credentials                                    // the zero value is the SDK's default chain
-	Timeouts    Timeouts                                       // zero fields take the defaults
-	Middleware  []func(*middleware.Stack) error                // added to every operation, for telemetry
-	Wrap        func(next http.RoundTripper) http.RoundTripper // put between the SDK and the connections, for fault injection
-	OnDial      func()                                         // called for each new connection; must be safe for concurrent use
-	Time        Time                                           // is told the time that answers say it is; nil: nobody
+	Endpoint    string                                                               // base URL of the service; "" lets the SDK resolve it (AWS_ENDPOINT_URL_…, the shared configuration, the region)
+	Region      string                                                               // "" lets the SDK resolve it (AWS_REGION, the shared configuration)
+	Credentials Credentials                                                          // the zero value is the SDK's default chain
+	Timeouts    Timeouts                                                             // zero fields take the defaults
+	Middleware  []func(*middleware.Stack) error                                      // added to every operation, for telemetry
+	Wrap        func(next http.RoundTripper) http.RoundTripper                       // put between the SDK and the connections, for fault injection
+	Dial        func(ctx context.Context, network, address string) (net.Conn, error) // makes connections; nil for TCP
+	OnDial      func()                                                               // called for each new connection; must be safe for concurrent use
+	Time        Time                                                                 // is told the time that answers say it is; nil: nobody
 }
 
 // Time hears what time a service says it is, and must be safe for concurrent use. It is asked for the local time before each request.

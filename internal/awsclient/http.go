@@ -35,14 +35,17 @@ type httpClient struct {
 }
 
 func newHTTPClient(o Options, largest int64) *httpClient {
-	dialer := &net.Dialer{Timeout: o.Timeouts.Dial, KeepAlive: 30 * time.Second}
+	dial := (&net.Dialer{Timeout: o.Timeouts.Dial, KeepAlive: 30 * time.Second}).DialContext
+	if o.Dial != nil {
+		dial = o.Dial
+	}
 	var transport http.RoundTripper = &http.Transport{
 		Proxy: http.ProxyFromEnvironment,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			if o.OnDial != nil {
 				o.OnDial()
 			}
-			return dialer.DialContext(ctx, network, address)
+			return dial(ctx, network, address)
 		},
 		MaxIdleConnsPerHost:   idlePerHost,
 		IdleConnTimeout:       90 * time.Second,

@@ -52,6 +52,6 @@ func Attach(dir string) (*Engines, error) {
 		return nil, err
 	}
 	e := &Engines{failed: make(chan error), unlock: func() error { return nil }}
-	e.fillIn(addresses, keys)
+	e.fillIn(dir, addresses, keys)
 	return e, nil
 }

@@ -28,7 +28,7 @@ func TestAttach(t *testing.T) {
 	assert.Equal(t, server.DynamoDB, command.DynamoDB)
 	assert.Empty(t, command.S3)
 	require.NoError(t, command.Stop(t.Context()))
-	require.NoError(t, server.running[0].probe(t.Context(), server.running[0].address, server.running[0].keys), "it still answers")
+	require.NoError(t, server.running[0].answers(t.Context()), "it still answers")
 
 	require.NoError(t, server.Stop(t.Context()))
 	_, err = Start(t.Context(), elsewhere)

@@ -108,7 +108,7 @@ func TestAnEngineThatDiesIsStartedAgainOnTheSamePort(t *testing.T) {
 			require.Equal(t, name, <-exits)
 			engine := e.running[0]
 			require.Eventually(t, func() bool {
-				return engine.probe(t.Context(), engine.address, engine.keys) == nil
+				return engine.answers(t.Context()) == nil
 			}, 20*time.Second, 10*time.Millisecond)
 			assert.NotEqual(t, old, pidOf(t, o.Dir, name))
 			if name == DynamoDB {

@@ -22,7 +22,8 @@ type Options struct {
 	Dir string
 	// DynamoDB, S3 and Redis choose the engines to start.
 	DynamoDB, S3, Redis bool
-	// InMemory keeps DynamoDB's tables in memory, for tests. (Redis always is; S3 never is.)
+	// InMemory keeps DynamoDB's tables in memory, for tests, and opens its port to everybody on this machine. (Redis always is in memory; S3
+	// never is.)
 	InMemory bool
 	// Binaries names the programs to use, and where to look for those it does not name.
 	Binaries Binaries
@@ -33,17 +34,7 @@ type Options struct {
 	Exited func(engine string, err error)
 
 	restarts *restarts // nil for the default; tests are less patient
-}
-
-// Endpoint is where an engine answers, and what to sign in with.
-type Endpoint struct {
-	// URL is http://127.0.0.1:port for DynamoDB and S3, redis://:password@127.0.0.1:port/0 for Redis, and
-	// empty for an engine that was not started. It stays the same when an engine is started again.
-	URL string
-	// AccessKey and SecretKey sign requests to DynamoDB (which does not check them) and S3.
-	AccessKey, SecretKey string
-	// Region is what S3 checks signatures for.
-	Region string
+	open     bool      // tests look at what happens where namespaces are refused
 }
 
 // Engines are running engines.
@@ -117,9 +108,9 @@ func Start(ctx context.Context, o Options) (*Engines, error) {
 	}
 	addresses := map[string]string{}
 	for _, engine := range e.running {
-		addresses[engine.name] = engine.address
+		addresses[engine.name] = engine.where()
 	}
-	e.fillIn(addresses, keys)
+	e.fillIn(o.Dir, addresses, keys)
 	if err := announce(o.Dir, addresses); err != nil {
 		return nil, errors.Join(err, e.Stop(ctx))
 	}
@@ -140,15 +131,16 @@ func (e *Engines) startAll(ctx context.Context) error {
 }
 
 // fillIn sets the endpoints of the engines that listen at the addresses, by their names.
-func (e *Engines) fillIn(addresses map[string]string, keys credentials) {
+func (e *Engines) fillIn(dir string, addresses map[string]string, keys credentials) {
 	for name, address := range addresses {
+		at := endpoint(name, dir, address, keys)
 		switch name {
 		case DynamoDB:
-			e.DynamoDB = Endpoint{URL: "http://" + address, AccessKey: keys.AccessKey, SecretKey: keys.SecretKey, Region: region}
+			e.DynamoDB = at
 		case S3:
-			e.S3 = Endpoint{URL: "http://" + address, AccessKey: keys.AccessKey, SecretKey: keys.SecretKey, Region: region}
+			e.S3 = at
 		case Redis:
-			e.Redis = Endpoint{URL: "redis://:" + keys.RedisPassword + "@" + address + "/0"}
+			e.Redis = at
 		}
 	}
 }

@@ -34,8 +34,10 @@ const (
 type engine struct {
 	program
 	keys    credentials
+	data    string // the data directory
 	dir     string // its own directory
-	address string
+	address string // where the program listens
+	open    bool   // behind its gate, it is in the network that everybody is in
 	pids    child.PidFile
 	log     *slog.Logger
 	policy  restarts
@@ -62,7 +64,7 @@ func newEngine(p program, keys credentials, o Options, failed chan<- error) *eng
 		policy = *o.restarts
 	}
 	e := &engine{
-		program: p, keys: keys, dir: filepath.Join(o.Dir, p.name), pids: child.PidFile(filepath.Join(o.Dir, p.name+".pid")),
+		program: p, keys: keys, data: o.Dir, open: o.open, dir: filepath.Join(o.Dir, p.name), pids: child.PidFile(filepath.Join(o.Dir, p.name+".pid")),
 		log: o.Log.With("engine", p.name), policy: policy, exited: o.Exited, failed: failed,
 	}
 	e.watching, e.quit = context.WithCancel(context.Background())
@@ -74,40 +76,56 @@ func (e *engine) start(ctx context.Context) error {
 	if err := os.MkdirAll(e.dir, 0o700); err != nil {
 		return fmt.Errorf("the %s engine: %w", e.title, err)
 	}
+	if err := os.Chmod(e.dir, 0o700); err != nil { // it may be older, or a copy
+		return fmt.Errorf("the %s engine: %w", e.title, err)
+	}
 	staleCtx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	if err := e.pids.EndStale(staleCtx); err != nil {
 		return fmt.Errorf("the %s engine: %w", e.title, err)
 	}
-	var err error
+	c, err := e.firstLaunch(ctx)
+	if err != nil {
+		return fmt.Errorf("the %s engine does not start: %w", e.title, err)
+	}
+	e.over = make(chan struct{})
+	go e.watch(c)
+	return nil
+}
+
+// firstLaunch chooses where the program listens, and starts it.
+func (e *engine) firstLaunch(ctx context.Context) (c *running, err error) {
+	if e.gated() && !e.open {
+		e.address = addressInside
+		if c, err = e.launch(ctx); !errors.Is(err, child.ErrNotIsolated) {
+			return c, err
+		}
+		e.log.Warn("no network namespace for the engine: other users of this machine who find its address can reach it; see README, Operating", "error", err)
+		e.open = true
+	}
 	for range portAttempts {
-		if e.address, err = freeAddress(); err != nil {
-			break
+		if e.address, err = freeAddress(e.gated()); err != nil {
+			return nil, err
 		}
-		var c *running
-		if c, err = e.launch(ctx); err == nil {
-			e.over = make(chan struct{})
-			go e.watch(c)
-			return nil
-		}
-		if ctx.Err() != nil || addressFree(e.address) {
-			break // the port was not the cause: another one does not help
+		if c, err = e.launch(ctx); err == nil || ctx.Err() != nil || addressFree(e.address) {
+			return c, err // where the port was not the cause, another one does not help
 		}
 	}
-	return fmt.Errorf("the %s engine does not start: %w", e.title, err)
+	return nil, err
 }
 
 // launch starts the program at the engine's address and returns when it answers there.
 func (e *engine) launch(ctx context.Context) (*running, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	cmd := exec.Command(e.path, e.arguments(e.dir, e.address)...)
-	cmd.Dir = e.dir
-	// The server's environment holds secrets that are none of an engine's business.
-	cmd.Env = append(keepVariables("PATH", "HOME", "TMPDIR", "TMP", "TEMP"), e.environment(e.keys)...)
+	cmd := e.command()
 	c := &running{output: &output{log: e.log}}
+	begin := child.Start
+	if e.gated() && !e.open {
+		begin = child.StartIsolated
+	}
 	var err error
-	if c.Process, err = child.Start(cmd, c.output); err != nil {
+	if c.Process, err = begin(cmd, c.output); err != nil {
 		return nil, err
 	}
 	if err = e.pids.Write(c.Process); err == nil {
@@ -124,14 +142,18 @@ func (e *engine) awaitAnswer(ctx context.Context, c *running) error {
 	var last error
 	for {
 		if c.output.hasAnnounced() {
-			if last = e.probe(ctx, e.address, e.keys); last == nil {
+			if last = e.answers(ctx); last == nil {
 				return nil
 			}
 		}
 		select {
 		case <-time.After(askAgain):
 		case <-c.Done():
-			return fmt.Errorf("it ended at once (%s): %s", exitText(c.Err()), c.output.tail())
+			err := fmt.Errorf("it ended at once (%s): %s", exitText(c.Err()), c.output.tail())
+			if exit, ok := errors.AsType[*exec.ExitError](c.Err()); ok && e.gated() && !e.open && exit.ExitCode() == exitNoNetwork {
+				err = fmt.Errorf("%w: %w", child.ErrNotIsolated, err)
+			}
+			return err
 		case <-ctx.Done():
 			return errors.Join(fmt.Errorf("it does not answer: %w; %s", context.Cause(ctx), c.output.tail()), last)
 		}
@@ -204,15 +226,6 @@ func (e *engine) stop(ctx context.Context) error {
 		return fmt.Errorf("the %s engine: %w", e.title, e.stopErr)
 	}
 	return nil
-}
-
-// freeAddress returns a loopback address that nobody uses at the moment.
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
 }
 
 func addressFree(address string) bool {

@@ -35,6 +35,12 @@ func findAll(o Options) ([]program, error) {
 			return
 		}
 		p.path = path
+		if p.name == DynamoDB && !o.InMemory {
+			if p.gate, err = findGate(o.Binaries.Root); err != nil {
+				errs = append(errs, err)
+				return
+			}
+		}
 		found = append(found, p)
 	}
 	look(o.DynamoDB, dynamoProgram(o.InMemory), o.Binaries.DynamoDB)
@@ -68,6 +74,19 @@ func (p program) find(named, root string) (string, error) {
 	return "", fmt.Errorf("the %s engine: %w: looked for %s in %s and PATH; run `make engines` to get it, "+
 		"or set %s to use another %s (%s names the program if it lies elsewhere)",
 		p.title, ErrMissing, p.file, strings.Join(directories(places), ", "), p.endpointVariable, p.title, p.binaryVariable)
+}
+
+// findGate returns the absolute path of the program that stands in front of DynamoDB.
+func findGate(root string) (string, error) {
+	gate := program{name: "gate", file: "taggie-gate"}
+	server, working := whereabouts()
+	places := gate.places(root, server, working)
+	for _, path := range places {
+		if isProgram(path) {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("the gate in front of DynamoDB: %w: looked for %s in %s; run `make engines` to get it", ErrMissing, gate.file, strings.Join(directories(places), ", "))
 }
 
 // places lists where the program may lie, best first: beside the server, where the build puts it, where npm puts it. The directories

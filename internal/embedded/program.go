@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"time"
@@ -24,7 +25,8 @@ type program struct {
 	endsWithStdin    bool // ends by itself when its standard input does
 	arguments        func(dir, address string) []string
 	environment      func(credentials) []string
-	probe            func(ctx context.Context, address string, keys credentials) error
+	probe            func(ctx context.Context, at Endpoint) error
+	gate             string // where the gate in front of it was found; "" for a program that checks who asks
 }
 
 // All three programs print a line with this word once they hold their port. Together with an answer on
@@ -44,8 +46,8 @@ func dynamoProgram(inMemory bool) program {
 			return args
 		},
 		environment: func(credentials) []string { return nil },
-		probe: func(ctx context.Context, address string, _ credentials) error {
-			return probeHTTP(ctx, address, http.StatusOK, "healthy")
+		probe: func(ctx context.Context, at Endpoint) error {
+			return probeHTTP(ctx, at, http.StatusOK, "healthy")
 		},
 	}
 }
@@ -61,8 +63,8 @@ func s3Program() program {
 		environment: func(keys credentials) []string {
 			return []string{"TAGGIE_S3_ACCESS_KEY=" + keys.AccessKey, "TAGGIE_S3_SECRET_KEY=" + keys.SecretKey}
 		},
-		probe: func(ctx context.Context, address string, _ credentials) error {
-			return probeHTTP(ctx, address, http.StatusForbidden, "AccessDenied") // unsigned, so refused, but in S3's words
+		probe: func(ctx context.Context, at Endpoint) error {
+			return probeHTTP(ctx, at, http.StatusForbidden, "AccessDenied") // unsigned, so refused, but in S3's words
 		},
 	}
 }
@@ -83,14 +85,14 @@ func redisProgram() program {
 // probeTimeout bounds one question; a starting engine is asked again.
 const probeTimeout = 2 * time.Second
 
-func probeHTTP(ctx context.Context, address string, status int, text string) error {
+func probeHTTP(ctx context.Context, at Endpoint, status int, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.URL+"/", nil)
 	if err != nil {
 		return err
 	}
-	transport := &http.Transport{DisableKeepAlives: true} // also: no proxy for loopback, nothing left open
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: at.Dial} // also: no proxy for loopback, nothing left open
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
 		return err
@@ -106,10 +108,15 @@ func probeHTTP(ctx context.Context, address string, status int, text string) err
 	return nil
 }
 
-func probeRedis(ctx context.Context, address string, keys credentials) error {
+func probeRedis(ctx context.Context, at Endpoint) error {
+	address, err := url.Parse(at.URL)
+	if err != nil {
+		return err
+	}
+	password, _ := address.User.Password()
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address.Host)
 	if err != nil {
 		return err
 	}
@@ -118,7 +125,7 @@ func probeRedis(ctx context.Context, address string, keys credentials) error {
 	if err := conn.SetDeadline(deadline); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(conn, "*2\r\n$4\r\nAUTH\r\n$%d\r\n%s\r\n*1\r\n$4\r\nPING\r\n", len(keys.RedisPassword), keys.RedisPassword); err != nil {
+	if _, err := fmt.Fprintf(conn, "*2\r\n$4\r\nAUTH\r\n$%d\r\n%s\r\n*1\r\n$4\r\nPING\r\n", len(password), password); err != nil {
 		return err
 	}
 	lines := bufio.NewScanner(conn)

@@ -276,6 +276,11 @@ func TestSession(t *testing.T) {
 	}
 	for reason, headers := range map[string][]string{
 		"DNS rebinding":                  {"Host", "evil.example.com:8080"},
+		"a proxy":                        {"Host", "localhost:8080", "X-Forwarded-For", "203.0.113.7"},
+		"a proxy that says its name":     {"Host", "localhost:8080", "Via", "1.1 proxy"},
+		"a proxy by RFC 7239":            {"Host", "localhost:8080", "Forwarded", "for=203.0.113.7"},
+		"a proxy of another kind":        {"Host", "localhost:8080", "X-Real-Ip", "203.0.113.7"},
+		"a proxy that forwards a scheme": {"Host", "localhost:8080", "X-Forwarded-Proto", "https"},
 		"a name that looks alike":        {"Host", "localhost.evil.com"},
 		"another site":                   {"Host", "localhost:8080", "Sec-Fetch-Site", "cross-site"},
 		"another port":                   {"Host", "localhost:8080", "Sec-Fetch-Site", "same-site"},

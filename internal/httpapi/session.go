@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/taggie/taggie/graph/model"
@@ -27,7 +28,7 @@ func session(o Options) http.Handler {
 		case o.Session == nil:
 			writeError(w, r, http.StatusNotFound, refuse(model.ErrorCodeNotFound, "there is no local issuer: bring a token"))
 			return
-		case !loopback(r.Host) || !sameOrigin(r):
+		case !loopback(r.Host) || !sameOrigin(r) || forwarded(r.Header):
 			writeError(w, r, http.StatusForbidden, refuse(model.ErrorCodeForbidden, "sessions are for pages of this server on this machine"))
 			return
 		}
@@ -39,6 +40,20 @@ func session(o Options) http.Handler {
 		}
 		writeJSON(w, http.StatusOK, s)
 	})
+}
+
+// forwarded reports whether a request came through a proxy, behind which anybody may be. Proxies of all kinds add one of these, if they
+// are not told to leave it out.
+func forwarded(h http.Header) bool {
+	for name := range h {
+		switch {
+		case name == "Forwarded", name == "Via", name == "Client-Ip", name == "True-Client-Ip",
+			strings.HasPrefix(name, "X-Forwarded"), strings.HasPrefix(name, "X-Real-"), strings.HasPrefix(name, "X-Original-"),
+			strings.HasPrefix(name, "X-Envoy-"), name == "X-Client-Ip", strings.HasPrefix(name, "Cf-"):
+			return true
+		}
+	}
+	return false
 }
 
 // sameOrigin reports whether a request comes from a page of this server, or from no page at all. Without a word about its

@@ -6,10 +6,12 @@ package child
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
 	"runtime"
+	"syscall"
 	"time"
 )
 
@@ -26,9 +28,30 @@ type Process struct {
 // process dies, however that happens; elsewhere a program can watch its standard input, and a [PidFile] finds
 // those that do not.
 func Start(cmd *exec.Cmd, out io.Writer) (*Process, error) {
+	return begin(cmd, out, attributes())
+}
+
+// StartIsolated is [Start] in a network namespace of the child's own, in which nothing is but a loopback interface that is switched off.
+// Where that is refused or unknown, which depends on the kernel, the container and who asks, the error is [ErrNotIsolated].
+func StartIsolated(cmd *exec.Cmd, out io.Writer) (*Process, error) {
+	isolation, err := isolated()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotIsolated, err)
+	}
+	p, err := begin(cmd, out, isolation)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotIsolated, err)
+	}
+	return p, nil
+}
+
+// ErrNotIsolated says that a process does not get a network namespace of its own here.
+var ErrNotIsolated = errors.New("no network namespace of its own")
+
+func begin(cmd *exec.Cmd, out io.Writer, how *syscall.SysProcAttr) (*Process, error) {
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.WaitDelay = time.Second // do not wait for ever for output of a grandchild
-	cmd.SysProcAttr = attributes()
+	cmd.SysProcAttr = how
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

@@ -14,6 +14,19 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }
 
+// isolated adds a network namespace. Only root may make one, but everybody may be root of a user namespace of their own, where the
+// kernel, the container or a security module does not forbid that. Files are still made as the user who started us.
+func isolated() (*syscall.SysProcAttr, error) {
+	how := attributes()
+	how.Cloneflags = syscall.CLONE_NEWNET
+	if os.Geteuid() != 0 {
+		how.Cloneflags |= syscall.CLONE_NEWUSER
+		how.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}}
+		how.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}
+	}
+	return how, nil
+}
+
 func terminate(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 
 // CommandLine returns the command line of a process that runs; a zombie has none.

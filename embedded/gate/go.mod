@@ -1,0 +1,3 @@
+module github.com/taggie/taggie/embedded/gate
+
+go 1.26.0
