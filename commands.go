@@ -8,12 +8,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"time"
 
 	"github.com/taggie/taggie/internal/config"
 	"github.com/taggie/taggie/internal/demo"
+	"github.com/taggie/taggie/internal/score"
 	"github.com/taggie/taggie/internal/user"
 )
 
@@ -32,6 +34,24 @@ func buildVersion() string {
 		return info.Main.Version
 	}
 	return "unknown"
+}
+
+// pictureCommand decodes an image for the server, which starts it.
+type pictureCommand struct {
+	Args []string `arg:"" optional:""`
+}
+
+// thumbnails starts this program as one that decodes an image. The program is found as it was started: its file may be another by now.
+func thumbnails() (score.Process, error) {
+	program, err := os.Executable()
+	if runtime.GOOS == "linux" {
+		program, err = "/proc/self/exe", nil
+	}
+	return score.Process{Command: []string{program, "thumbnail"}}, err
+}
+
+func (c pictureCommand) Run(t *terminal) error {
+	return score.RenderStandardInput(c.Args, os.Stdin, t.stdout)
 }
 
 type tokenCommand struct {

@@ -32,6 +32,7 @@ type commands struct {
 	Export  exportCommand  `cmd:"" help:"Write the results of a project."`
 	Rebuild rebuildCommand `cmd:"" help:"Make queue and statistics of projects anew."`
 	Version versionCommand `cmd:"" help:"Print the version."`
+	Picture pictureCommand `cmd:"" hidden:"" name:"thumbnail"`
 }
 
 // terminal is where commands read their settings and write their results.

@@ -19,6 +19,10 @@ import (
 const asServer = "TEST_BINARY_IS_THE_SERVER"
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "thumbnail" { // servers start it to decode images
+		main()
+		return
+	}
 	if os.Getenv(asServer) != "" {
 		limitFiles(os.Getenv(withFilesUpTo))
 		os.Args = []string{os.Args[0], "serve", "--no-demo"}

@@ -49,6 +49,7 @@ var rooms = map[string][]string{
 	"internal/fault":     {},
 	"internal/gid":       {"internal/fault"},
 	"internal/lean":      {},
+	"internal/memory":    {},
 	"internal/page":      {"internal/fault"},
 	"internal/scalar":    {},
 	"internal/viewer":    {},

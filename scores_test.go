@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"image"
 	_ "image/png"
 	"net/http"
@@ -177,6 +179,14 @@ func TestUploadsThatAreNotWhatWasAnnounced(t *testing.T) {
 	a = ada.must(completeUpload, i)
 	assert.Equal(t, "UploadRefused", a.str("completeUpload.problem.__typename"))
 	assert.Contains(t, a.str("completeUpload.problem.message"), "not of the type image/png")
+	bar := bytes.Clone(png) // one that is 40 million pixels high: it is refused by its header
+	copy(bar[16:24], []byte{0, 0, 0, 1, 0x02, 0x62, 0x5a, 0x00})
+	binary.BigEndian.PutUint32(bar[29:], crc32.ChecksumIEEE(bar[12:29]))
+	a = ada.requests(bar, nil)
+	require.Equal(t, http.StatusOK, ada.puts(a, bar))
+	a = ada.must(completeUpload, vars{"i": a.str("requestUpload.upload.itemId")})
+	assert.Equal(t, "UploadRefused", a.str("completeUpload.problem.__typename"))
+	assert.Contains(t, a.str("completeUpload.problem.message"), "a side has at most 65535")
 	ada.do(completeUpload, i).fails("CONFLICT", "")
 	assert.Equal(t, 0., ada.must(`{ viewer { itemUsage { uploadCount } } }`, nil).at("viewer.itemUsage.uploadCount"), "nothing is left")
 

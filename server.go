@@ -32,6 +32,7 @@ import (
 	"github.com/taggie/taggie/internal/filetag"
 	"github.com/taggie/taggie/internal/httpapi"
 	"github.com/taggie/taggie/internal/jobs"
+	"github.com/taggie/taggie/internal/memory"
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
@@ -207,8 +208,13 @@ func assemble(cfg config.Config, trusted httpapi.Trusted, s *stores, metrics *te
 	metrics.Sockets(a.sockets.Open)
 	scoresStore := dynamo.Scores{DB: s.db}
 	scores := score.NewService(scoresStore, s.bucket, now, newID)
+	pictures, err := thumbnails()
+	if err != nil {
+		return nil, err
+	}
 	items := score.NewItems(score.ItemsOptions{
 		Store: dynamo.ScoreItems{DB: s.db}, Scores: scoresStore, Files: s.bucket, Quota: cfg.ItemQuota, Now: now, NewID: newID,
+		Render: pictures.Render, DecodeBytes: min(score.DecodeBytes, memory.Limit()/3),
 	})
 	tags := filetag.NewService(filetag.Options{
 		Store: dynamo.FileTags{DB: s.db}, Items: items, Scores: scores, Kept: filetag.Kept{Items: dynamo.ScoreItems{DB: s.db}, Scores: scoresStore}, Now: now, NewID: newID,

@@ -76,8 +76,8 @@ func parseContent(ctx context.Context, r io.Reader) (Content, error) {
 	var kept contentJSON
 	err := json.NewDecoder(source).Decode(&kept)
 	switch {
-	case source.err != nil:
-		return Content{}, fault.Wrap(fault.Unavailable, source.err, "the snapshot could not be read")
+	case source.failure() != nil:
+		return Content{}, fault.Wrap(fault.Unavailable, source.failure(), "the snapshot could not be read")
 	case kept.Version > contentVersion: // of a newer one nothing else is known
 		return Content{}, fault.New(fault.Unavailable, "this snapshot was written by a newer version of Taggie")
 	case err != nil:

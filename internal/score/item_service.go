@@ -44,11 +44,18 @@ type ItemsOptions struct {
 	NewID  func() string // makes UUIDs
 	// Single and Part take the place of [MaxSingle] and [PartSize] where less is to be sent: in tests. 0 for these.
 	Single, Part int64
+	// Render decodes images; [Render] when nil. DecodeBytes takes the place of [DecodeBytes] where there is less memory.
+	Render      Renderer
+	DecodeBytes int64
 }
 
 // NewItems returns a service over the store and the files.
 func NewItems(o ItemsOptions) *Items {
-	return &Items{store: o.Store, shows: o.Store, scores: o.Scores, files: o.Files, thumbs: NewThumbnails(), quota: o.Quota, single: cmp.Or(o.Single, MaxSingle), part: cmp.Or(o.Part, PartSize), now: o.Now, newID: o.NewID}
+	if o.Render == nil {
+		o.Render = Render
+	}
+	thumbs := NewThumbnails(o.Render, cmp.Or(o.DecodeBytes, DecodeBytes))
+	return &Items{store: o.Store, shows: o.Store, scores: o.Scores, files: o.Files, thumbs: thumbs, quota: o.Quota, single: cmp.Or(o.Single, MaxSingle), part: cmp.Or(o.Part, PartSize), now: o.Now, newID: o.NewID}
 }
 
 // Showing returns the service that shows items as another view of the same store has them. Changes never begin with these.

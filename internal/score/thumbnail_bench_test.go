@@ -13,9 +13,9 @@ func BenchmarkThumbnail(b *testing.B) {
 	if err := jpeg.Encode(&page, image.NewYCbCr(image.Rect(0, 0, 2480, 3508), image.YCbCrSubsampleRatio420), nil); err != nil {
 		b.Fatal(err)
 	}
-	thumbs := NewThumbnails()
+	thumbs := thumbnails()
 	for b.Loop() {
-		if _, err := thumbs.Make(b.Context(), "image/jpeg", bytes.NewReader(page.Bytes())); err != nil {
+		if _, err := thumbs.Make(b.Context(), Picture{Type: "image/jpeg"}, bytes.NewReader(page.Bytes())); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -21,6 +21,9 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 )
 
+// thumbnails decodes in this process.
+func thumbnails() *Thumbnails { return NewThumbnails(Render, DecodeBytes) }
+
 // marked returns an image whose left upper corner is dark.
 func marked(width, height int) image.Image {
 	m := image.NewGray(image.Rect(0, 0, width, height))
@@ -60,7 +63,7 @@ func TestThumbnailsAreUpright(t *testing.T) {
 		1: {2, 2}, 2: {77, 2}, 3: {77, 37}, 4: {2, 37}, 5: {2, 2}, 6: {37, 2}, 7: {37, 77}, 8: {2, 77}, 0: {2, 2}, 9: {2, 2},
 	} {
 		for _, little := range []bool{false, true} {
-			thumb, err := NewThumbnails().Make(t.Context(), "image/jpeg", bytes.NewReader(oriented(picture, turn, little)))
+			thumb, err := thumbnails().Make(t.Context(), Picture{Type: "image/jpeg"}, bytes.NewReader(oriented(picture, turn, little)))
 			require.NoError(t, err)
 			size := image.Pt(80, 40)
 			if turn >= 5 && turn <= 8 {
@@ -117,7 +120,7 @@ func TestBombsAreRefusedByTheirHeader(t *testing.T) {
 		"said to be large":               riff(chunk("VP8X", vp8x(0, 1<<24, 100)), chunk("VP8L", vp8l(10, 10))),
 		"said to be small, and is large": riff(chunk("VP8X", vp8x(0, 10, 10)), chunk("VP8L", vp8l(16384, 16384))),
 	} {
-		_, err := NewThumbnails().Make(t.Context(), "image/webp", bytes.NewReader(content))
+		_, err := thumbnails().Make(t.Context(), Picture{Type: "image/webp"}, bytes.NewReader(content))
 		assert.True(t, fault.Is(err, fault.Invalid), "%s: %v", why, err)
 	}
 }
@@ -125,12 +128,12 @@ func TestBombsAreRefusedByTheirHeader(t *testing.T) {
 // broken is a storage that stops in the middle of an object.
 type broken struct{ r io.Reader }
 
-var errBroken = errors.New("broken")
+var errStorage = errors.New("broken")
 
 func (b broken) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	if errors.Is(err, io.EOF) {
-		err = errBroken
+		err = errStorage
 	}
 	return n, err
 }
@@ -139,10 +142,10 @@ func TestABrokenStorageIsNotABrokenImage(t *testing.T) {
 	t.Parallel()
 	picture := jpegBytes(t, marked(300, 300))
 	for _, n := range []int{0, 10, 700, len(picture) - 100} {
-		_, err := NewThumbnails().Make(t.Context(), "image/jpeg", broken{bytes.NewReader(picture[:n])})
-		require.ErrorIs(t, err, errBroken)
+		_, err := thumbnails().Make(t.Context(), Picture{Type: "image/jpeg"}, broken{bytes.NewReader(picture[:n])})
+		require.ErrorIs(t, err, errStorage)
 		assert.False(t, fault.Is(err, fault.Invalid))
-		_, err = NewThumbnails().Make(t.Context(), "image/jpeg", bytes.NewReader(picture[:n]))
+		_, err = thumbnails().Make(t.Context(), Picture{Type: "image/jpeg"}, bytes.NewReader(picture[:n]))
 		assert.True(t, fault.Is(err, fault.Invalid), "%v", err)
 	}
 }
@@ -171,12 +174,12 @@ func TestThumbnailsEndWithTheirRequest(t *testing.T) {
 	for _, at := range []int{1, 10, 100_000, len(picture)} {
 		ctx, stop := context.WithCancel(t.Context())
 		r := &stopping{r: bytes.NewReader(picture), left: at, stop: stop}
-		thumbs := NewThumbnails()
-		_, err := thumbs.Make(ctx, "image/png", r)
+		thumbs := thumbnails()
+		_, err := thumbs.Make(ctx, Picture{Type: "image/png"}, r)
 		require.ErrorIs(t, err, context.Canceled)
 		assert.True(t, fault.Is(err, fault.Unavailable), "%d: %v", at, err)
 		assert.LessOrEqual(t, -r.left, 1, "nothing is read behind it")
-		assert.True(t, thumbs.memory.TryAcquire(decodeBytes))
+		assert.True(t, thumbs.memory.TryAcquire(DecodeBytes))
 		stop()
 	}
 }
@@ -193,7 +196,7 @@ func TestLinesSurvive(t *testing.T) {
 	}
 	var out bytes.Buffer
 	require.NoError(t, png.Encode(&out, page))
-	thumb, err := NewThumbnails().Make(t.Context(), "image/png", &out)
+	thumb, err := thumbnails().Make(t.Context(), Picture{Type: "image/png"}, &out)
 	require.NoError(t, err)
 	small, err := jpeg.Decode(bytes.NewReader(thumb.Bytes))
 	require.NoError(t, err)
@@ -218,28 +221,6 @@ func jpegHeader(width, height, samples int) []byte {
 	return append(head, 0xff, 0xda, 0, 2)
 }
 
-// What decoding takes up is known from the header. What is too much for the memory of all gets no thumbnail, and is no broken image.
-func TestWeightsOfImages(t *testing.T) {
-	t.Parallel()
-	for samples, want := range map[int]int64{1: 15, 3: 15, 4: 24} {
-		config, err := jpeg.DecodeConfig(bytes.NewReader(jpegHeader(100, 64, samples)))
-		require.NoError(t, err)
-		assert.Equal(t, want*128*64, decoders["image/jpeg"].weight(config), "%d samples", samples)
-	}
-	assert.EqualValues(t, 19*32*32, decoders["image/jpeg"].weight(image.Config{ColorModel: color.RGBAModel, Width: 1, Height: 1}))
-	assert.EqualValues(t, 12*10*7, decoders["image/png"].weight(image.Config{Width: 10, Height: 7}))
-	thumbs := NewThumbnails()
-	heavy := jpegHeader(8000, 5000, 4)
-	thumb, err := thumbs.Make(t.Context(), "image/jpeg", bytes.NewReader(heavy))
-	require.NoError(t, err)
-	assert.Equal(t, Thumb{Of: image.Pt(8000, 5000)}, thumb)
-	thumb, err = thumbs.Make(t.Context(), "image/jpeg", bytes.NewReader(oriented(heavy, 6, true)))
-	require.NoError(t, err)
-	assert.Equal(t, Thumb{Of: image.Pt(5000, 8000)}, thumb, "upright")
-	_, err = thumbs.Make(t.Context(), "image/jpeg", bytes.NewReader(jpegHeader(8000, 5000, 3)))
-	assert.True(t, fault.Is(err, fault.Invalid), "what has room is decoded: %v", err)
-}
-
 // What is right, and nobody here can decode, is no broken image. It has its size where the header tells it.
 func TestImagesThatCannotBeDecoded(t *testing.T) {
 	t.Parallel()
@@ -262,7 +243,7 @@ func TestImagesThatCannotBeDecoded(t *testing.T) {
 		{"packed otherwise", "image/png", packed, image.Point{}},
 		{"animated", "image/webp", riff(chunk("VP8X", vp8x(animation, 300, 70_000/256)), frames), image.Pt(300, 70_000/256)},
 	} {
-		thumb, err := NewThumbnails().Make(t.Context(), test.mediaType, bytes.NewReader(test.content))
+		thumb, err := thumbnails().Make(t.Context(), Picture{Type: test.mediaType}, bytes.NewReader(test.content))
 		require.NoError(t, err, test.why)
 		assert.Equal(t, Thumb{Of: test.of}, thumb, test.why)
 	}
@@ -271,23 +252,23 @@ func TestImagesThatCannotBeDecoded(t *testing.T) {
 		"not animated":  riff(chunk("VP8X", vp8x(0, 300, 100)), frames),
 		"half a header": riff(chunk("VP8X", vp8x(animation, 300, 100)))[:28],
 	} {
-		_, err := NewThumbnails().Make(t.Context(), "image/webp", bytes.NewReader(content))
+		_, err := thumbnails().Make(t.Context(), Picture{Type: "image/webp"}, bytes.NewReader(content))
 		assert.True(t, fault.Is(err, fault.Invalid), "%s: %v", why, err)
 	}
 }
 
 func TestManyThumbnailsAtATime(t *testing.T) {
 	t.Parallel()
-	thumbs, picture := NewThumbnails(), jpegBytes(t, marked(500, 500))
+	thumbs, picture := thumbnails(), jpegBytes(t, marked(500, 500))
 	var all sync.WaitGroup
 	for range 16 {
 		all.Go(func() {
-			_, err := thumbs.Make(t.Context(), "image/jpeg", bytes.NewReader(picture))
+			_, err := thumbs.Make(t.Context(), Picture{Type: "image/jpeg"}, bytes.NewReader(picture))
 			assert.NoError(t, err)
 		})
 	}
 	all.Wait()
-	assert.True(t, thumbs.memory.TryAcquire(decodeBytes), "all memory was given back")
+	assert.True(t, thumbs.memory.TryAcquire(DecodeBytes), "all memory was given back")
 }
 
 func TestTypes(t *testing.T) {

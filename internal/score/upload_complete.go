@@ -196,7 +196,7 @@ func (s *Items) look(ctx context.Context, u Upload, i *Item) error {
 		return arriving(err)
 	}
 	defer func() { _ = r.Close() }()
-	thumb, err := s.thumbs.Make(ctx, i.Type, r)
+	thumb, err := s.thumbs.Make(ctx, Picture{Owner: u.Owner, Type: i.Type, Size: u.Size}, r)
 	if err != nil {
 		return err
 	}
