@@ -28,20 +28,20 @@ var rooms = map[string][]string{
 
 	"graph/model": {"internal/entity", "internal/filetag", "internal/gid", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/user"},
 
-	"dynamo":      {"dynamo/keys", "internal/entity", "internal/fault", "internal/filetag", "internal/idempotency", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/task", "internal/user"},
+	"dynamo":      {"dynamo/keys", "internal/entity", "internal/fault", "internal/filetag", "internal/idempotency", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/retry", "internal/score", "internal/tag", "internal/task", "internal/user"},
 	"dynamo/keys": {},
 
 	// The domain. Notes carry tags and projects names that are compared like tags, so both know what a word is; otherwise
 	// domains share ids only.
-	"internal/filetag":     {"internal/fault", "internal/idempotency", "internal/page", "internal/score", "internal/tag", "internal/task", "internal/viewer"}, // tags are on the items of scores
-	"internal/entity":      {"internal/fault", "internal/idempotency", "internal/page", "internal/task", "internal/viewer"},
+	"internal/filetag":     {"internal/fault", "internal/idempotency", "internal/page", "internal/retry", "internal/score", "internal/tag", "internal/task", "internal/viewer"}, // tags are on the items of scores
+	"internal/entity":      {"internal/fault", "internal/idempotency", "internal/page", "internal/retry", "internal/task", "internal/viewer"},
 	"internal/labelling":   {"internal/fault", "internal/idempotency", "internal/project", "internal/tag", "internal/viewer"}, // what happens to the items of projects
-	"internal/note":        {"internal/fault", "internal/idempotency", "internal/page", "internal/tag", "internal/viewer"},
-	"internal/project":     {"internal/fault", "internal/idempotency", "internal/page", "internal/tag", "internal/task", "internal/viewer"},
-	"internal/score":       {"internal/fault", "internal/idempotency", "internal/page", "internal/project", "internal/task", "internal/viewer"}, // into projects items are imported
+	"internal/note":        {"internal/fault", "internal/idempotency", "internal/page", "internal/retry", "internal/tag", "internal/viewer"},
+	"internal/project":     {"internal/fault", "internal/idempotency", "internal/page", "internal/retry", "internal/tag", "internal/task", "internal/viewer"},
+	"internal/score":       {"internal/fault", "internal/idempotency", "internal/page", "internal/project", "internal/retry", "internal/task", "internal/viewer"}, // into projects items are imported
 	"internal/tag":         {"internal/fault", "internal/viewer"},
 	"internal/task":        {},
-	"internal/user":        {"internal/fault", "internal/idempotency", "internal/viewer"},
+	"internal/user":        {"internal/fault", "internal/idempotency", "internal/retry", "internal/viewer"},
 	"internal/idempotency": {"internal/fault"},
 
 	// Shared words.
@@ -51,6 +51,7 @@ var rooms = map[string][]string{
 	"internal/lean":      {},
 	"internal/memory":    {},
 	"internal/page":      {"internal/fault"},
+	"internal/retry":     {"internal/fault"},
 	"internal/scalar":    {},
 	"internal/viewer":    {},
 	"internal/config":    {},

@@ -8,13 +8,11 @@ import (
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/retry"
 )
 
 // errMemberChanged says that a membership is not what it was when it was read.
-var errMemberChanged = fault.New(fault.Conflict, "somebody else changes this member again and again")
-
-// memberAttempts bounds how often a change of a member is tried again when others change the same one.
-const memberAttempts = 8
+var errMemberChanged = errors.New("the membership was changed by somebody else")
 
 // MemberByID reads the membership of a user.
 //
@@ -78,11 +76,8 @@ func (db Entities) DeleteMember(ctx context.Context, scope string, user entity.U
 
 // changeMember reads a membership, nil for none, and carries out what follows on condition that it still is the same.
 func (db Entities) changeMember(ctx context.Context, scope string, user entity.UserID, once idempotency.Key, change func(is *entity.Member) []action) error {
-	var err error
-	for attempt := range memberAttempts {
-		if attempt > 0 && !db.pause(ctx, attempt) {
-			break
-		}
+	for range retry.Until(ctx) {
+		var err error
 		var is entity.Member
 		there, failed := db.get(ctx, relationshipEntries, scopeMemberKey(scope, user), func(item []byte) error { return decodeScopeMember(item, &is) })
 		switch {
@@ -97,7 +92,7 @@ func (db Entities) changeMember(ctx context.Context, scope string, user entity.U
 			return err
 		}
 	}
-	return err
+	return retry.Busy("this member")
 }
 
 func memberChanged(attrs) error { return errMemberChanged }

@@ -11,6 +11,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/retry"
 	"github.com/taggie/taggie/internal/score"
 )
 
@@ -95,7 +96,7 @@ func (s *Service) follow(ctx context.Context, set Set, is stands, by score.ID) e
 // followSet makes the rows of a set what they have to be; of an item that is gone none. It looks again once they are written, as followItem
 // does, and returns the set as it is then.
 func (s *Service) followSet(ctx context.Context, set Set, by score.ID) (Set, error) {
-	for range attempts {
+	for range retry.Until(ctx) {
 		via, err := s.via(ctx, set.Item, by, set.Via)
 		if err != nil {
 			return set, err
@@ -118,7 +119,7 @@ func (s *Service) followSet(ctx context.Context, set Set, by score.ID) (Set, err
 			return set, err
 		}
 	}
-	return set, fault.New(fault.Conflict, "others change the tags of this item again and again")
+	return set, retry.Busy("the tags of this item")
 }
 
 // put keeps the set as it has to be as things stand; not done when they stand otherwise by now, or when counts had to wait.

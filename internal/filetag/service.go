@@ -10,6 +10,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/retry"
 	"github.com/taggie/taggie/internal/score"
 	"github.com/taggie/taggie/internal/task"
 	"github.com/taggie/taggie/internal/viewer"
@@ -59,9 +60,6 @@ type Kept struct {
 
 // NewService returns a service.
 func NewService(o Options) *Service { return &Service{Options: o} }
-
-// attempts bounds how often a change is tried again when others change the same thing.
-const attempts = 8
 
 // PutTags is the input of [Service.PutTags].
 type PutTags struct {
@@ -199,7 +197,7 @@ func (s *Service) readable(ctx context.Context, ref score.ItemRef, via score.ID)
 
 // edit reads the set, and what its rows depend on, and keeps what change makes of it; again when somebody else was faster.
 func (s *Service) edit(ctx context.Context, of Key, once idempotency.Key, change func([]Tag) []Tag) (Set, error) {
-	for range attempts {
+	for range retry.Until(ctx) {
 		before, err := first(s.Store.FindSets(ctx, []Key{of}))
 		if err != nil {
 			return Set{}, err
@@ -237,7 +235,7 @@ func (s *Service) edit(ctx context.Context, of Key, once idempotency.Key, change
 		kept.Via = after.Via // where there was nothing to change, too
 		return s.settled(ctx, kept, stands.Task), nil
 	}
-	return Set{}, fault.New(fault.Conflict, "somebody else changes the tags of this item again and again")
+	return Set{}, retry.Busy("the tags of this item")
 }
 
 // fewer reports whether all of the tags were among those before.

@@ -9,6 +9,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/retry"
 	"github.com/taggie/taggie/internal/tag"
 	"github.com/taggie/taggie/internal/viewer"
 )
@@ -273,14 +274,11 @@ func (s *Service) later(than time.Time) time.Time {
 	return now
 }
 
-// attempts bounds how often a change without an expected version is tried again when others change the same note.
-const attempts = 8
-
 // edit reads the note, lets change make its next state, and stores it; when somebody else was faster it starts again,
 // unless the caller expected a version. It returns the note after the change.
 func (s *Service) edit(ctx context.Context, id ID, need Permission, expected *int, store func(before Note) (Note, error)) (Note, error) {
 	var conflict *VersionConflict
-	for range attempts {
+	for range retry.Until(ctx) {
 		before, err := s.get(ctx, id, need)
 		if err != nil {
 			return Note{}, err
@@ -296,7 +294,7 @@ func (s *Service) edit(ctx context.Context, id ID, need Permission, expected *in
 			return Note{}, s.conflict(ctx, id)
 		}
 	}
-	return Note{}, fault.Wrap(fault.Conflict, conflict, "somebody else changes this note again and again")
+	return Note{}, retry.Busy("this note")
 }
 
 // conflict returns the outcome of a change that found another version, with the note as the viewer may see it now.

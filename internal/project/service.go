@@ -8,6 +8,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/retry"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -229,7 +230,7 @@ func (s *Service) ItemsByID(ctx context.Context, refs []Ref[ItemID]) ([]Item, []
 // the caller expected a version. It returns the project after the change.
 func (s *Service) edit(ctx context.Context, id ID, expected *int, store func(before Project) (Project, error)) (Project, error) {
 	var conflict *VersionConflict
-	for range attempts {
+	for range retry.Until(ctx) {
 		before, err := s.get(ctx, id, Manager)
 		if err != nil {
 			return Project{}, err
@@ -249,11 +250,8 @@ func (s *Service) edit(ctx context.Context, id ID, expected *int, store func(bef
 			return Project{}, &VersionConflict{Current: current}
 		}
 	}
-	return Project{}, fault.Wrap(fault.Conflict, conflict, "somebody else changes this project again and again")
+	return Project{}, retry.Busy("this project")
 }
-
-// attempts bounds how often a change is tried again when others change the same thing.
-const attempts = 8
 
 // once runs a mutation of the viewer at most once per idempotency key.
 func once[T any](ctx context.Context, s *Service, mutation string, key *string, input any, effect func(context.Context, idempotency.Key) (T, error), reread func(context.Context, []string) (T, error)) (T, error) {

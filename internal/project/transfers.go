@@ -9,6 +9,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/retry"
 	"github.com/taggie/taggie/internal/task"
 )
 
@@ -167,7 +168,7 @@ func (s *Service) CancelImport(ctx context.Context, in ChangeImport) (Import, er
 func (s *Service) changeImport(ctx context.Context, mutation string, in ChangeImport, change func(context.Context, Import) (Import, []task.Task, error)) (Import, error) {
 	return once(ctx, s, mutation, in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Import, error) {
 		var conflict *TransferConflict
-		for range attempts {
+		for range retry.Until(ctx) {
 			before, err := s.imported(ctx, in.Import)
 			if err != nil {
 				return Import{}, err
@@ -184,7 +185,7 @@ func (s *Service) changeImport(ctx context.Context, mutation string, in ChangeIm
 				return after, err
 			}
 		}
-		return Import{}, fault.Wrap(fault.Conflict, conflict, "this import changes again and again")
+		return Import{}, retry.Busy("this import")
 	}, func(ctx context.Context, _ []string) (Import, error) { return gone(s.imported(ctx, in.Import)) })
 }
 

@@ -3,8 +3,6 @@ package score
 import (
 	"context"
 	"errors"
-	"iter"
-	"math/rand/v2"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -12,6 +10,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/retry"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -231,38 +230,14 @@ func (s *Service) later(than time.Time) time.Time {
 	return now
 }
 
-// A change without an expected version is tried again when others change the same thing: so often, behind pauses of up to so long.
-const (
-	maxTries     = 60
-	longestPause = 200 * time.Millisecond
-)
-
 // errBusy is what a change ends with that others did not let through.
-var errBusy = fault.New(fault.Conflict, "others change this score again and again; try again")
-
-// tries goes on for as long as something is worth another try. Each pause differs from those of others who try.
-func tries(ctx context.Context) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for n := range maxTries {
-			if !yield(n) {
-				return
-			}
-			pause := time.NewTimer(rand.N(min(longestPause, time.Millisecond<<min(n, 10))))
-			select {
-			case <-pause.C:
-			case <-ctx.Done():
-				pause.Stop()
-				return
-			}
-		}
-	}
-}
+var errBusy = retry.Busy("this score")
 
 // edit reads the score, lets store make and keep its next state, and starts again when somebody else was faster, unless the
 // caller expected a version. It returns the score after the change.
 func (s *Service) edit(ctx context.Context, ref Ref, expected *int, store func(before Score) (Score, error)) (Score, error) {
 	var conflict *VersionConflict
-	for range tries(ctx) {
+	for range retry.Until(ctx) {
 		before, err := s.get(ctx, ref)
 		if err != nil {
 			return Score{}, err
@@ -287,7 +262,7 @@ func (s *Service) edit(ctx context.Context, ref Ref, expected *int, store func(b
 // contentOf returns everything that a snapshot keeps of the score as it is, and the score. Texts go when the score changes: then
 // it is read again.
 func (s *Service) contentOf(ctx context.Context, of Score) (Score, Content, error) {
-	for range tries(ctx) {
+	for range retry.Until(ctx) {
 		c, err := s.withTexts(ctx, of)
 		if !fault.Is(err, fault.NotFound) {
 			return of, c, err

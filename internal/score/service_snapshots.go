@@ -7,6 +7,7 @@ import (
 
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/retry"
 	"github.com/taggie/taggie/internal/task"
 )
 
@@ -24,7 +25,7 @@ func (s *Service) CreateSnapshot(ctx context.Context, in CreateSnapshot) (Snapsh
 		return Snapshot{}, err
 	}
 	return once(ctx, s, "createSnapshot", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Snapshot, error) {
-		for range tries(ctx) {
+		for range retry.Until(ctx) {
 			of, err := s.get(ctx, in.Score)
 			if err != nil {
 				return Snapshot{}, err
@@ -137,7 +138,7 @@ func (s *Service) DeleteSnapshot(ctx context.Context, in DeleteSnapshot) error {
 
 // editSnapshot reads a snapshot of the viewer and lets store change it, again when it was renamed meanwhile.
 func (s *Service) editSnapshot(ctx context.Context, id SnapshotID, store func(Snapshot) (Snapshot, error)) (Snapshot, error) {
-	for range tries(ctx) {
+	for range retry.Until(ctx) {
 		if _, err := s.get(ctx, id.Score); err != nil {
 			if fault.Is(err, fault.NotFound) {
 				err = snapshotNotFound()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/retry"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -222,9 +223,6 @@ type Update struct {
 	IdempotencyKey  *string `json:"-"`
 }
 
-// attempts bounds how often a change without an expected version is tried again when others change the same thing.
-const attempts = 8
-
 // Update changes the viewer's user. It returns [ErrEmailTaken] or *[VersionConflict] as expected outcomes.
 func (s *Service) Update(ctx context.Context, in Update) (User, error) {
 	v := viewer.From(ctx)
@@ -249,7 +247,7 @@ func (s *Service) Update(ctx context.Context, in Update) (User, error) {
 	request := idempotency.Request{Viewer: string(v.UserID), Mutation: "updateUser", Key: in.IdempotencyKey, Input: in}
 	return idempotency.Do(ctx, s.guard(), request, func(ctx context.Context, once idempotency.Key) (User, error) {
 		var conflict *VersionConflict
-		for range attempts {
+		for range retry.Until(ctx) {
 			before, err := s.reread(ctx, []string{string(v.UserID)})
 			if err != nil {
 				return User{}, err
@@ -273,7 +271,7 @@ func (s *Service) Update(ctx context.Context, in Update) (User, error) {
 				return after, err
 			}
 		}
-		return User{}, fault.Wrap(fault.Conflict, conflict, "somebody else changes this user again and again")
+		return User{}, retry.Busy("this user")
 	}, s.reread)
 }
 
