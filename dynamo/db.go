@@ -41,6 +41,7 @@ type DB struct {
 	pause       func(ctx context.Context, idle int) bool // see [pause]
 	project     projections                              // of reads of many rows
 	prepared    int                                      // actions of a change of relations in one transaction; fewer in tests
+	quiet       time.Duration                            // see [quiet]; shorter in tests
 	onTask      func()                                   // see [DB.OnTask]
 }
 
@@ -58,7 +59,7 @@ func New(o Options) *DB {
 	if o.MaxInFlight == 0 {
 		o.MaxInFlight = 256
 	}
-	db := &DB{client: bounded(o.Client, o.MaxInFlight), prefix: o.TablePrefix, concurrency: o.Concurrency, now: o.Now, pause: pause, prepared: maxPrepared}
+	db := &DB{client: bounded(o.Client, o.MaxInFlight), prefix: o.TablePrefix, concurrency: o.Concurrency, now: o.Now, pause: pause, prepared: maxPrepared, quiet: quiet}
 	if db.concurrency == 0 {
 		db.concurrency = 16
 	}

@@ -49,7 +49,7 @@ func (db Entities) putActions(before *entity.Entity, after entity.Entity) ([]act
 		put.condition, put.names, put.failed = "attribute_not_exists(#id)", map[string]string{"#id": "_id"}, entityThere
 	} else {
 		was, put.failed = before.Index, entityConflict
-		put.condition, put.names, put.values = unchanged(before.Version, was)
+		put = unchanged(put, before.Version, was)
 	}
 	entries, err := indexActions(after.ID, was, after.Index)
 	if err != nil {

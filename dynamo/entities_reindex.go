@@ -19,7 +19,7 @@ const reindexStep = 50
 const reindexAhead = time.Minute
 
 // errEntityChanged says that an entity is not as it was read.
-var errEntityChanged = fault.New(fault.Conflict, "somebody else changes this entity again and again")
+var errEntityChanged = fault.New(fault.Unavailable, "somebody else changes this entity again and again")
 
 // Reindex reads the type in the order of updates, which tells the ids, then the entities themselves, and writes the index
 // entries of those that do not emit what they should. A write leaves version and _updated as they are, so that the entity
@@ -110,7 +110,11 @@ func (db Entities) putEntries(ctx context.Context, e entity.Entity, emit entity.
 		return nil
 	}
 	head := action{table: entitiesMaster, key: entityKey(e.ID), update: "SET #entries = :after", failed: func(attrs) error { return errEntityChanged }}
-	head.condition, head.names, head.values = unchanged(e.Version, e.Index)
+	head = unchanged(head, e.Version, e.Index)
 	head.values[":after"] = entriesValue(after)
+	if e.Version == firstVersion { // the row of another program has none, and may have no map for it
+		head.update += ", #meta = :meta"
+		head.values[":meta"] = metaOf(e.Version, nil)
+	}
 	return db.transact(ctx, append([]action{head}, entries...), idempotency.Key{})
 }

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -43,7 +44,7 @@ func present(r *entityRecord) func(item []byte) error {
 
 func (r *entityRecord) entity() entity.Entity {
 	return entity.Entity{
-		ID: r.ID, Attributes: r.Own, Version: r.Version, CreatedAt: r.Created, UpdatedAt: r.Updated, Index: r.indexed(),
+		ID: r.ID, Attributes: r.Own, Version: versionOr(r.Version), CreatedAt: r.Created, UpdatedAt: r.Updated, Index: r.indexed(),
 	}
 }
 
@@ -90,12 +91,25 @@ func rowOfEntity(key rowKey, e entity.Entity) (attrs, error) {
 	return entityRow(key, header{ID: e.ID, Version: e.Version, Created: e.CreatedAt, Updated: e.UpdatedAt, Index: byIndex(e.Index)}, row), nil
 }
 
-// unchanged is the condition that an entity is as it was read: of this version, with these index entries, which the rebuild
-// of an index changes alone, and not being deleted.
-func unchanged(version int, entries []entity.IndexEntry) (condition string, names map[string]string, values attrs) {
-	return "#meta.#version = :version AND #entries = :entries AND attribute_not_exists(#meta.#deleting)",
-		map[string]string{"#meta": "_meta", "#version": "version", "#entries": "_index_entries", "#deleting": "deleting"},
-		attrs{":version": number(int64(version)), ":entries": entriesValue(entries)}
+// unchanged makes an action conditional on the entity's being as it was read: of this version, with these index entries, which the
+// rebuild of an index changes alone, and not being deleted. Another program's row, which has no version, may have other entries than
+// ours, or none: whatever Taggie writes has both.
+func unchanged(a action, version int, entries []entity.IndexEntry) action {
+	is := "#entries = :entries"
+	if version == firstVersion {
+		is = "(#entries = :entries OR attribute_not_exists(#entries) OR attribute_not_exists(#meta.#version))"
+	}
+	a.condition = is + " AND attribute_not_exists(#meta.#deleting)"
+	a.names = map[string]string{"#entries": "_index_entries", "#meta": "_meta", "#version": "version", "#deleting": "deleting"}
+	a.values = attrs{":entries": entriesValue(entries)}
+	return a.ifVersion(version, "_meta", "version")
+}
+
+// metaOf is _meta of an entity with this version, and what else it has to have.
+func metaOf(version int, more attrs) types.AttributeValue {
+	m := attrs{"version": number(int64(version))}
+	maps.Copy(m, more)
+	return &types.AttributeValueMemberM{Value: m}
 }
 
 // indexActions make the index entries of an entity from before those of after. An entry that stays is written again

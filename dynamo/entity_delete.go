@@ -28,10 +28,8 @@ const settledWithin = time.Minute
 func (db Entities) DeleteEntity(ctx context.Context, e entity.Entity, once idempotency.Key) error {
 	now := db.now()
 	d := deletion{id: uuid.NewString(), key: entityKey(e.ID), entity: e.ID, at: now.UTC().Truncate(time.Millisecond)}
-	mark := action{table: entitiesMaster, key: d.key, update: "SET #meta.#deleting = :at, #meta.#deletion = :deletion"}
-	mark.condition, mark.names, mark.values = unchanged(e.Version, e.Index)
-	mark.names["#deletion"] = "deletion"
-	mark.values[":at"], mark.values[":deletion"] = str(keys.Instant(d.at)), str(d.id)
+	mark := unchanged(action{table: entitiesMaster, key: d.key, update: "SET #meta = :meta"}, e.Version, e.Index)
+	mark.values[":meta"] = metaOf(e.Version, attrs{"deleting": str(keys.Instant(d.at)), "deletion": str(d.id)})
 	mark.failed = func(row attrs) error {
 		if row != nil && deletionOf(row) == d.id {
 			return errMarked
@@ -39,7 +37,7 @@ func (db Entities) DeleteEntity(ctx context.Context, e entity.Entity, once idemp
 		return entityConflict(row)
 	}
 	err := db.transact(ctx, []action{
-		mark, d.order(), taskAction(task.Task{Kind: entity.DeleteEntities, ID: d.id, Scope: e.Scope, Due: d.at.Add(settledWithin + callWithin)}),
+		mark, d.order(), taskAction(task.Task{Kind: entity.DeleteEntities, ID: d.id, Scope: e.Scope, Due: d.at.Add(callWithin)}),
 	}, once)
 	if err != nil && !errors.Is(err, errMarked) {
 		return err

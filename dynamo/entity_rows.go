@@ -82,7 +82,7 @@ func (h *header) read(name []byte, v value) (err error) {
 	case "_index_entries":
 		err = v.object(func(name []byte, v value) error {
 			index := string(name)
-			return v.list(func(key string) error {
+			return v.anyTexts(func(key string) error { // another program may keep something else here
 				if h.Index == nil {
 					h.Index = map[string][]string{}
 				}
@@ -96,8 +96,11 @@ func (h *header) read(name []byte, v value) (err error) {
 	return err
 }
 
-// emits reports whether the entity has the key in the index now.
-func (h *header) emits(index, key string) bool { return slices.Contains(h.Index[index], key) }
+// emits reports whether the entity has the key in the index now. Of an entity that another program put nothing tells but the row
+// of the index.
+func (h *header) emits(index, key string) bool {
+	return h.Version == 0 || slices.Contains(h.Index[index], key)
+}
 
 // indexRow is an entry of an index.
 func indexRow(id entity.ID, name, key string, own attrs) attrs {
@@ -150,6 +153,9 @@ type relationRecord struct {
 	Intent     *intent
 	single
 }
+
+// foreign reports whether another program has spelled the row's key.
+func (r relationRecord) foreign() bool { return r.Key != relationKey(r.Relation) }
 
 // holds reports whether the row is part of a generation.
 func (r relationRecord) holds(generation int) bool {

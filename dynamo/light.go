@@ -20,7 +20,7 @@ type projections map[string]projection
 // withoutContent leaves out the one attribute that may be large; every other attribute of the rows of the notes table that
 // is read is here.
 var withoutContent = projectionOf("PK", "SK", "note_id", "user_id", "owner_id", "title", "deadline", "tags", "tag", "version",
-	"snapshot", "created_at", "updated_at", "deleted_at", "permission", "shared_at")
+	"snapshot", "created_at", "updated_at", "deleted_at", "permission", "shared_at", "LSI1SK", foreignAttribute)
 
 // withoutOwn leaves out what clients put into entities; every attribute of the store's own that is read is here.
 var withoutOwn = projectionOf("_id", "_scope_type_key", "_scope", "_type", "_created", "_updated", "_meta", "_index_entries")

@@ -96,7 +96,7 @@ func (db Notes) resolve(ctx context.Context, lists []*byTag) {
 	for _, l := range lists {
 		for _, row := range l.rows {
 			// The rows of tags are in the partition of the notes' owner, so there is no share to look for.
-			found = append(found, located{reader: l.request.Tag.Author, note: note.Note{ID: row.note}, known: true})
+			found = append(found, located{reader: l.request.Tag.Author, note: note.Note{ID: row.note}, known: true, sought: !row.foreign})
 		}
 	}
 	db.locate(ctx, found)

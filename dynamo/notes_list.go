@@ -32,15 +32,20 @@ type tagged struct {
 	key  string // of the tag
 	tag  string // as typed
 	note note.ID
+	// foreign rows were put by another program, which need not keep how the tag was typed.
+	foreign bool
 }
 
 func decodeTagged(item []byte, t *tagged) error {
-	return attributes(item, func(name []byte, v value) (err error) {
+	err := attributes(item, func(name []byte, v value) (err error) {
 		var s string
 		switch string(name) {
 		case "SK":
 			s, err = v.str()
 			t.key = keys.Part(s, 1)
+			if t.note == "" {
+				t.note = note.ID(keys.Part(s, 3))
+			}
 		case "tag":
 			t.tag, err = v.str()
 		case "note_id":
@@ -51,6 +56,10 @@ func decodeTagged(item []byte, t *tagged) error {
 		}
 		return err
 	})
+	if t.tag == "" {
+		t.tag, t.foreign = t.key, true
+	}
+	return err
 }
 
 func (l *located) found(id note.ID) note.Found { return note.Found{ID: id, Note: l.note, Err: l.err} }
@@ -170,19 +179,6 @@ func (db Notes) FindTag(ctx context.Context, id tag.ID) (tag.Tag, error) {
 		err = fault.New(fault.NotFound, "there is no such tag")
 	}
 	return tag.Tag{Author: id.Author, Word: tag.Word{Value: row.tag, Key: row.key}}, err
-}
-
-// ListVersions lists the versions of a note, the newest first.
-//
-// Index: primary. Key: PK = NOTE_HISTORY#<note_id> AND begins_with(SK, VER#), descending. Cost: 1 Query.
-func (db Notes) ListVersions(ctx context.Context, id note.ID, w page.Window) (page.Slice[note.Version], error) {
-	low, high := prefixed(keys.VersionPrefix)
-	return listing[note.Version]{
-		span:       span{table: notesTable, pk: keys.NoteHistoryPK(string(id)), low: low, high: high},
-		descending: true,
-		decode:     decodeVersion,
-		position:   func(v note.Version) string { return keys.VersionSK(v.Number) },
-	}.read(ctx, db.DB, w)
 }
 
 // changed is a row of LSI1.

@@ -2,8 +2,11 @@ package dynamo
 
 import (
 	"context"
+	"strings"
 
+	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/note"
 )
 
@@ -24,10 +27,12 @@ const noSuchNote = "there is no such note"
 // NotesByID reads notes through their locators. A note that is not where its locator said, because its deadline was
 // changed in between, is looked for again, and Unavailable if it moves faster than that. Whether the note is shared with
 // the reader is read beside the locator, so that nothing more is read of a note that is hidden: it costs what one costs
-// that does not exist.
+// that does not exist. A note that another program put has no locator and is found as the document finds it; one that is hidden is
+// looked for in the same way, for the same cost.
 //
 // Index: primary. Key: NOTE#<id>/LOCATOR and USER#<reader>/SHARED#<id>; then USER#<owner>/NOTE#<deadline>#<id>.
-// Cost: ⌈2n/100⌉ BatchGetItem for locators and shares, and ⌈n/100⌉ for the notes.
+// Index: GSI2, eventually consistent. Key: GSI2PK = NOTE#<id> AND begins_with(GSI2SK, USER#), of a note without a locator.
+// Cost: ⌈2n/100⌉ BatchGetItem for locators and shares, and ⌈n/100⌉ for the notes; 1 Query for each that is not found, or hidden.
 func (db Notes) NotesByID(ctx context.Context, reader note.UserID, ids []note.ID) ([]note.Note, []error) {
 	found := make([]located, len(ids))
 	for i, id := range ids {
@@ -52,6 +57,7 @@ type located struct {
 	note   note.Note // ID is set; Owner, Deadline and then the rest follow
 	shared note.Permission
 	known  bool // shared is right: no share row has to be read
+	sought bool // it was looked for in GSI2, or is not to be: what led to it is Taggie's, and so is the note
 	err    error
 }
 
@@ -111,6 +117,7 @@ func (db Notes) readLocators(ctx context.Context, asked []*located) []*located {
 			unread[l] = err
 		}
 	}
+	db.seek(ctx, asked, errs[:len(asked)])
 	return keep(asked, errs[:len(asked)], func(l *located, err error) bool {
 		l.note.Permission = l.permission()
 		switch l.err = err; {
@@ -121,6 +128,62 @@ func (db Notes) readLocators(ctx context.Context, asked []*located) []*located {
 		}
 		return l.err == nil && l.note.Permission != note.None
 	})
+}
+
+// seek looks for notes without a locator, once, and does the same for those that are hidden, of which it learns nothing.
+func (db Notes) seek(ctx context.Context, asked []*located, errs []error) {
+	var sought []int
+	for i, l := range asked {
+		gone := errs[i] == errMissing //nolint:errorlint // batchGet returns it bare
+		if !l.sought && (gone || errs[i] == nil && l.permission() == note.None) {
+			l.sought, sought = true, append(sought, i)
+		}
+	}
+	for n, err := range db.each(len(sought), func(n int) error {
+		i := sought[n]
+		found, there, err := db.noteByIndex(ctx, asked[i].note.ID)
+		if errs[i] == nil {
+			return nil
+		}
+		if err == nil && !there {
+			err = errMissing
+		}
+		asked[i].note.Owner, asked[i].note.Deadline = found.Owner, found.Deadline
+		return err
+	}) {
+		errs[sought[n]] = err
+	}
+}
+
+// noteByIndex finds whose a note is and when it is due as the document does, by the keys that the note itself has in GSI2.
+func (db Notes) noteByIndex(ctx context.Context, id note.ID) (found note.Note, there bool, err error) {
+	s := span{table: notesTable, index: gsi2, pk: keys.NotePK(string(id)), limit: 1, keys: true}
+	s.low, s.high = prefixed(keys.NoteOfUserPrefix)
+	found.ID = id
+	_, err = db.query(ctx, s, func(item []byte) (bool, error) {
+		key, err := keyOf(item, notesTable)
+		if err == nil && strings.HasPrefix(key.SK, keys.NotePrefix) {
+			there = true
+			err = fillNote(&found, key)
+		}
+		return false, err
+	})
+	return found, there, err
+}
+
+// adopt puts the locator of a note that another program put. It reports whether there is such a note of the owner.
+//
+// Cost: 1 Query, and 1 TransactWriteItems of 2 rows.
+func (db Notes) adopt(ctx context.Context, owner note.UserID, id note.ID) (bool, error) {
+	found, there, err := db.noteByIndex(ctx, id)
+	if err != nil || !there || found.Owner != owner {
+		return false, err
+	}
+	err = db.transact(ctx, []action{
+		{table: notesTable, key: noteKey(found), condition: "attribute_exists(PK)", failed: moved},
+		{table: notesTable, item: locatorRow(found), condition: "attribute_not_exists(PK)", failed: moved},
+	}, idempotency.Key{})
+	return true, unlessMoved(err)
 }
 
 // readNotes reads the rows to which the locators point. It returns those that have moved.
@@ -147,18 +210,6 @@ func keep(of []*located, errs []error, f func(*located, error) bool) []*located 
 		}
 	}
 	return kept
-}
-
-// VersionsByID reads versions.
-//
-// Index: primary. Key: PK = NOTE_HISTORY#<note_id> AND SK = VER#<version>. Cost: ⌈n/100⌉ BatchGetItem.
-func (db Notes) VersionsByID(ctx context.Context, ids []note.VersionID) ([]note.Version, []error) {
-	versions := make([]note.Version, len(ids))
-	wants := make([]want, len(ids))
-	for i, id := range ids {
-		wants[i] = want{notesTable, versionKey(id), func(item []byte) error { return decodeVersion(item, &versions[i]) }}
-	}
-	return versions, missing(db.batchGet(ctx, wants), "there is no such version")
 }
 
 // FindDeleted reads the tombstone of a note.

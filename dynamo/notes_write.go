@@ -67,10 +67,13 @@ func (db Notes) UpdateNote(ctx context.Context, editor note.UserID, before, afte
 		return db.transact(ctx, actions, once)
 	}
 	from, to := noteKey(before), noteKey(after)
-	isCurrent := action{table: notesTable, key: from, condition: "#version = :version", names: reserved("version"), values: attrs{":version": number(int64(before.Version))}, failed: conflict}
+	isCurrent := action{table: notesTable, key: from, failed: conflict}.ifVersion(before.Version, "version")
 	if from == to {
 		isCurrent.item = noteRow(after)
 		actions = append(actions, isCurrent)
+		if before.Foreign {
+			actions = append(actions, action{table: notesTable, item: locatorRow(after)})
+		}
 	} else {
 		isCurrent.remove = true
 		actions = append(actions, db.putNew(after), isCurrent, action{table: notesTable, item: locatorRow(after)})
@@ -101,7 +104,7 @@ func mayEdit(editor note.UserID, id note.ID) action {
 func (db Notes) DeleteNote(ctx context.Context, n note.Note, d note.Deleted, once idempotency.Key) error {
 	actions := []action{
 		{table: notesTable, item: tombstoneRow(n, d), condition: "attribute_not_exists(PK)", failed: conflict},
-		{table: notesTable, key: noteKey(n), remove: true, condition: "#version = :version", names: reserved("version"), values: attrs{":version": number(int64(n.Version))}, failed: conflict},
+		action{table: notesTable, key: noteKey(n), remove: true, failed: conflict}.ifVersion(n.Version, "version"),
 		{table: notesTable, key: locatorKey(n.ID), remove: true},
 		{table: notesTable, item: cleanupRow(cleanupOf(n, d))},
 	}

@@ -100,6 +100,12 @@ func (db Projects) importChunk(ctx context.Context, left []importing) (created i
 			return created + len(left), there, nil
 		}
 		if use, ok := errors.AsType[errUse](err); ok {
+			if use.uncounted {
+				if err := db.countUses(ctx, use.item); err != nil {
+					return created, there, err
+				}
+				continue
+			}
 			for n := range left {
 				if score.RefOf(left[n].item.Original) == use.item {
 					left[n].used = use.there

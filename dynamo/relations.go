@@ -22,8 +22,8 @@ import (
 //	commits   sets head and tail to the next generation in one transaction,
 //	clears    removes the rows that have gone, and the intent.
 //
-// Each transaction after the first is conditional on the token of the intent, which a server that takes the change over
-// replaces. A change of one row needs none of this: it is one transaction that moves the generation. Reading is described at
+// Each transaction after the first is conditional on the token of the intent, which whoever takes the change over replaces: the
+// task, or the next writer who sees no transaction of it for [quiet]. A change of one row needs none of this: it is one transaction that moves the generation. Reading is described at
 // [Entities.ListRelations].
 //
 // The rows of a transaction are shown one by one. A reader who sees the head of a change of one row and not yet its row sees
@@ -33,6 +33,7 @@ import (
 // intent says who is changing the relationships under a predicate.
 type intent struct {
 	Token  string    // fences: writes of one who was lost do not fit any more
+	Step   int       // grows with each transaction that prepares: who waits sees that somebody is at work
 	Since  time.Time // when this one began
 	Order  string    // the change's id
 	Due    time.Time // when its task is due
@@ -43,7 +44,7 @@ type intent struct {
 func (i *intent) value() types.AttributeValue {
 	m := attrs{
 		"token": str(i.Token), "since": str(keys.Instant(i.Since)), "order": str(i.Order), "due": str(keys.Instant(i.Due)),
-		"before": number(int64(i.Before)),
+		"before": number(int64(i.Before)), "step": number(int64(i.Step)),
 	}
 	if i.Alone {
 		m["alone"] = number(1)
@@ -64,6 +65,8 @@ func (i *intent) read(v value) error {
 			i.Due, err = v.instant()
 		case "before":
 			i.Before, err = v.int()
+		case "step":
+			i.Step, err = v.int()
 		case "alone":
 			i.Alone = true
 			err = v.skip()

@@ -1,10 +1,12 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -12,6 +14,7 @@ import (
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/retry"
 	"github.com/taggie/taggie/internal/task"
 )
 
@@ -27,8 +30,9 @@ type relationsChanged struct{ Added, Removed []entity.Relation }
 func (db Entities) changeRelations(ctx context.Context, subject entity.ID, edits map[string]relationsEdit, with []action, once idempotency.Key) (map[string]relationsChanged, error) {
 	ctx, cancel := within(ctx)
 	defer cancel()
+	met := watched{}
 	for idle := 0; ; idle++ {
-		c := &relationsChange{db: db, subject: subject, with: with, once: once}
+		c := &relationsChange{db: db, subject: subject, with: with, once: once, met: met}
 		c.check, c.checked = subjectCheck(subject, with)
 		err := c.plan(ctx, edits)
 		if err == nil {
@@ -37,10 +41,36 @@ func (db Entities) changeRelations(ctx context.Context, subject entity.ID, edits
 		if !errors.Is(err, errMoved) {
 			return c.changed(), err
 		}
+		if len(met) > 0 { // there is something to see soon
+			idle = min(idle, 4)
+		}
 		if !db.pause(ctx, idle) {
-			return nil, fault.Wrap(fault.Conflict, errors.Join(err, ctx.Err()), "these relations are being changed by others again and again")
+			return nil, retry.Busy("these relations")
 		}
 	}
+}
+
+// quiet is for how long a change that is under way shows no transaction before it is taken back. Its server is lost then, or so slow
+// that it has to begin anew, which it does by itself: it cannot do any harm, as its token does not fit any more.
+const quiet = time.Second
+
+// watched are the changes of others that a writer has met, by predicate, and since when it sees each at the same step. The time is
+// the writer's own: clocks of servers are not compared.
+type watched map[string]struct {
+	token string
+	step  int
+	since time.Time
+}
+
+// isQuiet reports whether nothing has happened to a change since long enough.
+func (w watched) isQuiet(predicate string, i *intent, within time.Duration) bool {
+	seen, there := w[predicate]
+	if !there || seen.token != i.Token || seen.step != i.Step {
+		seen.token, seen.step, seen.since = i.Token, i.Step, time.Now()
+		w[predicate] = seen
+		return false
+	}
+	return time.Since(seen.since) > within
 }
 
 // subjectCheck is the condition under which the subject may be changed, as an action, and whether with has it already.
@@ -60,8 +90,10 @@ type relationsChange struct {
 	subject entity.ID
 	with    []action
 	once    idempotency.Key
-	check   action // of the subject
-	checked bool   // with has the check
+	met     watched
+	mu      sync.Mutex // guards met
+	check   action     // of the subject
+	checked bool       // with has the check
 	plans   []*predicatePlan
 	token   string
 	order   task.Task
@@ -73,6 +105,9 @@ type predicatePlan struct {
 	goes  []relationRecord
 	comes []relationRecord
 	rows  []attrs // of those that come
+	// respelled is how many of those that go, the last ones, come again, before all others: their keys were another program's, whose
+	// indexes do not sort as numbers.
+	respelled int
 }
 
 // rowsChanged counts rows that are prepared for a generation that never came, too: the change removes them. While a change
@@ -90,12 +125,20 @@ func (c *relationsChange) plan(ctx context.Context, edits map[string]relationsEd
 			return err
 		}
 		if state.intent != nil && !state.committed() {
-			if c.db.now().Sub(state.intent.Since) > task.Lease {
+			c.mu.Lock()
+			lost := c.met.isQuiet(predicates[i], state.intent, c.db.quiet)
+			c.mu.Unlock()
+			if lost {
 				if _, err := c.db.settle(ctx, state); err != nil {
 					return err
 				}
 			}
 			return errMoved // or about to be
+		}
+		if slices.ContainsFunc(state.held, relationRecord.foreign) && !edit.whole { // what is written again is needed whole
+			if state, err = c.db.predicateState(ctx, c.subject, predicates[i], true); err != nil {
+				return err
+			}
 		}
 		c.plans[i], err = c.decide(state, edit)
 		return err
@@ -112,6 +155,9 @@ func (c *relationsChange) decide(state *predicateState, edit relationsEdit) (*pr
 		return nil, fault.New(fault.Exhausted, "an entity has at most %d relations under one predicate", entity.MaxRelations)
 	}
 	now := c.db.now()
+	if len(comes) > 0 {
+		comes = append(p.respell(goes), comes...)
+	}
 	for n, o := range comes {
 		r := entity.Relation{Subject: c.subject, Predicate: state.predicate, Index: state.last + 1 + int64(n), Object: o.ID, Attributes: o.Attributes}
 		attributes, err := own(o.Attributes)
@@ -125,6 +171,22 @@ func (c *relationsChange) decide(state *predicateState, edit relationsEdit) (*pr
 	return p, nil
 }
 
+// respell lets those that another program put, and that stay, go and come again under keys like ours, in the order of their indexes.
+func (p *predicatePlan) respell(goes []int) (again []entity.Object) {
+	var stay []relationRecord
+	for i, r := range p.held {
+		if r.foreign() && !slices.Contains(goes, i) {
+			stay = append(stay, r)
+		}
+	}
+	slices.SortStableFunc(stay, func(a, b relationRecord) int { return cmp.Compare(a.Index, b.Index) })
+	for _, r := range stay {
+		again = append(again, entity.Object{ID: r.Object, Attributes: r.Attributes})
+	}
+	p.goes, p.respelled = append(p.goes, stay...), len(stay)
+	return again
+}
+
 func (c *relationsChange) changed() map[string]relationsChanged {
 	all := map[string]relationsChanged{}
 	for _, p := range c.plans {
@@ -132,10 +194,10 @@ func (c *relationsChange) changed() map[string]relationsChanged {
 			continue
 		}
 		var done relationsChanged
-		for _, r := range p.comes {
+		for _, r := range p.comes[p.respelled:] {
 			done.Added = append(done.Added, r.Relation)
 		}
-		for _, r := range p.goes {
+		for _, r := range p.goes[:len(p.goes)-p.respelled] {
 			done.Removed = append(done.Removed, r.Relation)
 		}
 		all[p.predicate] = done
@@ -271,23 +333,29 @@ const maxPrepared = 90
 // subject, and on the objects that come.
 func (c *relationsChange) chunks() [][]action {
 	b := chunkBuilder{always: []action{c.check}, most: c.db.prepared}
+	step := 0
 	for _, p := range c.moving() {
-		fence := p.fenced(c.token, action{})
+		fenced := func() action { // the first one of a transaction tells how far it came
+			step++
+			fence := p.fenced(c.token, action{update: "SET #intent.#step = :step"})
+			fence.names["#step"], fence.values[":step"] = "step", number(int64(step))
+			return fence
+		}
 		next := number(int64(p.generation + 1))
 		for _, r := range p.coming { // as the change has begun, the generation is what was read, and these are nobody's
-			b.add(action{table: relationshipEntries, key: r.Key, remove: true}, fence)
+			b.add(action{table: relationshipEntries, key: r.Key, remove: true}, fenced())
 		}
 		for _, r := range p.goes {
 			b.add(action{
 				table: relationshipEntries, key: r.Key, update: "SET #until = :next", condition: "attribute_exists(#pk)",
 				names: map[string]string{"#pk": relationshipEntries.pk, "#until": "_until"}, values: attrs{":next": next}, failed: moved,
-			}, fence)
+			}, fenced())
 		}
 		for i, r := range p.comes {
-			if r.Object == c.subject {
-				b.add(action{table: relationshipEntries, item: p.rows[i]}, fence)
+			if r.Object == c.subject || i < p.respelled {
+				b.add(action{table: relationshipEntries, item: p.rows[i]}, fenced())
 			} else {
-				b.add(action{table: relationshipEntries, item: p.rows[i]}, fence, living(r.Object, &entity.UnknownObject{ID: r.Object}))
+				b.add(action{table: relationshipEntries, item: p.rows[i]}, fenced(), living(r.Object, &entity.UnknownObject{ID: r.Object}))
 			}
 		}
 	}

@@ -46,6 +46,9 @@ func noteAttributes(n note.Note) attrs {
 		"version": number(int64(n.Version)), "created_at": str(keys.Instant(n.CreatedAt)), "updated_at": str(keys.Instant(n.UpdatedAt)),
 	}
 	optional(row, n.Tags, n.Snapshot)
+	if n.Foreign {
+		row[foreignAttribute] = number(1)
+	}
 	if !n.Deadline.IsZero() {
 		row["deadline"] = str(keys.Instant(n.Deadline))
 	}
@@ -65,6 +68,10 @@ func optional(row attrs, tags []tag.Tag, snapshot int) {
 		row["snapshot"] = number(int64(snapshot))
 	}
 }
+
+// foreignAttribute stays with a note that another program put, once Taggie has changed it: the shares that were there do not have
+// the keys by which those of an owner are found.
+const foreignAttribute = "foreign"
 
 func noteRow(n note.Note) attrs {
 	row := noteAttributes(n)
@@ -148,9 +155,21 @@ func tagSet(v value) ([]tag.Tag, error) {
 
 // decodeNote reads a note or a tombstone.
 func decodeNote(item []byte, n *note.Note, d *note.Deleted) error {
+	var key rowKey
+	ours, foreign := false, false
 	err := attributes(item, func(name []byte, v value) (err error) {
 		var s string
 		switch string(name) {
+		case "PK":
+			key.PK, err = v.str()
+		case "SK":
+			key.SK, err = v.str()
+		case "LSI1SK":
+			ours = true
+			err = v.skip()
+		case foreignAttribute:
+			foreign = true
+			err = v.skip()
 		case "note_id":
 			s, err = v.str()
 			n.ID = note.ID(s)
@@ -183,10 +202,30 @@ func decodeNote(item []byte, n *note.Note, d *note.Deleted) error {
 		}
 		return err
 	})
+	if err == nil && strings.HasPrefix(key.SK, keys.NotePrefix) {
+		n.Foreign, n.Version = foreign || !ours, versionOr(n.Version)
+		err = fillNote(n, key)
+	}
 	authored(n.Tags, n.Owner) // last, because attributes come in any order
 	if d != nil {
 		d.ID = n.ID
 	}
+	return err
+}
+
+// fillNote takes from the key of a note what its row does not tell otherwise.
+func fillNote(n *note.Note, key rowKey) error {
+	if n.ID == "" {
+		n.ID = note.ID(keys.Part(key.SK, 2))
+	}
+	if n.Owner == "" {
+		n.Owner = note.UserID(keys.Part(key.PK, 1))
+	}
+	if !n.Deadline.IsZero() {
+		return nil
+	}
+	var err error
+	n.Deadline, err = keys.DeadlineOf(key.SK)
 	return err
 }
 
@@ -199,9 +238,14 @@ func authored(tags []tag.Tag, owner note.UserID) {
 
 func decodeVersion(item []byte, v *note.Version) error {
 	var owner note.UserID
+	var key rowKey
 	err := attributes(item, func(name []byte, a value) (err error) {
 		var s string
 		switch string(name) {
+		case "PK":
+			key.PK, err = a.str()
+		case "SK":
+			key.SK, err = a.str()
 		case "note_id":
 			s, err = a.str()
 			v.Note = note.ID(s)
@@ -225,14 +269,25 @@ func decodeVersion(item []byte, v *note.Version) error {
 		}
 		return err
 	})
+	if err == nil && key.SK != "" {
+		v.Note = note.ID(keys.Part(key.PK, 1))
+		v.Number, err = keys.VersionOf(key.SK)
+	}
 	authored(v.Tags, owner)
 	return err
 }
 
+// decodeShare reads a share. One that another program put may have nothing but its key: that permits to view the note.
 func decodeShare(item []byte, s *note.Share) error {
-	return attributes(item, func(name []byte, v value) (err error) {
+	var key rowKey
+	permitted := false
+	err := attributes(item, func(name []byte, v value) (err error) {
 		var t string
 		switch string(name) {
+		case "PK":
+			key.PK, err = v.str()
+		case "SK":
+			key.SK, err = v.str()
 		case "note_id":
 			t, err = v.str()
 			s.Note = note.ID(t)
@@ -244,7 +299,7 @@ func decodeShare(item []byte, s *note.Share) error {
 			s.User = note.UserID(t)
 		case "permission":
 			t, err = v.str()
-			s.Permission = parsePermission(t)
+			s.Permission, permitted = parsePermission(t), true
 		case "shared_at":
 			s.SharedAt, err = v.instant()
 		default:
@@ -252,4 +307,14 @@ func decodeShare(item []byte, s *note.Share) error {
 		}
 		return err
 	})
+	if s.Note == "" {
+		s.Note = note.ID(keys.Part(key.SK, 1))
+	}
+	if s.User == "" {
+		s.User = note.UserID(keys.Part(key.PK, 1))
+	}
+	if !permitted {
+		s.Permission = note.View
+	}
+	return err
 }

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -137,32 +138,38 @@ func (db ScoreItems) PutQuota(ctx context.Context, owner score.UserID, quota int
 // Index: primary. Key: o = it:<owner> AND s = <score><item>, s = summary and s = upload:<score><item>. Cost: 1
 // TransactWriteItems of 3 rows and the tasks.
 func (db ScoreItems) DeleteItem(ctx context.Context, i score.Item, closed score.Upload, follow []task.Task, once idempotency.Key) error {
-	return db.transact(ctx, append([]action{
-		{
-			table: scoresTable, key: itemKey(i.ItemRef), remove: true,
-			condition: "#refs = :none", names: reserved(refsAttribute), values: attrs{":none": number(0)},
+	actions := append([]action{
+		counting(i.ItemRef, action{
+			remove: true, condition: "#refs = :none", values: attrs{":none": number(0)},
 			failed: func(row attrs) error {
-				if row == nil {
-					return goneItem(row)
-				}
 				used := &score.ItemInUse{}
 				if err := decodeScoreItem(rowJSON(row), &used.Item); err != nil {
 					return err
 				}
 				return used
 			},
-		},
+		}, goneItem(nil)),
 		{table: scoresTable, item: uploadRow(closed), condition: "attribute_not_exists(s)", failed: goneItem},
 		countedItems(i.Owner, -i.Total, -i.Total, 0, 0),
-	}, tasks(follow)...), once)
+	}, tasks(follow)...)
+	err := db.transact(ctx, actions, once)
+	if use, ok := errors.AsType[errUse](err); ok {
+		if err := db.countUses(ctx, use.item); err != nil {
+			return err
+		}
+		err = db.transact(ctx, actions, once)
+	}
+	return err
 }
 
 // countedItems adds to what an owner's items take up: to their bytes, to those that are claimed, to the uploads that may still be
 // completed, and to those that are kept, since they may be or are not forgotten yet.
 func countedItems(owner score.UserID, size, claimed int64, uploads, kept int) action {
 	return action{
-		table: scoresTable, key: usageKey(owner), update: "ADD #size :size, #claimed :claimed, #uploads :uploads, #kept :kept",
+		table: scoresTable, key: usageKey(owner),
+		// The row of another program does not tell what is claimed: what the items have.
+		update: "SET #claimed = if_not_exists(#claimed, if_not_exists(#size, :zero)) + :claimed ADD #size :size, #uploads :uploads, #kept :kept",
 		names:  map[string]string{"#size": "size", "#claimed": "claimed", "#uploads": "uploads", "#kept": "kept"},
-		values: attrs{":size": number(size), ":claimed": number(claimed), ":uploads": number(int64(uploads)), ":kept": number(int64(kept))},
+		values: attrs{":zero": number(0), ":size": number(size), ":claimed": number(claimed), ":uploads": number(int64(uploads)), ":kept": number(int64(kept))},
 	}
 }

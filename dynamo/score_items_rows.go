@@ -116,11 +116,13 @@ func readThumbnail(name string, v value, t *score.Thumbnail) (err error) {
 }
 
 func decodeUsage(item []byte, u *score.Usage) error {
-	return attributes(item, func(name []byte, v value) (err error) {
+	claimed := false
+	err := attributes(item, func(name []byte, v value) (err error) {
 		switch string(name) {
 		case "size":
 			err = readLong(v, &u.Size)
 		case "claimed":
+			claimed = true
 			err = readLong(v, &u.Claimed)
 		case "uploads":
 			u.Uploads, err = v.int()
@@ -131,6 +133,10 @@ func decodeUsage(item []byte, u *score.Usage) error {
 		}
 		return err
 	})
+	if !claimed {
+		u.Claimed = u.Size
+	}
+	return err
 }
 
 func uploadRow(u score.Upload) attrs {

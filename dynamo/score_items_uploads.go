@@ -47,11 +47,12 @@ func (db ScoreItems) OpenUpload(ctx context.Context, u score.Upload, quota int64
 
 // roomFor lets what is claimed grow by so many bytes on condition that it stays within the quota: *[score.QuotaReached].
 func roomFor(a action, quota, more int64) action {
-	a.condition = "attribute_not_exists(#claimed) OR #claimed <= :room"
-	if more > quota {
-		a.condition = "#claimed <= :room" // there is no room for it in an empty account either
+	// As in countedItems, what is claimed is what the items have where the row does not tell.
+	a.condition = "(#claimed <= :room OR attribute_not_exists(#claimed) AND #size <= :room"
+	if more <= quota { // otherwise there is no room for it in an empty account either
+		a.condition += " OR attribute_not_exists(#claimed) AND attribute_not_exists(#size)"
 	}
-	a.condition = "(" + a.condition + ")"
+	a.condition += ")"
 	a.values[":room"] = number(quota - more)
 	a.failed = func(row attrs) error {
 		reached := &score.QuotaReached{Quota: quota}

@@ -145,6 +145,7 @@ func (db Scores) CountScores(ctx context.Context, owners []score.UserID) ([]int,
 					return v.skip()
 				}
 				counts[i], err = v.int()
+				counts[i] = max(counts[i], 0) // another program may have counted less
 				return err
 			})
 		}}

@@ -139,7 +139,8 @@ func (db Scores) ForgetIntent(ctx context.Context, i score.Intent) error {
 // ListIntents ends the intents of all snapshots of a score that is deleted, and removes what is told of the snapshots.
 //
 // Index: primary. Key: o = sc:<owner> AND begins_with(s, todo:<score>); snap:<score><snapshot>, name:<score><name>.
-// Cost: 1 Query, and for each snapshot 1 GetItem and 1 TransactWriteItems of 3 rows.
+// Cost: 2 Query, and for each snapshot 1 GetItem and 1 TransactWriteItems of 3 rows; where another program put snapshots, 1 Query of
+// o = si:<owner> more, one more per started megabyte of keys.
 func (db Scores) ListIntents(ctx context.Context, of score.Ref) ([]score.Intent, error) {
 	s := span{table: scoresTable, pk: keys.ScoresPK(string(of.Owner))}
 	s.low, s.high = prefixed(keys.IntentPrefix + keys.EncodeUUID(string(of.ID)))
@@ -155,16 +156,40 @@ func (db Scores) ListIntents(ctx context.Context, of score.Ref) ([]score.Intent,
 	if err != nil {
 		return nil, err
 	}
-	intents := make([]score.Intent, len(rows))
-	errs := db.each(len(rows), func(n int) error {
-		intents[n] = rows[n].Intent
-		return db.endSnapshot(ctx, rows[n].Intent)
-	})
+	stored, intents := map[string]bool{}, make([]score.Intent, len(rows))
+	for n, r := range rows {
+		stored[r.ID], intents[n] = true, r.Intent
+	}
+	foreign, err := db.withoutIntent(ctx, of, stored)
+	if err != nil {
+		return nil, err
+	}
+	intents = append(intents, foreign...)
+	errs := db.each(len(intents), func(n int) error { return db.endSnapshot(ctx, intents[n], n < len(rows)) })
 	return intents, errors.Join(errs...)
 }
 
+// withoutIntent returns the snapshots of a score that another program put.
+func (db Scores) withoutIntent(ctx context.Context, of score.Ref, stored map[string]bool) ([]score.Intent, error) {
+	s := span{table: scoresTable, pk: keys.ScoresPK(string(of.Owner)), keys: true}
+	s.low, s.high = prefixed(keys.SnapshotsPrefix(string(of.ID)))
+	var ids []score.SnapshotID
+	_, err := db.query(ctx, s, func(item []byte) (bool, error) {
+		var one score.Snapshot
+		err := decodeSnapshot(item, &one)
+		if !stored[one.ID] {
+			ids = append(ids, one.SnapshotID)
+		}
+		return true, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return db.foreignSnapshots(ctx, ids)
+}
+
 // endSnapshot removes what is told of a snapshot whose score is deleted. Nobody can take one of it any more.
-func (db Scores) endSnapshot(ctx context.Context, i score.Intent) error {
+func (db Scores) endSnapshot(ctx context.Context, i score.Intent, stored bool) error {
 	for {
 		var s score.Snapshot
 		found, err := db.get(ctx, scoresTable, snapshotKey(i.Snapshot()), func(item []byte) error { return decodeSnapshot(item, &s) })
@@ -173,6 +198,9 @@ func (db Scores) endSnapshot(ctx context.Context, i score.Intent) error {
 		}
 		actions := []action{{table: scoresTable, key: intentKey(i.Score, i.ID), update: "SET #state = :ending", condition: "attribute_exists(o)",
 			names: reserved("state"), values: attrs{":ending": str(ending)}, failed: func(attrs) error { return errDone }}}
+		if !stored {
+			actions = putIntent(i, ending)
+		}
 		if found {
 			actions = append(actions, removeSnapshot(s)...)
 		}
@@ -180,7 +208,7 @@ func (db Scores) endSnapshot(ctx context.Context, i score.Intent) error {
 		if _, renamed := errors.AsType[*score.SnapshotConflict](err); renamed {
 			continue
 		}
-		if errors.Is(err, errDone) || fault.Is(err, fault.NotFound) {
+		if errors.Is(err, errDone) || fault.Is(err, fault.NotFound) || !stored && fault.Is(err, fault.Conflict) {
 			return nil // somebody else has settled it
 		}
 		return err
@@ -245,8 +273,8 @@ func (db Scores) reached(ctx context.Context, i score.Intent) (s score.Score, fo
 		if err != nil || !found || s.Version >= i.Version {
 			return s, found, err
 		}
-		err = db.transact(ctx, []action{{table: scoresTable, key: scoreKey(i.Score), update: "SET #version = :reached", condition: "#version = :version",
-			names: reserved("version"), values: attrs{":version": number(int64(s.Version)), ":reached": number(int64(i.Version))}, failed: moved}}, idempotency.Key{})
+		raise := action{table: scoresTable, key: scoreKey(i.Score), update: "SET #version = :reached", values: attrs{":reached": number(int64(i.Version))}, failed: moved}
+		err = db.transact(ctx, []action{raise.ifVersion(s.Version, "version")}, idempotency.Key{})
 		if err != nil && !errors.Is(err, errMoved) || !db.pause(ctx, idle) {
 			return s, found, errors.Join(err, ctx.Err())
 		}

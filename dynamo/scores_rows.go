@@ -129,7 +129,7 @@ func decodeScore(item []byte, s *score.Score) error {
 	if s.Ref, _, err = refOf(key, keys.ScorePrefix, 0); err != nil {
 		return err
 	}
-	return attributes(item, func(name []byte, v value) (err error) {
+	err = attributes(item, func(name []byte, v value) (err error) {
 		switch string(name) {
 		case "d_hash":
 			s.Hash, err = v.str()
@@ -153,6 +153,8 @@ func decodeScore(item []byte, s *score.Score) error {
 		}
 		return err
 	})
+	s.Version, s.Snapshots = versionOr(s.Version), max(s.Snapshots, 0)
+	return err
 }
 
 // decodeData reads the document's "data". Lists are in the order of their "i".

@@ -113,14 +113,25 @@ func (db Scores) RenameSnapshot(ctx context.Context, before, after score.Snapsho
 // DeleteSnapshot lets the snapshot disappear; its intent, which knows its items, is to be settled.
 //
 // Index: primary. Key: o = sc:<owner> AND s = todo:<score><snapshot>, snap:<score><snapshot> on condition of its name, name:<score><name>,
-// main:<score> on condition that it exists; a task. Cost: 1 GetItem, 1 TransactWriteItems of 5 rows.
+// main:<score> on condition that it exists; a task. Cost: 1 GetItem, 1 TransactWriteItems of 5 rows; of a snapshot that another program
+// put, also 1 Query of o = si:<owner>, one more per started megabyte of keys.
 func (db Scores) DeleteSnapshot(ctx context.Context, s score.Snapshot, once idempotency.Key) (score.Intent, error) {
 	r, found, err := db.intent(ctx, s.Score, s.ID)
-	if err == nil && (!found || r.state != existing) {
+	if err == nil && found && r.state != existing {
 		err = fault.New(fault.NotFound, noSuchSnapshot)
 	}
 	if err != nil {
 		return score.Intent{}, err
+	}
+	fewer := action{table: scoresTable, key: scoreKey(s.Score), update: "SET s_count = if_not_exists(s_count, :one) - :one", condition: "attribute_exists(o)",
+		values: attrs{":one": number(1)}, failed: func(attrs) error { return fault.New(fault.NotFound, noSuchScore) }}
+	if !found {
+		foreign, err := db.foreignSnapshots(ctx, []score.SnapshotID{s.SnapshotID})
+		if err != nil {
+			return score.Intent{}, err
+		}
+		i := foreign[0]
+		return i, db.transact(ctx, append(append(putIntent(i, ending), fewer), removeSnapshot(s)...), once)
 	}
 	i := r.Intent
 	i.Due = db.dueIn(task.Lease)
@@ -134,11 +145,35 @@ func (db Scores) DeleteSnapshot(ctx context.Context, s score.Snapshot, once idem
 			}
 			return fault.New(fault.NotFound, noSuchSnapshot)
 		}}
-	fewer := action{table: scoresTable, key: scoreKey(s.Score), update: "SET s_count = s_count - :one", condition: "attribute_exists(o)",
-		values: attrs{":one": number(1)}, failed: func(attrs) error { return fault.New(fault.NotFound, noSuchScore) }}
 	err = db.transact(ctx, append([]action{end, fewer, taskAction(i.Task())}, removeSnapshot(s)...), once)
 	if errors.Is(err, errDone) {
 		err = nil
 	}
 	return i, err
+}
+
+// foreignSnapshots are the intents of snapshots that have none, since another program put them: which items they use is told by
+// the rows of the uses alone, which are not in the order of who uses.
+func (db Scores) foreignSnapshots(ctx context.Context, ids []score.SnapshotID) ([]score.Intent, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	intents, at := make([]score.Intent, len(ids)), map[string]int{}
+	for n, id := range ids {
+		intents[n] = score.Intent{Score: id.Score, ID: id.ID, Kind: score.Snapshotting, Due: db.dueIn(task.Lease)}
+		at[id.ID] = n
+	}
+	s := span{table: scoresTable, pk: keys.ItemUsesPK(string(ids[0].Score.Owner)), keys: true}
+	_, err := db.query(ctx, s, func(item []byte) (bool, error) {
+		var u score.Use
+		if err := decodeUse(item, &u); err != nil {
+			return false, err
+		}
+		if n, is := at[u.By]; is {
+			of := intents[n].Score
+			intents[n].Items = append(intents[n].Items, score.ItemRef{Owner: of.Owner, Score: of.ID, ID: u.Item.ID})
+		}
+		return true, nil
+	})
+	return intents, err
 }

@@ -36,18 +36,53 @@ func (by usedBy) id() string {
 	return string(by.score.ID)
 }
 
-// errUse says that the row of a use was not as expected: whether it is there; or that the item is not, which it is about.
+// errUse says that the row of a use was not as expected: whether it is there; or that the item is not, which it is about; or
+// that the item's uses are to be counted first.
 type errUse struct {
-	item   score.ItemRef
-	there  bool
-	noItem bool
+	item      score.ItemRef
+	there     bool
+	noItem    bool
+	uncounted bool
 }
 
 func (errUse) Error() string { return "an item is used otherwise than expected" }
 
-// uncounted is how many uses an item counts for whose row has no count, since another program put it: nobody knows how many
-// there are, so there always is one, and the item stays.
-const uncounted = 1
+// counting is an action that changes how many uses an item has, or removes it, on condition that this is known. The row of another
+// program does not tell: see [DB.countUses].
+func counting(item score.ItemRef, a action, noItem error) action {
+	a.table, a.key = scoresTable, itemKey(item)
+	if a.condition == "" {
+		a.condition = "attribute_exists(#refs)"
+	}
+	a.names = reserved(refsAttribute)
+	failed := a.failed
+	a.failed = func(row attrs) error {
+		switch {
+		case row == nil:
+			return noItem
+		case row[refsAttribute] == nil:
+			return errUse{item: item, uncounted: true}
+		}
+		return failed(row) // never without a condition of its own
+	}
+	return a
+}
+
+// countUses counts what uses an item whose row does not tell. Whoever begins or ends to use an item needs the count on its row: so
+// what is counted here is so when it is written, or somebody else has written it.
+//
+// Cost: 1 Query, one more per started megabyte of keys, and 1 TransactWriteItems of 1 row.
+func (db *DB) countUses(ctx context.Context, item score.ItemRef) error {
+	uses := 0
+	s := usesOf(item).span
+	s.keys = true
+	if _, err := db.query(ctx, s, func([]byte) (bool, error) { uses++; return true, nil }); err != nil {
+		return err
+	}
+	err := db.transact(ctx, []action{{table: scoresTable, key: itemKey(item), update: "SET #refs = :uses", condition: "attribute_exists(o) AND attribute_not_exists(#refs)",
+		names: reserved(refsAttribute), values: attrs{":uses": number(int64(uses))}, failed: moved}}, idempotency.Key{})
+	return unlessMoved(err)
+}
 
 // take makes an item used: by a new row, or by the row that is there already, because somebody prepared it or has not removed
 // it yet.
@@ -76,9 +111,7 @@ func (by usedBy) take(item score.ItemRef, there bool) []action {
 	}
 	return []action{
 		{table: scoresTable, item: row, condition: "attribute_not_exists(o)", failed: func(attrs) error { return errUse{item: item, there: true} }},
-		{table: scoresTable, key: itemKey(item), update: "SET #refs = if_not_exists(#refs, :uncounted) + :one", condition: "attribute_exists(o)",
-			names: reserved(refsAttribute), values: attrs{":uncounted": number(uncounted), ":one": number(1)},
-			failed: unknown},
+		counting(item, action{update: "SET #refs = #refs + :one", values: attrs{":one": number(1)}}, &score.UnknownItem{Item: item}),
 	}
 }
 
@@ -91,9 +124,7 @@ func (by usedBy) drop(item score.ItemRef, noItem bool) []action {
 		return []action{use}
 	}
 	return []action{use,
-		{table: scoresTable, key: itemKey(item), update: "SET #refs = if_not_exists(#refs, :more) - :one", condition: "attribute_exists(o)",
-			names: reserved(refsAttribute), values: attrs{":more": number(uncounted + 1), ":one": number(1)},
-			failed: func(attrs) error { return errUse{item: item, noItem: true} }},
+		counting(item, action{update: "SET #refs = #refs - :one", values: attrs{":one": number(1)}}, errUse{item: item, noItem: true}),
 	}
 }
 
@@ -124,6 +155,10 @@ func (db Scores) exchanging(ctx context.Context, by usedBy, items, released []sc
 		switch {
 		case !ok:
 			return err
+		case use.uncounted:
+			if err := db.countUses(ctx, use.item); err != nil {
+				return err
+			}
 		case use.noItem:
 			noItem[use.item] = true
 		case slices.Contains(released, use.item):
@@ -131,7 +166,7 @@ func (db Scores) exchanging(ctx context.Context, by usedBy, items, released []sc
 		default:
 			there[use.item] = use.there
 		}
-		if expected := len(items) + 2*len(released); idle > expected && !db.pause(ctx, idle-expected) {
+		if expected := 2*len(items) + 3*len(released); idle > expected && !db.pause(ctx, idle-expected) {
 			return errMoved
 		}
 	}
@@ -181,6 +216,12 @@ func (db Scores) dropping(ctx context.Context, by usedBy, items []score.ItemRef)
 			}
 			if !ok {
 				break
+			}
+			if use.uncounted {
+				if err := db.countUses(ctx, use.item); err != nil {
+					return err
+				}
+				continue
 			}
 			if use.noItem {
 				noItem[use.item] = true

@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/google/uuid"
@@ -81,12 +82,16 @@ func (db Scores) UpdateScore(ctx context.Context, before, after score.Score, tex
 	}
 	isCurrent := c.isCurrent()
 	isCurrent.update = "SET d_hash = :hash, update_at = :at, #access = :access, #data = :data, #version = :after, #attempt = :attempt"
-	isCurrent.names = map[string]string{"#access": "access", "#data": "data", "#version": "version", "#attempt": "_attempt"}
+	maps.Copy(isCurrent.names, map[string]string{"#access": "access", "#data": "data", "#version": "version", "#attempt": "_attempt"})
 	for name, v := range (attrs{":hash": str(after.Hash), ":at": str(keys.Instant(after.UpdatedAt)), ":access": str(accesses[after.Access]),
 		":data": scoreData(after), ":after": number(int64(after.Version)), ":attempt": str(attempt)}) {
 		isCurrent.values[name] = v
 	}
-	c.flip = append(append([]action{isCurrent}, publishing(after.Ref, before.Access, after.Access)...), db.reshown(before, after)...)
+	was := before.Access
+	if before.Version == firstVersion && after.Access == score.Public {
+		was = score.Private // beside the row of another program there is none that tells that it is public
+	}
+	c.flip = append(append([]action{isCurrent}, publishing(after.Ref, was, after.Access)...), db.reshown(before, after)...)
 	return c.carryOut(ctx)
 }
 
@@ -132,20 +137,20 @@ type scoreChange struct {
 
 // isCurrent is an action on the score on condition of its version; without more a check.
 func (c *scoreChange) isCurrent() action {
-	return action{table: scoresTable, key: scoreKey(c.ref), condition: "#version = :before", names: reserved("version"),
-		values: attrs{":before": number(int64(c.before))}, failed: func(row attrs) error {
-			switch {
-			case row == nil:
-				return fault.New(fault.NotFound, noSuchScore)
-			case c.attempt != "" && text(row["_attempt"]) == c.attempt:
-				return errDone
-			}
-			var current score.Score
-			if err := decodeScore(rowJSON(row), &current); err != nil {
-				return err
-			}
-			return &score.VersionConflict{Current: current}
-		}}
+	is := action{table: scoresTable, key: scoreKey(c.ref), failed: func(row attrs) error {
+		switch {
+		case row == nil:
+			return fault.New(fault.NotFound, noSuchScore)
+		case c.attempt != "" && text(row["_attempt"]) == c.attempt:
+			return errDone
+		}
+		var current score.Score
+		if err := decodeScore(rowJSON(row), &current); err != nil {
+			return err
+		}
+		return &score.VersionConflict{Current: current}
+	}}
+	return is.ifVersion(c.before, "version")
 }
 
 // carryOut makes the change. Texts of 90 rows have 1 MB at most, of the 4 MB that a transaction may have.

@@ -15,15 +15,28 @@ import (
 // PutShare puts the share of a user, whatever it was before.
 //
 // Index: primary. Key: USER#<user>/SHARED#<note_id>; on condition that NOTE#<id>/LOCATOR is the owner's and that
-// USER#<user>/PROFILE exists. Cost: 1 TransactWriteItems of 3 rows.
+// USER#<user>/PROFILE exists. Cost: 1 TransactWriteItems of 3 rows; where the locator is missing 1 Query of GSI2, and for a note that
+// another program put 2 TransactWriteItems more.
 func (db Notes) PutShare(ctx context.Context, s note.Share, once idempotency.Key) error {
-	return db.transact(ctx, []action{
-		{table: notesTable, item: shareRow(s)},
-		{table: notesTable, key: locatorKey(s.Note), condition: "user_id = :owner", values: attrs{":owner": str(string(s.Owner))},
-			failed: func(attrs) error { return fault.New(fault.NotFound, noSuchNote) }},
-		{table: notesTable, key: profileKey(s.User), condition: "attribute_exists(PK)",
-			failed: func(attrs) error { return &note.UnknownUser{} }},
-	}, once)
+	share := func() error {
+		return db.transact(ctx, []action{
+			{table: notesTable, item: shareRow(s)},
+			{table: notesTable, key: locatorKey(s.Note), condition: "user_id = :owner", values: attrs{":owner": str(string(s.Owner))},
+				failed: func(attrs) error { return fault.New(fault.NotFound, noSuchNote) }},
+			{table: notesTable, key: profileKey(s.User), condition: "attribute_exists(PK)",
+				failed: func(attrs) error { return &note.UnknownUser{} }},
+		}, once)
+	}
+	err := share()
+	if fault.Is(err, fault.NotFound) {
+		if adopted, failed := db.adopt(ctx, s.Owner, s.Note); adopted || failed != nil {
+			if failed != nil {
+				return failed
+			}
+			return share()
+		}
+	}
+	return err
 }
 
 // DeleteShare removes the share of a user, if there is one.
@@ -48,12 +61,15 @@ func (db Notes) ListSharedNotes(ctx context.Context, user note.UserID, w page.Wi
 	return filtered(ctx, db.DB, l, w, func(ctx context.Context, shares []note.Share) ([]note.SharedNote, error) {
 		found := make([]located, len(shares))
 		for i, s := range shares {
-			found[i] = located{reader: user, note: note.Note{ID: s.Note}, shared: s.Permission, known: true}
+			found[i] = located{reader: user, note: note.Note{ID: s.Note}, shared: s.Permission, known: true, sought: s.Owner != ""}
 		}
 		db.locate(ctx, found)
 		var kept []note.SharedNote
 		for i := range found {
 			if f := found[i].found(shares[i].Note); !fault.Is(f.Err, fault.NotFound) {
+				if shares[i].Owner == "" {
+					shares[i].Owner = f.Note.Owner
+				}
 				kept = append(kept, note.SharedNote{Share: shares[i], Found: f})
 			}
 		}
@@ -74,8 +90,13 @@ const ownerRows = 2000
 func (db Notes) AccessLists(ctx context.Context, requests []note.AccessRequest) ([]page.Slice[note.Share], []error) {
 	lists, errs := make([]page.Slice[note.Share], len(requests)), make([]error, len(requests))
 	byOwner := map[note.UserID][]int{}
+	var foreign []int
 	for i, r := range requests {
-		byOwner[r.Owner] = append(byOwner[r.Owner], i)
+		if r.Foreign { // its shares may have no keys in GSI1
+			foreign = append(foreign, i)
+		} else {
+			byOwner[r.Owner] = append(byOwner[r.Owner], i)
+		}
 	}
 	// Owners and notes are two waves, so that the bound holds over all of them.
 	owners := slices.Collect(maps.Keys(byOwner))
@@ -94,7 +115,7 @@ func (db Notes) AccessLists(ctx context.Context, requests []note.AccessRequest) 
 			errs[i] = err
 		}
 	}
-	single := slices.Concat(left...)
+	single := slices.Concat(append(left, foreign)...)
 	for n, err := range db.each(len(single), func(n int) (err error) {
 		lists[single[n]], err = db.noteAccess(ctx, requests[single[n]])
 		return err

@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -48,9 +49,25 @@ func profileKey(id user.ID) rowKey { return rowKey{keys.UserPK(string(id)), keys
 
 // UserIDByEmail reads the lock of an address rather than GSI1, because an index lags behind.
 //
-// Index: primary. Key: PK = EMAIL#<email> AND SK = UNIQUE_EMAILS. Cost: 1 GetItem.
+// Index: primary. Key: PK = EMAIL#<email> AND SK = UNIQUE_EMAILS. Index: GSI1, eventually consistent, where the lock does not tell
+// whose it is. Key: GSI1PK = EMAIL#<email> AND begins_with(GSI1SK, USER#). Cost: 1 GetItem, and then 1 Query.
 func (db Users) UserIDByEmail(ctx context.Context, folded string) (user.ID, error) {
-	return db.userID(ctx, emailKey(folded))
+	id, err := db.userID(ctx, emailKey(folded))
+	if err != nil || id != "" {
+		return id, err
+	}
+	// The lock of another program need not tell whose it is.
+	s := span{table: notesTable, index: gsi1, pk: keys.EmailPK(folded), limit: 1, keys: true}
+	s.low, s.high = prefixed(keys.NoteOfUserPrefix)
+	_, err = db.query(ctx, s, func(item []byte) (bool, error) {
+		key, err := keyOf(item, notesTable)
+		id = user.ID(keys.Part(key.PK, 1))
+		return false, err
+	})
+	if err == nil && id == "" {
+		err = fault.New(fault.NotFound, "there is no such user")
+	}
+	return id, err
 }
 
 // UserIDBySubject reads which user signed up with an identity.
@@ -150,8 +167,8 @@ func lockEmail(u user.User) action {
 // Index: primary. Key: USER#<id>/PROFILE on condition of its version, EMAIL#<old>/… and EMAIL#<new>/UNIQUE_EMAILS.
 // Cost: 1 TransactWriteItems of 1 or 3 rows.
 func (db Users) UpdateUser(ctx context.Context, before, after user.User, once idempotency.Key) error {
-	profile := action{table: notesTable, item: profileRow(after), condition: "#version = :version", names: reserved("version"), values: attrs{":version": number(int64(before.Version))},
-		failed: func(row attrs) error { return &user.VersionConflict{Current: userOf(row)} }}
+	profile := action{table: notesTable, item: profileRow(after), failed: func(row attrs) error { return &user.VersionConflict{Current: userOf(row)} }}.
+		ifVersion(before.Version, "version")
 	if before == after { // nothing to change, but a key to record
 		return db.transact(ctx, nil, once)
 	}
@@ -173,8 +190,11 @@ func profileRow(u user.User) attrs {
 }
 
 func decodeUser(item []byte, u *user.User) error {
-	return attributes(item, func(name []byte, v value) (err error) {
+	var key rowKey
+	err := attributes(item, func(name []byte, v value) (err error) {
 		switch string(name) {
+		case "PK":
+			key.PK, err = v.str()
 		case "user_id":
 			var id string
 			id, err = v.str()
@@ -194,11 +214,19 @@ func decodeUser(item []byte, u *user.User) error {
 		}
 		return err
 	})
+	if u.ID == "" {
+		u.ID = user.ID(keys.Part(key.PK, 1))
+	}
+	u.Version = versionOr(u.Version)
+	return err
 }
 
 // userOf reads a profile that came with a failed condition; nothing of it when there is none.
 func userOf(row attrs) user.User {
-	u := user.User{ID: user.ID(text(row["user_id"])), Name: text(row["name"]), Email: text(row["email"]), Version: count(row["version"])}
+	if row == nil {
+		return user.User{}
+	}
+	u := user.User{ID: user.ID(cmp.Or(text(row["user_id"]), keys.Part(text(row["PK"]), 1))), Name: text(row["name"]), Email: text(row["email"]), Version: versionOr(count(row["version"]))}
 	u.CreatedAt, _ = keys.ParseInstant(text(row["created_at"]))
 	u.UpdatedAt, _ = keys.ParseInstant(text(row["updated_at"]))
 	return u

@@ -115,6 +115,27 @@ func (v value) list(each func(s string) error) error {
 	return end(&it)
 }
 
+// anyTexts reads the texts of a list, and skips whatever is something else.
+func (v value) anyTexts(each func(s string) error) error {
+	return v.d.ObjBytes(func(d *jx.Decoder, typ []byte) error {
+		if string(typ) != "L" {
+			return d.Skip()
+		}
+		return d.Arr(func(d *jx.Decoder) error {
+			return d.ObjBytes(func(d *jx.Decoder, typ []byte) error {
+				if string(typ) != "S" {
+					return d.Skip()
+				}
+				s, err := d.Str()
+				if err != nil {
+					return err
+				}
+				return each(s)
+			})
+		})
+	})
+}
+
 // object calls each for every attribute of a map. each must read the value or [value.skip] it.
 func (v value) object(each func(name []byte, v value) error) error {
 	it, err := v.open("M")

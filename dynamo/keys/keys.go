@@ -8,6 +8,7 @@ package keys
 import (
 	"fmt"
 	"hash/fnv"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -73,6 +74,17 @@ const after = "$"
 // NoteSK is NOTE#<deadline>#<id>. A note without a deadline sorts last.
 func NoteSK(due time.Time, note string) string { return "NOTE#" + deadline(due) + "#" + escape(note) }
 
+// NotePrefix begins the sort keys of all notes of an owner.
+const NotePrefix = "NOTE#"
+
+// DeadlineOf reads the deadline in the sort key of a note; zero when it has none.
+func DeadlineOf(sk string) (time.Time, error) {
+	if due := Part(sk, 1); due != noDeadline {
+		return ParseInstant(due)
+	}
+	return time.Time{}, nil
+}
+
 // NoteRange returns the sort keys between which all notes lie that are due strictly after and strictly before the given
 // instants; a zero instant is an open end. Only a range open at both ends holds notes without a deadline. Both ends are
 // closed, so that no row of another kind is in it.
@@ -119,6 +131,9 @@ func NotePK(note string) string { return "NOTE#" + escape(note) }
 // NoteOfUserSK is USER#<user_id>: GSI2SK of the note itself, and GSI1SK of a profile.
 func NoteOfUserSK(user string) string { return "USER#" + escape(user) }
 
+// NoteOfUserPrefix begins GSI2SK of notes.
+const NoteOfUserPrefix = "USER#"
+
 // NoteSharedSK is SHARED#<user_id>: GSI2SK of a share.
 func NoteSharedSK(user string) string { return "SHARED#" + escape(user) }
 
@@ -140,6 +155,15 @@ func NoteHistoryPK(note string) string { return "NOTE_HISTORY#" + escape(note) }
 
 // VersionSK is VER#<version>, padded so that versions sort as numbers.
 func VersionSK(version int) string { return fmt.Sprintf("VER#%010d", version) }
+
+// PlainVersionSK is VER#<version> without padding, as the document spells it: versions that another program put.
+func PlainVersionSK(version int) string { return VersionPrefix + strconv.Itoa(version) }
+
+// PlainVersionRange returns the sort keys between which those of [PlainVersionSK] lie, and none of [VersionSK] that is padded.
+func PlainVersionRange() (low, high string) { return VersionPrefix + "1", VersionPrefix + ":" }
+
+// VersionOf reads the number in the sort key of a version.
+func VersionOf(sk string) (int, error) { return strconv.Atoi(Part(sk, 1)) }
 
 // VersionPrefix begins the sort keys of all versions.
 const VersionPrefix = "VER#"

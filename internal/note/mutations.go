@@ -3,6 +3,7 @@ package note
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/taggie/taggie/internal/fault"
@@ -102,7 +103,10 @@ func (s *Service) Restore(ctx context.Context, in Restore) (Note, error) {
 		}
 		return s.rewrite(ctx, in.Version.Note, in.ExpectedVersion, once, func(n *Note) error {
 			n.Title, n.Content = versions[0].Title, versions[0].Content
-			n.Tags = versions[0].Tags
+			n.Tags = slices.Clone(versions[0].Tags)
+			for i := range n.Tags {
+				n.Tags[i].Author = n.Owner // a version that another program put does not tell whose it is
+			}
 			return nil
 		})
 	})

@@ -59,6 +59,8 @@ type Note struct {
 	CreatedAt  time.Time
 	UpdatedAt  time.Time  // strictly grows with each change
 	Permission Permission // the reader's
+	// Foreign notes were put by another program: what Taggie keeps beside its own notes may be missing, in the store's indexes too.
+	Foreign bool
 }
 
 // Version is an earlier state of a note.

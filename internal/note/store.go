@@ -87,7 +87,7 @@ func (n Note) Versions(w page.Window) VersionsRequest {
 
 // Access asks for a page of the access list.
 func (n Note) Access(w page.Window) AccessRequest {
-	return AccessRequest{Note: n.ID, Owner: n.Owner, Window: w, shown: n.Permission >= View}
+	return AccessRequest{Note: n.ID, Owner: n.Owner, Window: w, Foreign: n.Foreign, shown: n.Permission >= View}
 }
 
 // Found is a note that a list names, or why it could not be read.
@@ -137,7 +137,9 @@ type AccessRequest struct {
 	Note   ID
 	Owner  UserID
 	Window page.Window
-	shown  shown
+	// Foreign is that of the note: its shares may be found by the note alone.
+	Foreign bool
+	shown   shown
 }
 
 // Cleaner removes what deleted notes left behind. Every step can be run again.
