@@ -46,6 +46,8 @@ type ResolverRoot interface {
 	Category() CategoryResolver
 	EffortReview() EffortReviewResolver
 	Entity() EntityResolver
+	EntityIndex() EntityIndexResolver
+	EntityIndexLeftOut() EntityIndexLeftOutResolver
 	EntityRelationConnection() EntityRelationConnectionResolver
 	EntityRelationEdge() EntityRelationEdgeResolver
 	Item() ItemResolver
@@ -275,8 +277,8 @@ type ComplexityRoot struct {
 	Entity struct {
 		Attributes       func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
+		Entries          func(childComplexity int) int
 		ID               func(childComplexity int) int
-		Index            func(childComplexity int) int
 		Key              func(childComplexity int) int
 		Relations        func(childComplexity int, predicate *string, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		ReverseRelations func(childComplexity int, predicate *string, first *int, after *page.Cursor, last *int, before *page.Cursor) int
@@ -306,6 +308,7 @@ type ComplexityRoot struct {
 		DeclaredAt func(childComplexity int) int
 		Done       func(childComplexity int) int
 		Kind       func(childComplexity int) int
+		LeftOut    func(childComplexity int) int
 		Name       func(childComplexity int) int
 		Path       func(childComplexity int) int
 		Ready      func(childComplexity int) int
@@ -315,6 +318,13 @@ type ComplexityRoot struct {
 	EntityIndexEntry struct {
 		Key  func(childComplexity int) int
 		Name func(childComplexity int) int
+	}
+
+	EntityIndexLeftOut struct {
+		Entities func(childComplexity int) int
+		Examples func(childComplexity int) int
+		More     func(childComplexity int) int
+		Values   func(childComplexity int) int
 	}
 
 	EntityRelationConnection struct {
@@ -1470,6 +1480,12 @@ type EntityResolver interface {
 	Relations(ctx context.Context, obj *entity.Entity, predicate *string, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.EntityRelationConnection, error)
 	ReverseRelations(ctx context.Context, obj *entity.Entity, predicate *string, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.EntityRelationConnection, error)
 }
+type EntityIndexResolver interface {
+	LeftOut(ctx context.Context, obj *entity.Index) (*entity.LeftOut, error)
+}
+type EntityIndexLeftOutResolver interface {
+	Examples(ctx context.Context, obj *entity.LeftOut) ([]entity.Entity, error)
+}
 type EntityRelationConnectionResolver interface {
 	Nodes(ctx context.Context, obj *model.EntityRelationConnection) ([]*entity.Entity, error)
 }
@@ -2298,18 +2314,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Entity.CreatedAt(childComplexity), true
+	case "Entity.indexEntries":
+		if e.ComplexityRoot.Entity.Entries == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Entity.Entries(childComplexity), true
 	case "Entity.id":
 		if e.ComplexityRoot.Entity.ID == nil {
 			break
 		}
 
 		return e.ComplexityRoot.Entity.ID(childComplexity), true
-	case "Entity.indexEntries":
-		if e.ComplexityRoot.Entity.Index == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Entity.Index(childComplexity), true
 	case "Entity.key":
 		if e.ComplexityRoot.Entity.Key == nil {
 			break
@@ -2426,6 +2442,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EntityIndex.Kind(childComplexity), true
+	case "EntityIndex.leftOut":
+		if e.ComplexityRoot.EntityIndex.LeftOut == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityIndex.LeftOut(childComplexity), true
 	case "EntityIndex.name":
 		if e.ComplexityRoot.EntityIndex.Name == nil {
 			break
@@ -2463,6 +2485,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EntityIndexEntry.Name(childComplexity), true
+
+	case "EntityIndexLeftOut.entities":
+		if e.ComplexityRoot.EntityIndexLeftOut.Entities == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityIndexLeftOut.Entities(childComplexity), true
+	case "EntityIndexLeftOut.examples":
+		if e.ComplexityRoot.EntityIndexLeftOut.Examples == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityIndexLeftOut.Examples(childComplexity), true
+	case "EntityIndexLeftOut.more":
+		if e.ComplexityRoot.EntityIndexLeftOut.More == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityIndexLeftOut.More(childComplexity), true
+	case "EntityIndexLeftOut.values":
+		if e.ComplexityRoot.EntityIndexLeftOut.Values == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityIndexLeftOut.Values(childComplexity), true
 
 	case "EntityRelationConnection.edges":
 		if e.ComplexityRoot.EntityRelationConnection.Edges == nil {
@@ -8438,6 +8485,25 @@ type EntityIndex {
   "How many entities the building has looked at so far."
   progress: Int!
   declaredAt: DateTime!
+  """
+  What the index leaves out: values at its path that cannot be keys, which are texts of more than 512 bytes, empty texts, objects and
+  values of another kind than the index's; and what an entity has there beyond 40 entries in all indexes, of which the
+  indexes that were declared first get theirs first. The entities themselves are kept whole and can be changed like others.
+  ` + "`" + `null` + "`" + ` does not count. Eventually consistent.
+  """
+  leftOut: EntityIndexLeftOut
+}
+
+"What an index leaves out."
+type EntityIndexLeftOut {
+  "How many values."
+  values: Int!
+  "How many entities have such values."
+  entities: Int!
+  "True when there are more: 10,000 entities of a scope are counted."
+  more: Boolean!
+  "Up to 10 of these entities."
+  examples: [Entity!]!
 }
 
 "Which values are the keys of an index."
@@ -11294,6 +11360,8 @@ func (ec *executionContext) childFields_EntityIndex(ctx context.Context, field g
 		return ec.fieldContext_EntityIndex_progress(ctx, field)
 	case "declaredAt":
 		return ec.fieldContext_EntityIndex_declaredAt(ctx, field)
+	case "leftOut":
+		return ec.fieldContext_EntityIndex_leftOut(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type EntityIndex", field.Name)
 }
@@ -11306,6 +11374,20 @@ func (ec *executionContext) childFields_EntityIndexEntry(ctx context.Context, fi
 		return ec.fieldContext_EntityIndexEntry_key(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type EntityIndexEntry", field.Name)
+}
+
+func (ec *executionContext) childFields_EntityIndexLeftOut(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "values":
+		return ec.fieldContext_EntityIndexLeftOut_values(ctx, field)
+	case "entities":
+		return ec.fieldContext_EntityIndexLeftOut_entities(ctx, field)
+	case "more":
+		return ec.fieldContext_EntityIndexLeftOut_more(ctx, field)
+	case "examples":
+		return ec.fieldContext_EntityIndexLeftOut_examples(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EntityIndexLeftOut", field.Name)
 }
 
 func (ec *executionContext) childFields_EntityRelationConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -17300,7 +17382,7 @@ func (ec *executionContext) _Entity_indexEntries(ctx context.Context, field grap
 			return ec.fieldContext_Entity_indexEntries(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Index, nil
+			return obj.Entries(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []entity.IndexEntry) graphql.Marshaler {
@@ -17314,7 +17396,7 @@ func (ec *executionContext) fieldContext_Entity_indexEntries(_ context.Context, 
 	fc = &graphql.FieldContext{
 		Object:     "Entity",
 		Field:      field,
-		IsMethod:   false,
+		IsMethod:   true,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_EntityIndexEntry(ctx, field)
@@ -17634,6 +17716,38 @@ func (ec *executionContext) fieldContext_EntityIndex_declaredAt(_ context.Contex
 	return graphql.NewScalarFieldContext("EntityIndex", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
+func (ec *executionContext) _EntityIndex_leftOut(ctx context.Context, field graphql.CollectedField, obj *entity.Index) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EntityIndex_leftOut(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.EntityIndex().LeftOut(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entity.LeftOut) graphql.Marshaler {
+			return ec.marshalOEntityIndexLeftOut2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐLeftOut(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EntityIndex_leftOut(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EntityIndex",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EntityIndexLeftOut(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _EntityIndexEntry_index(ctx context.Context, field graphql.CollectedField, obj *entity.IndexEntry) (ret graphql.Marshaler) {
 	return ec.marshalNString2string(ctx, field.Selections, obj.Name)
 }
@@ -17646,6 +17760,59 @@ func (ec *executionContext) _EntityIndexEntry_key(ctx context.Context, field gra
 }
 func (ec *executionContext) fieldContext_EntityIndexEntry_key(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("EntityIndexEntry", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EntityIndexLeftOut_values(ctx context.Context, field graphql.CollectedField, obj *entity.LeftOut) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Values)
+}
+func (ec *executionContext) fieldContext_EntityIndexLeftOut_values(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityIndexLeftOut", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _EntityIndexLeftOut_entities(ctx context.Context, field graphql.CollectedField, obj *entity.LeftOut) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Entities)
+}
+func (ec *executionContext) fieldContext_EntityIndexLeftOut_entities(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityIndexLeftOut", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _EntityIndexLeftOut_more(ctx context.Context, field graphql.CollectedField, obj *entity.LeftOut) (ret graphql.Marshaler) {
+	return ec.marshalNBoolean2bool(ctx, field.Selections, obj.More)
+}
+func (ec *executionContext) fieldContext_EntityIndexLeftOut_more(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityIndexLeftOut", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _EntityIndexLeftOut_examples(ctx context.Context, field graphql.CollectedField, obj *entity.LeftOut) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EntityIndexLeftOut_examples(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.EntityIndexLeftOut().Examples(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []entity.Entity) graphql.Marshaler {
+			return ec.marshalNEntity2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntityᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EntityIndexLeftOut_examples(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EntityIndexLeftOut",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Entity(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _EntityRelationConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.EntityRelationConnection) (ret graphql.Marshaler) {
@@ -40785,38 +40952,78 @@ func (ec *executionContext) _EntityIndex(ctx context.Context, sel ast.SelectionS
 		case "name":
 			out.Values[i] = ec._EntityIndex_name(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "type":
 			out.Values[i] = ec._EntityIndex_type(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "path":
 			out.Values[i] = ec._EntityIndex_path(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "kind":
 			out.Values[i] = ec._EntityIndex_kind(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "ready":
 			out.Values[i] = ec._EntityIndex_ready(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "progress":
 			out.Values[i] = ec._EntityIndex_progress(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "declaredAt":
 			out.Values[i] = ec._EntityIndex_declaredAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "leftOut":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EntityIndex_leftOut(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -40857,6 +41064,91 @@ func (ec *executionContext) _EntityIndexEntry(ctx context.Context, sel ast.Selec
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var entityIndexLeftOutImplementors = []string{"EntityIndexLeftOut"}
+
+func (ec *executionContext) _EntityIndexLeftOut(ctx context.Context, sel ast.SelectionSet, obj *entity.LeftOut) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, entityIndexLeftOutImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EntityIndexLeftOut")
+		case "values":
+			out.Values[i] = ec._EntityIndexLeftOut_values(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "entities":
+			out.Values[i] = ec._EntityIndexLeftOut_entities(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "more":
+			out.Values[i] = ec._EntityIndexLeftOut_more(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "examples":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EntityIndexLeftOut_examples(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -56895,6 +57187,13 @@ func (ec *executionContext) marshalOEntityIndex2ᚖgithubᚗcomᚋtaggieᚋtaggi
 	return ec._EntityIndex(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOEntityIndexLeftOut2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐLeftOut(ctx context.Context, sel ast.SelectionSet, v *entity.LeftOut) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._EntityIndexLeftOut(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOEntityRelationConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEntityRelationConnection(ctx context.Context, sel ast.SelectionSet, v *model.EntityRelationConnection) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -58486,62 +58785,64 @@ func (ec *executionContext) marshalO__Type2ᚖgithubᚗcomᚋ99designsᚋgqlgen�
 
 // waits are the fields that may wait for something.
 var waits = map[lean.Field]bool{
-	{Type: "Item", Name: "owner"}:                 true,
-	{Type: "Item", Name: "score"}:                 true,
-	{Type: "Item", Name: "usedBy"}:                true,
-	{Type: "Item", Name: "projects"}:              true,
-	{Type: "Item", Name: "tags"}:                  true,
-	{Type: "ItemSet", Name: "owner"}:              true,
-	{Type: "ItemSet", Name: "taggedByAnyone"}:     true,
-	{Type: "ItemSet", Name: "taggedBy"}:           true,
-	{Type: "ItemTag", Name: "item"}:               true,
-	{Type: "ItemUseConnection", Name: "nodes"}:    true,
-	{Type: "ItemUseEdge", Name: "node"}:           true,
-	{Type: "MyQueue", Name: "project"}:            true,
-	{Type: "MyQueue", Name: "claims"}:             true,
-	{Type: "Note", Name: "versions"}:              true,
-	{Type: "Note", Name: "versionAt"}:             true,
-	{Type: "Project", Name: "categories"}:         true,
-	{Type: "Project", Name: "subcategories"}:      true,
-	{Type: "Project", Name: "teams"}:              true,
-	{Type: "Project", Name: "members"}:            true,
-	{Type: "Project", Name: "items"}:              true,
-	{Type: "Project", Name: "itemByExternalId"}:   true,
-	{Type: "Project", Name: "imports"}:            true,
-	{Type: "Project", Name: "exports"}:            true,
-	{Type: "Project", Name: "queue"}:              true,
-	{Type: "Project", Name: "viewerClaims"}:       true,
-	{Type: "Project", Name: "topKeywords"}:        true,
-	{Type: "Project", Name: "topCategories"}:      true,
-	{Type: "Project", Name: "topSubcategories"}:   true,
-	{Type: "Project", Name: "keywordCompletions"}: true,
-	{Type: "Project", Name: "online"}:             true,
-	{Type: "ProjectExport", Name: "url"}:          true,
-	{Type: "ProjectSnapshot", Name: "claims"}:     true,
-	{Type: "ProjectSnapshot", Name: "statistics"}: true,
-	{Type: "ProjectTeamStatistics", Name: "team"}: true,
-	{Type: "Scope", Name: "members"}:              true,
-	{Type: "Scope", Name: "entities"}:             true,
-	{Type: "Scope", Name: "entity"}:               true,
-	{Type: "Scope", Name: "lookup"}:               true,
-	{Type: "Score", Name: "description"}:          true,
-	{Type: "Score", Name: "snapshots"}:            true,
-	{Type: "Score", Name: "items"}:                true,
-	{Type: "Score", Name: "owner"}:                true,
-	{Type: "Snapshot", Name: "score"}:             true,
-	{Type: "Snapshot", Name: "changes"}:           true,
-	{Type: "Tag", Name: "notes"}:                  true,
-	{Type: "Tag", Name: "items"}:                  true,
-	{Type: "User", Name: "notes"}:                 true,
-	{Type: "User", Name: "tags"}:                  true,
-	{Type: "User", Name: "tag"}:                   true,
-	{Type: "User", Name: "sharedNotes"}:           true,
-	{Type: "User", Name: "noteChanges"}:           true,
-	{Type: "User", Name: "scopes"}:                true,
-	{Type: "User", Name: "projects"}:              true,
-	{Type: "User", Name: "scores"}:                true,
-	{Type: "User", Name: "scoreCount"}:            true,
-	{Type: "User", Name: "items"}:                 true,
-	{Type: "User", Name: "itemUsage"}:             true,
-	{Type: "Version", Name: "note"}:               true,
+	{Type: "EntityIndex", Name: "leftOut"}:         true,
+	{Type: "EntityIndexLeftOut", Name: "examples"}: true,
+	{Type: "Item", Name: "owner"}:                  true,
+	{Type: "Item", Name: "score"}:                  true,
+	{Type: "Item", Name: "usedBy"}:                 true,
+	{Type: "Item", Name: "projects"}:               true,
+	{Type: "Item", Name: "tags"}:                   true,
+	{Type: "ItemSet", Name: "owner"}:               true,
+	{Type: "ItemSet", Name: "taggedByAnyone"}:      true,
+	{Type: "ItemSet", Name: "taggedBy"}:            true,
+	{Type: "ItemTag", Name: "item"}:                true,
+	{Type: "ItemUseConnection", Name: "nodes"}:     true,
+	{Type: "ItemUseEdge", Name: "node"}:            true,
+	{Type: "MyQueue", Name: "project"}:             true,
+	{Type: "MyQueue", Name: "claims"}:              true,
+	{Type: "Note", Name: "versions"}:               true,
+	{Type: "Note", Name: "versionAt"}:              true,
+	{Type: "Project", Name: "categories"}:          true,
+	{Type: "Project", Name: "subcategories"}:       true,
+	{Type: "Project", Name: "teams"}:               true,
+	{Type: "Project", Name: "members"}:             true,
+	{Type: "Project", Name: "items"}:               true,
+	{Type: "Project", Name: "itemByExternalId"}:    true,
+	{Type: "Project", Name: "imports"}:             true,
+	{Type: "Project", Name: "exports"}:             true,
+	{Type: "Project", Name: "queue"}:               true,
+	{Type: "Project", Name: "viewerClaims"}:        true,
+	{Type: "Project", Name: "topKeywords"}:         true,
+	{Type: "Project", Name: "topCategories"}:       true,
+	{Type: "Project", Name: "topSubcategories"}:    true,
+	{Type: "Project", Name: "keywordCompletions"}:  true,
+	{Type: "Project", Name: "online"}:              true,
+	{Type: "ProjectExport", Name: "url"}:           true,
+	{Type: "ProjectSnapshot", Name: "claims"}:      true,
+	{Type: "ProjectSnapshot", Name: "statistics"}:  true,
+	{Type: "ProjectTeamStatistics", Name: "team"}:  true,
+	{Type: "Scope", Name: "members"}:               true,
+	{Type: "Scope", Name: "entities"}:              true,
+	{Type: "Scope", Name: "entity"}:                true,
+	{Type: "Scope", Name: "lookup"}:                true,
+	{Type: "Score", Name: "description"}:           true,
+	{Type: "Score", Name: "snapshots"}:             true,
+	{Type: "Score", Name: "items"}:                 true,
+	{Type: "Score", Name: "owner"}:                 true,
+	{Type: "Snapshot", Name: "score"}:              true,
+	{Type: "Snapshot", Name: "changes"}:            true,
+	{Type: "Tag", Name: "notes"}:                   true,
+	{Type: "Tag", Name: "items"}:                   true,
+	{Type: "User", Name: "notes"}:                  true,
+	{Type: "User", Name: "tags"}:                   true,
+	{Type: "User", Name: "tag"}:                    true,
+	{Type: "User", Name: "sharedNotes"}:            true,
+	{Type: "User", Name: "noteChanges"}:            true,
+	{Type: "User", Name: "scopes"}:                 true,
+	{Type: "User", Name: "projects"}:               true,
+	{Type: "User", Name: "scores"}:                 true,
+	{Type: "User", Name: "scoreCount"}:             true,
+	{Type: "User", Name: "items"}:                  true,
+	{Type: "User", Name: "itemUsage"}:              true,
+	{Type: "Version", Name: "note"}:                true,
 }

@@ -13,6 +13,7 @@ type entityLoaders struct {
 	Entities         *Loader[entity.ID, entity.Entity]
 	Relations        *Loader[entity.RelationsRequest, page.Slice[entity.Relation]]
 	ReverseRelations *Loader[entity.RelationsRequest, page.Slice[entity.Relation]]
+	LeftOut          *Loader[entity.LeftOutRequest, map[string]entity.LeftOut]
 	// Lists, each read once however often it is met in the response.
 	ScopesOf     *Loader[ListOf, page.Slice[entity.Scope]]
 	ScopeMembers *Loader[entity.MembersRequest, page.Slice[entity.Member]]
@@ -31,6 +32,7 @@ func newEntityLoaders(r *response, entities *entity.Service) entityLoaders {
 		}),
 		Relations:        register(r, "relations", entities.ListRelations),
 		ReverseRelations: register(r, "reverseRelations", entities.ListReverseRelations),
+		LeftOut:          register(r, "leftOut", entities.LeftOut),
 		ScopesOf: registerList(r, "scopesOf", func(ctx context.Context, k ListOf) (page.Slice[entity.Scope], error) {
 			return entities.ListScopes(ctx, k.User, k.Window)
 		}),

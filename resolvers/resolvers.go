@@ -84,6 +84,14 @@ func (r *Resolver) TaggedNoteConnection() graph.TaggedNoteConnectionResolver {
 // Scope returns the resolvers of Scope.
 func (r *Resolver) Scope() graph.ScopeResolver { return scopes{r} }
 
+// EntityIndex returns the resolvers of EntityIndex.
+func (r *Resolver) EntityIndex() graph.EntityIndexResolver { return entityIndex{r} }
+
+// EntityIndexLeftOut returns the resolvers of EntityIndexLeftOut.
+func (r *Resolver) EntityIndexLeftOut() graph.EntityIndexLeftOutResolver {
+	return entityIndexLeftOut{r}
+}
+
 // ScopeMemberConnection returns the resolvers of ScopeMemberConnection.
 func (r *Resolver) ScopeMemberConnection() graph.ScopeMemberConnectionResolver {
 	return scopeMemberConnection{r}

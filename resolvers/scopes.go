@@ -189,3 +189,27 @@ func scopeID(field string, id gid.ID) (string, error) {
 	}
 	return key[0], nil
 }
+
+type entityIndex struct{ *Resolver }
+
+func (entityIndex) LeftOut(ctx context.Context, x *entity.Index) (*entity.LeftOut, error) {
+	left, err := loaders.From(ctx).LeftOut.Load(ctx, x.LeftOut())
+	return found(left[x.Name], err)
+}
+
+type entityIndexLeftOut struct{ *Resolver }
+
+func (r entityIndexLeftOut) Examples(ctx context.Context, left *entity.LeftOut) ([]entity.Entity, error) {
+	entities, errs := loaders.From(ctx).Entities.LoadAll(ctx, left.Examples)
+	there := []entity.Entity{} // an index of the store still shows one that is gone
+	for i, e := range entities {
+		switch {
+		case errs == nil || errs[i] == nil:
+			there = append(there, e)
+		case !fault.Is(errs[i], fault.NotFound):
+			return nil, errs[i]
+		}
+	}
+	r.entitiesAhead(ctx, there, selected(ctx, "Entity", "Node"))
+	return there, nil
+}

@@ -6,6 +6,7 @@
 package entity
 
 import (
+	"slices"
 	"time"
 
 	"github.com/taggie/taggie/internal/fault"
@@ -24,7 +25,7 @@ const (
 	MaxIDBytes        = 200     // of an entity's id; four of them and three names stay below the 1,024 bytes of a sort key
 	MaxAttributeBytes = 350_000 // of the attributes as JSON: an entity is one DynamoDB item, and that holds 400 KB
 	MaxDepth          = 30      // of nested attributes: DynamoDB allows 32 levels
-	MaxIndexEntries   = 40      // of one entity: those that come and those that go fit into one transaction of 100 actions
+	MaxIndexEntries   = 40      // of one entity in all indexes: those that come and those that go fit into one transaction of 100 actions
 	MaxIndexKeyBytes  = 512     // of an index key
 	MaxIndexes        = 20      // declared in one scope
 	MaxRelations      = 10_000  // of one subject under one predicate
@@ -57,6 +58,15 @@ type IndexEntry struct {
 	Name       string         // of the index and its mapping function
 	Key        string         // sorts as bytes
 	Attributes map[string]any // of the entry's own; may be nil
+}
+
+// LeftOutIndex is the name under which each entity has one entry more that says how many of its values indexes leave out: as its
+// attributes, by the names of the indexes. No index can be declared under this name. It is not among the entries that are shown.
+const LeftOutIndex = "~left-out"
+
+// Entries returns the entries under declared indexes.
+func (e Entity) Entries() []IndexEntry {
+	return slices.DeleteFunc(slices.Clone(e.Index), func(x IndexEntry) bool { return x.Name == LeftOutIndex })
 }
 
 // Mapper is a mapping function: it emits the index entries of an entity.
@@ -134,6 +144,9 @@ type Index struct {
 	// Pass and At are where the rebuild stands: in the pass over all entities (0) or in the last one (1), and where in it.
 	Pass int
 	At   string
+
+	scope string // of which it was shown; see [Scope.Declared]
+	shown bool
 }
 
 // Range chooses keys of an index. The zero Range is all of them; the set fields narrow it down.

@@ -3,6 +3,7 @@ package entity
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -10,37 +11,34 @@ import (
 )
 
 // Mapper returns the mapping function of a declared index. It emits one entry for each text (number) that the path leads to;
-// lists at its end and on its way are walked through, and the same key is emitted once. What is of another kind, null or an
-// empty text, which no key can be, is not indexed, nor are texts above [MaxIndexKeyBytes].
+// lists at its end and on its way are walked through, and the same key is emitted once. Other values are left out: null, and what
+// cannot be a key, which is counted; see [Scope.LeftOut].
 func (x Index) Mapper() Mapper {
 	return func(e Entity) []IndexEntry {
-		entries, _ := x.entries(e) // what cannot be indexed is told to who sets it; see Scope.entries
+		entries, _ := x.entries(e)
 		return entries
 	}
 }
 
-// entries returns what can be indexed, and the first of what cannot as a fault.
-func (x Index) entries(e Entity) ([]IndexEntry, error) {
+// entries returns what can be indexed, and how many values at the path cannot be keys: texts above [MaxIndexKeyBytes] and empty ones,
+// numbers out of range, objects, and values of another kind.
+func (x Index) entries(e Entity) (entries []IndexEntry, unfit int) {
 	if e.Type != x.Type || !x.RemovedAt.IsZero() {
-		return nil, nil
+		return nil, 0
 	}
-	var entries []IndexEntry
-	var first error
 	seen := map[string]bool{}
 	walk(e.Attributes, x.Path, func(of any) {
 		key, ok := x.key(of)
 		switch {
-		case !ok || seen[key]:
-		case len(key) > MaxIndexKeyBytes:
-			if first == nil {
-				first = fault.Invalidf(x.field(), "the index %s holds texts of at most %d bytes, this has %d", x.Name, MaxIndexKeyBytes, len(key))
-			}
+		case of == nil || ok && seen[key]:
+		case !ok || len(key) > MaxIndexKeyBytes:
+			unfit++
 		default:
 			seen[key] = true
 			entries = append(entries, IndexEntry{Name: x.Name, Key: key})
 		}
 	})
-	return entries, first
+	return entries, unfit
 }
 
 // walk calls found with each value at the path.
@@ -51,9 +49,11 @@ func walk(of any, path []string, found func(any)) {
 			walk(element, path, found)
 		}
 	case map[string]any:
-		if len(path) > 0 {
-			walk(of[path[0]], path[1:], found)
+		if len(path) == 0 {
+			found(of)
+			return
 		}
+		walk(of[path[0]], path[1:], found)
 	default:
 		if len(path) == 0 {
 			found(of)
@@ -73,22 +73,37 @@ func (x Index) key(of any) (string, bool) {
 	return "", false
 }
 
-// field is where the input has what the index holds.
-func (x Index) field() string { return "input.attributes." + strings.Join(x.Path, ".") }
-
-// entries returns what an entity emits into the indexes of the scope.
-func (s Scope) entries(e Entity) ([]IndexEntry, error) {
+// entries returns what an entity emits into the indexes of the scope, in their order, as far as an entity may have entries. With
+// what cannot be indexed the entity is kept as well: it is counted.
+func (s Scope) entries(e Entity) []IndexEntry {
 	var all []IndexEntry
 	for _, x := range s.Indexes {
-		entries, err := x.entries(e)
-		if err != nil {
-			return nil, err
+		entries, _ := x.entries(e)
+		all = append(all, entries[:min(len(entries), MaxIndexEntries-len(all))]...)
+	}
+	return s.counted(e, all)
+}
+
+// counted adds to the entries of an entity the one that says how many of its values they leave out, if there are any.
+func (s Scope) counted(e Entity, entries []IndexEntry) []IndexEntry {
+	left := map[string]any{}
+	total := 0
+	for _, x := range s.Indexes {
+		could, unfit := x.entries(e)
+		n := unfit + len(could)
+		for _, entry := range entries {
+			if entry.Name == x.Name {
+				n--
+			}
 		}
-		if all = append(all, entries...); len(all) > MaxIndexEntries {
-			return nil, fault.Invalidf(x.field(), "an entity has at most %d entries in all indexes", MaxIndexEntries)
+		if n > 0 {
+			left[x.Name], total = json.Number(strconv.Itoa(n)), total+n
 		}
 	}
-	return all, nil
+	if total == 0 {
+		return entries
+	}
+	return append(entries, IndexEntry{Name: LeftOutIndex, Key: strconv.Itoa(total), Attributes: left})
 }
 
 // Condition chooses from an index by values of its kind: texts, or numbers as [json.Number] (or as a Go number). The zero

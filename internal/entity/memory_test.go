@@ -2,9 +2,11 @@ package entity
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -262,4 +264,25 @@ func (m *memory) Reindex(ctx context.Context, scope, typ string, since time.Time
 		}
 	}
 	return nil
+}
+
+func (m *memory) CountLeftOut(_ context.Context, scope string) (map[string]LeftOut, error) {
+	all := map[string]LeftOut{}
+	for id, e := range m.entities {
+		for _, entry := range e.Index {
+			if e.Scope != scope || entry.Name != LeftOutIndex {
+				continue
+			}
+			for name, n := range entry.Attributes {
+				left := all[name]
+				values, err := strconv.Atoi(string(n.(json.Number)))
+				if err != nil {
+					return nil, err
+				}
+				left.Values, left.Entities, left.Examples = left.Values+values, left.Entities+1, append(left.Examples, id)
+				all[name] = left
+			}
+		}
+	}
+	return all, nil
 }

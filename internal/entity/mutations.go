@@ -100,10 +100,7 @@ func (s *Service) put(ctx context.Context, scope Scope, before *Entity, after En
 		after.UpdatedAt = s.later(time.Time{})
 		after.CreatedAt = after.UpdatedAt
 	}
-	var err error
-	if after.Index, err = scope.entries(after); err != nil {
-		return Entity{}, err
-	}
+	after.Index = scope.entries(after)
 	return after, s.store.PutEntity(ctx, before, after, relations, once.With(after.Scope, after.Type, after.ID.ID))
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/retry"
 	"github.com/taggie/taggie/internal/task"
 )
 
@@ -70,7 +71,7 @@ func (s *Service) rebuildIndex(ctx context.Context, t task.Task) (time.Time, err
 }
 
 func (s *Service) rebuild(ctx context.Context, t task.Task) (time.Time, error) {
-	_, x, err := s.ordered(ctx, t)
+	scope, x, err := s.ordered(ctx, t)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -79,7 +80,7 @@ func (s *Service) rebuild(ctx context.Context, t task.Task) (time.Time, error) {
 	}
 	removed := !x.RemovedAt.IsZero()
 	if !removed && x.Pass == 0 {
-		done, err := s.pass(ctx, t, x, time.Time{})
+		done, err := s.pass(ctx, t, scope, x, time.Time{})
 		if err != nil {
 			return time.Time{}, err
 		}
@@ -95,7 +96,7 @@ func (s *Service) rebuild(ctx context.Context, t task.Task) (time.Time, error) {
 	if removed {
 		since = time.Time{}
 	}
-	if _, err := s.pass(ctx, t, x, since); err != nil {
+	if _, err := s.pass(ctx, t, scope, x, since); err != nil {
 		return time.Time{}, err
 	}
 	if removed {
@@ -106,16 +107,14 @@ func (s *Service) rebuild(ctx context.Context, t task.Task) (time.Time, error) {
 
 // pass makes the entries of the index right in each entity that was updated since, from where x stands. It returns how many
 // entities were looked at, with those of an earlier run.
-func (s *Service) pass(ctx context.Context, t task.Task, x Index, since time.Time) (int, error) {
+func (s *Service) pass(ctx context.Context, t task.Task, scope Scope, x Index, since time.Time) (int, error) {
 	// The entries of other indexes stay as they are: their own rebuilds, which may be further on, make them right.
 	emit := func(e Entity) []IndexEntry {
-		entries := slices.DeleteFunc(slices.Clone(e.Index), func(entry IndexEntry) bool { return entry.Name == x.Name })
-		mine := x.Mapper()(e)
-		// An entity that would emit too many is left out until somebody sets it, and is told.
-		if len(entries)+len(mine) > MaxIndexEntries {
-			return entries
-		}
-		return append(entries, mine...)
+		entries := slices.DeleteFunc(slices.Clone(e.Index), func(entry IndexEntry) bool {
+			return entry.Name == x.Name || entry.Name == LeftOutIndex
+		})
+		mine, _ := x.entries(e)
+		return scope.counted(e, append(entries, mine[:max(0, min(len(mine), MaxIndexEntries-len(entries)))]...))
 	}
 	stored, at := 0, s.now()
 	done, pass := x.Done, x.Pass
@@ -161,7 +160,7 @@ func (s *Service) progress(ctx context.Context, t task.Task, pass int, change fu
 // change stores the next state of the scope, whose i-th index the task is about; errOvertaken when that is not in that pass.
 func (s *Service) change(ctx context.Context, t task.Task, pass int, change func(after *Scope, i int)) error {
 	var conflict *ScopeConflict
-	for range attempts {
+	for range retry.Until(ctx) {
 		before, x, err := s.ordered(ctx, t)
 		if err != nil {
 			return err
@@ -178,5 +177,5 @@ func (s *Service) change(ctx context.Context, t task.Task, pass int, change func
 			return err
 		}
 	}
-	return fault.Wrap(fault.Unavailable, conflict, "others change the scope again and again")
+	return retry.Busy("the scope")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/retry"
 	"github.com/taggie/taggie/internal/task"
 	"github.com/taggie/taggie/internal/viewer"
 )
@@ -183,6 +184,9 @@ func (s Scope) index(name string) (Index, bool) {
 // Declared returns the indexes by name, without those that are being removed.
 func (s Scope) Declared() []Index {
 	declared := slices.DeleteFunc(slices.Clone(s.Indexes), func(x Index) bool { return !x.RemovedAt.IsZero() })
+	for i := range declared {
+		declared[i].scope, declared[i].shown = s.ID, s.Role >= ReaderRole
+	}
 	slices.SortFunc(declared, func(a, b Index) int { return strings.Compare(a.Name, b.Name) })
 	return declared
 }
@@ -191,7 +195,7 @@ func (s Scope) Declared() []Index {
 // else was faster it starts again, unless the caller expected a version.
 func (s *Service) editScope(ctx context.Context, id string, expected *int, once idempotency.Key, change func(*Scope) ([]task.Task, error)) (Scope, error) {
 	var conflict *ScopeConflict
-	for range attempts {
+	for range retry.Until(ctx) {
 		before, err := s.scope(ctx, id, OwnerRole)
 		if err != nil {
 			return Scope{}, err
@@ -211,7 +215,7 @@ func (s *Service) editScope(ctx context.Context, id string, expected *int, once 
 			return after, err
 		}
 	}
-	return Scope{}, fault.New(fault.Conflict, "somebody else changes this scope again and again")
+	return Scope{}, retry.Busy("this scope")
 }
 
 // onceScope runs a mutation that results in a scope; the zero Scope when a repeated request finds that the viewer is no member

@@ -8,6 +8,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/retry"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -197,15 +198,12 @@ func (s *Service) request(ctx context.Context, mutation string, key *string, inp
 	return idempotency.Request{Viewer: string(viewer.From(ctx).UserID), Mutation: mutation, Key: key, Input: input}
 }
 
-// attempts bounds how often a change is tried again when others change the same thing.
-const attempts = 8
-
 // edit lets change make and store the next state of the entity with this id, in the scope, which the viewer may write. What
 // change is given is nil when there is no such entity and it may be created; otherwise that is NotFound. When somebody else was
 // faster it starts again, unless the caller expected a version that is no longer the current one.
 func (s *Service) edit(ctx context.Context, id ID, expected *int, create bool, change func(in Scope, before *Entity) (Entity, error)) (Entity, error) {
 	var conflict *VersionConflict
-	for range attempts {
+	for range retry.Until(ctx) {
 		// The declarations are read anew each time: an entity that is written a minute after an index was declared is in it.
 		scope, err := s.scope(ctx, id.Scope, WriterRole)
 		if err != nil {
@@ -229,7 +227,7 @@ func (s *Service) edit(ctx context.Context, id ID, expected *int, create bool, c
 			return after, err
 		}
 	}
-	return Entity{}, fault.New(fault.Conflict, "somebody else changes this entity again and again")
+	return Entity{}, retry.Busy("this entity")
 }
 
 // find returns the entity in a scope that the viewer may write, nil when there is none.

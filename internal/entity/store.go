@@ -26,6 +26,9 @@ type Reader interface {
 	EntitiesByID(ctx context.Context, ids []ID) ([]Entity, []error)
 	// ListEntities lists the entities of a type, the newest first. Eventually consistent.
 	ListEntities(ctx context.Context, scope, typ string, w page.Window) (page.Slice[Entity], error)
+	// CountLeftOut returns what the indexes of a scope leave out, by their names, of up to [MaxLeftOutCounted] entities. Eventually
+	// consistent.
+	CountLeftOut(ctx context.Context, scope string) (map[string]LeftOut, error)
 	// ListByIndex lists the entities that emit a key in the range, in the order of keys, each as often as it does, as they are
 	// now: one that has another key by now is left out. Which ones are there is eventually consistent.
 	ListByIndex(ctx context.Context, scope, index string, r Range, w page.Window) (page.Slice[Indexed], error)
