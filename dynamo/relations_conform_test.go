@@ -29,6 +29,7 @@ func openRelationWorld(t testing.TB) (*storetest.RelationWorld, *DB, *faultinjec
 	t.Helper()
 	clock := storetest.NewClock()
 	db, inj := openDB(t, clock.Now)
+	db.quiet = 50 * time.Millisecond
 	return storetest.NewRelationWorld(t, storetest.RelationStores{RelationStore: Entities{db}, Tasks: Tasks{db}}, clock), db, inj
 }
 

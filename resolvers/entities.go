@@ -32,11 +32,15 @@ func (r entities) related(ctx context.Context, d direction, e entity.Entity, pre
 			return nil, fault.Invalidf("predicate", "a predicate is not empty; leave it out for the relations under all")
 		}
 	}
-	o, err := r.openRelations(ctx, selected(ctx, "EntityRelationConnection"), d, e, under, paging)
+	sel := selected(ctx, "EntityRelationConnection")
+	o, err := r.openRelations(ctx, sel, d, e, under, paging)
 	if err != nil {
 		return nil, err
 	}
 	slice, err := d.loader(ctx).Load(ctx, d.request(e, under, o.Window)) // there already below a list that has looked ahead
+	if err == nil && len(sel.items("EntityRelationEdge", "Entity", "Node").fields) > 0 {
+		slice, err = d.withEntities(ctx, slice, o.Window, func(w page.Window) entity.RelationsRequest { return d.request(e, under, w) })
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -75,6 +79,44 @@ func directionOf(reverse bool) direction {
 		},
 		request: entity.Entity.Relations,
 		other:   func(r entity.Relation) entity.ID { return r.Object },
+	}
+}
+
+// withEntities leaves those relations out at whose other end there is no entity any more: one that is being deleted is gone at once,
+// its relations a moment later, or a minute, when the server that deletes it is lost. The page stays full. The entities were read
+// already where something is selected of them.
+func (d direction) withEntities(ctx context.Context, slice page.Slice[entity.Relation], w page.Window, at func(page.Window) entity.RelationsRequest) (page.Slice[entity.Relation], error) {
+	all := page.Slice[entity.Relation]{Other: slice.Other}
+	for {
+		ids := make([]entity.ID, len(slice.Items))
+		for i, relation := range slice.Items {
+			ids[i] = d.other(relation)
+		}
+		_, errs := loaders.From(ctx).Entities.LoadAll(ctx, ids)
+		var kept page.Slice[entity.Relation]
+		for i, relation := range slice.Items {
+			if errs == nil || !fault.Is(errs[i], fault.NotFound) { // other errors are the node's own
+				kept.Items, kept.Positions = append(kept.Items, relation), append(kept.Positions, slice.Positions[i])
+			}
+		}
+		if w.Backward {
+			all.Items, all.Positions = append(kept.Items, all.Items...), append(kept.Positions, all.Positions...)
+		} else {
+			all.Items, all.Positions = append(all.Items, kept.Items...), append(all.Positions, kept.Positions...)
+		}
+		all.More = slice.More
+		missing := len(slice.Items) - len(kept.Items)
+		if !slice.More || missing == 0 {
+			return all, nil
+		}
+		next := page.Window{Limit: missing, Backward: w.Backward, From: slice.Positions[len(slice.Positions)-1]}
+		if w.Backward {
+			next.From = slice.Positions[0]
+		}
+		var err error
+		if slice, err = d.loader(ctx).LoadNow(ctx, at(next)); err != nil {
+			return all, err
+		}
 	}
 }
 
