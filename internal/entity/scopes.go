@@ -195,7 +195,7 @@ func (s Scope) Declared() []Index {
 // else was faster it starts again, unless the caller expected a version.
 func (s *Service) editScope(ctx context.Context, id string, expected *int, once idempotency.Key, change func(*Scope) ([]task.Task, error)) (Scope, error) {
 	var conflict *ScopeConflict
-	for range retry.Until(ctx) {
+	for range s.turns.Until(ctx, "scope "+id) {
 		before, err := s.scope(ctx, id, OwnerRole)
 		if err != nil {
 			return Scope{}, err

@@ -19,6 +19,7 @@ type Service struct {
 	people People
 	now    func() time.Time
 	newID  func() string
+	turns  *retry.Turns
 }
 
 // People finds users by what else names them.
@@ -30,7 +31,7 @@ type People interface {
 
 // NewService returns a service over the store. newID makes UUIDs.
 func NewService(store Store, people People, now func() time.Time, newID func() string) *Service {
-	return &Service{store: store, shows: store, people: people, now: now, newID: newID}
+	return &Service{store: store, shows: store, people: people, now: now, newID: newID, turns: &retry.Turns{}}
 }
 
 // Showing returns the service that shows entities as another view of the same store has them, one that leaves out what the
@@ -203,7 +204,7 @@ func (s *Service) request(ctx context.Context, mutation string, key *string, inp
 // faster it starts again, unless the caller expected a version that is no longer the current one.
 func (s *Service) edit(ctx context.Context, id ID, expected *int, create bool, change func(in Scope, before *Entity) (Entity, error)) (Entity, error) {
 	var conflict *VersionConflict
-	for range retry.Until(ctx) {
+	for range s.turns.Until(ctx, "entity "+id.Scope+" "+id.Type+" "+id.ID) {
 		// The declarations are read anew each time: an entity that is written a minute after an index was declared is in it.
 		scope, err := s.scope(ctx, id.Scope, WriterRole)
 		if err != nil {

@@ -19,6 +19,7 @@ import (
 // Service carries out what may be asked about tags on items.
 type Service struct {
 	Options
+	turns  retry.Turns
 	mu     sync.Mutex
 	layout Layout
 	read   time.Time // when the layout was read
@@ -197,7 +198,7 @@ func (s *Service) readable(ctx context.Context, ref score.ItemRef, via score.ID)
 
 // edit reads the set, and what its rows depend on, and keeps what change makes of it; again when somebody else was faster.
 func (s *Service) edit(ctx context.Context, of Key, once idempotency.Key, change func([]Tag) []Tag) (Set, error) {
-	for range retry.Until(ctx) {
+	for range s.turns.Until(ctx, string(of.Author)+" "+string(of.Item.ID)) {
 		before, err := first(s.Store.FindSets(ctx, []Key{of}))
 		if err != nil {
 			return Set{}, err

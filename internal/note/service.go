@@ -20,6 +20,7 @@ type Service struct {
 	people People
 	now    func() time.Time
 	newID  func() string
+	turns  *retry.Turns
 }
 
 // People finds users by what else names them.
@@ -45,7 +46,7 @@ func (s *Service) Without(view Store) *Service {
 
 // NewService returns a service over the store. newID makes UUIDs.
 func NewService(store Store, now func() time.Time, newID func() string) *Service {
-	return &Service{store: store, now: now, newID: newID}
+	return &Service{store: store, now: now, newID: newID, turns: &retry.Turns{}}
 }
 
 // ListByID returns the note or the error of each id, in the order of ids. What the viewer may not read is NotFound:
@@ -278,7 +279,7 @@ func (s *Service) later(than time.Time) time.Time {
 // unless the caller expected a version. It returns the note after the change.
 func (s *Service) edit(ctx context.Context, id ID, need Permission, expected *int, store func(before Note) (Note, error)) (Note, error) {
 	var conflict *VersionConflict
-	for range retry.Until(ctx) {
+	for range s.turns.Until(ctx, string(id)) {
 		before, err := s.get(ctx, id, need)
 		if err != nil {
 			return Note{}, err

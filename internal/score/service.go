@@ -23,11 +23,12 @@ type Service struct {
 	follower Follower            // or nil
 	now      func() time.Time
 	newID    func() string
+	turns    *retry.Turns
 }
 
 // NewService returns a service over the stores of rows and of the contents of snapshots. newID makes UUIDs.
 func NewService(store Store, contents Contents, now func() time.Time, newID func() string) *Service {
-	return &Service{store: store, shows: store, contents: contents, reading: semaphore.NewWeighted(readingBytes), now: now, newID: newID}
+	return &Service{store: store, shows: store, contents: contents, reading: semaphore.NewWeighted(readingBytes), now: now, newID: newID, turns: &retry.Turns{}}
 }
 
 // Showing returns the service that shows scores as another view of the same store has them, one that leaves out what the caller
@@ -237,7 +238,7 @@ var errBusy = retry.Busy("this score")
 // caller expected a version. It returns the score after the change.
 func (s *Service) edit(ctx context.Context, ref Ref, expected *int, store func(before Score) (Score, error)) (Score, error) {
 	var conflict *VersionConflict
-	for range retry.Until(ctx) {
+	for range s.turns.Until(ctx, string(ref.Owner)+" "+string(ref.ID)) {
 		before, err := s.get(ctx, ref)
 		if err != nil {
 			return Score{}, err
