@@ -41,6 +41,15 @@ func forward(client net.Conn, s settings) {
 		return
 	}
 	defer func() { _ = engine.Close() }()
+	// Who begins with a zero byte, with which no request does, gets the connection itself: nothing has to be copied then.
+	first := make([]byte, bufferSize)
+	n, err := client.Read(first)
+	if err == nil && n == 1 && first[0] == 0 && handOver(client, engine) {
+		return
+	}
+	if _, failed := engine.Write(first[:n]); err != nil || failed != nil {
+		return
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

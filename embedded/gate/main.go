@@ -1,6 +1,7 @@
 // Command taggie-gate runs a program that answers whoever reaches its port, and lets only the owner of a directory reach it.
 //
-// It starts the program, listens on a Unix socket in the working directory, and copies bytes between that and the program's port.
+// It starts the program, listens on a Unix socket in the working directory, and copies bytes between that and the program's port. On
+// Linux, who asks for it gets the connection to the port itself.
 // Where its parent gave it a network namespace of its own, the port is in there, and nobody else reaches it. Elsewhere each
 // connection has to begin with a credential. It must not know what the bytes mean. Start reading at [run]; internal/embedded starts
 // it in front of the embedded DynamoDB, which checks no credentials and answers every web page.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net"
 	"os"
 	"syscall"
 	"unsafe"
@@ -8,6 +9,22 @@ import (
 
 // dieWithParent has the kernel end the program when we die, however that happens.
 func dieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
+
+// handOver sends the client the connection to the program, and reports whether it could.
+func handOver(client, engine net.Conn) bool {
+	to, ok := client.(*net.UnixConn)
+	from, tcp := engine.(*net.TCPConn)
+	if !ok || !tcp {
+		return false
+	}
+	file, err := from.File()
+	if err != nil {
+		return false
+	}
+	defer func() { _ = file.Close() }()
+	_, _, err = to.WriteMsgUnix([]byte{0}, syscall.UnixRights(int(file.Fd())), nil)
+	return err == nil
+}
 
 // loopbackUp switches the loopback interface on, which a new network namespace has switched off.
 func loopbackUp() error {

@@ -59,10 +59,13 @@ func (e Endpoint) Dial(ctx context.Context, network, address string) (net.Conn, 
 		return new(net.Dialer).DialContext(ctx, network, address)
 	}
 	conn, err := dialSocket(ctx, e.Socket)
-	if err != nil || e.Credential == "" {
-		return conn, err
+	if err != nil {
+		return nil, err
 	}
-	if _, err := conn.Write([]byte(e.Credential)); err != nil {
+	if _, err = conn.Write([]byte(e.Credential)); err == nil {
+		conn, err = direct(ctx, conn)
+	}
+	if err != nil {
 		_ = conn.Close()
 		return nil, err
 	}

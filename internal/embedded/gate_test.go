@@ -66,6 +66,20 @@ func TestDynamoDBIsInANetworkOfItsOwn(t *testing.T) {
 	assert.Empty(t, e.DynamoDB.Credential)
 	makeTable(t, dynamoClient(t, e.DynamoDB))
 
+	conn, err := e.DynamoDB.Dial(t.Context(), "", "")
+	require.NoError(t, err)
+	assert.Equal(t, "tcp", conn.RemoteAddr().Network(), "one into that network, of which nobody copies anything")
+	require.NoError(t, conn.Close())
+	copied := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", e.DynamoDB.Socket)
+	}}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, e.DynamoDB.URL, nil)
+	require.NoError(t, err)
+	response, err := copied.RoundTrip(request)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	assert.Equal(t, http.StatusOK, response.StatusCode, "other programs of the owner use the socket as it is")
+
 	gate := pidOf(t, o.Dir, DynamoDB)
 	program := programOf(t, gate)
 	inside := listeners(t, strconv.Itoa(program))

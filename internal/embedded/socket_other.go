@@ -18,3 +18,6 @@ func dialSocket(ctx context.Context, path string) (net.Conn, error) {
 	}
 	return new(net.Dialer).DialContext(ctx, "unix", path)
 }
+
+// direct leaves it to the gate to copy what goes over a connection.
+func direct(_ context.Context, gate net.Conn) (net.Conn, error) { return gate, nil }
