@@ -36,7 +36,7 @@ type queues struct {
 }
 
 // newQueues wires labelling. Nothing runs until [queues.run] does, or somebody listens to the hub, which is to be closed.
-func newQueues(s *stores, metrics *telemetry.Metrics, log *slog.Logger) *queues {
+func newQueues(s *stores, patience time.Duration, metrics *telemetry.Metrics, log *slog.Logger) *queues {
 	kept := queue.New(s.redis, queue.Options{Blocking: s.waiting, Log: log})
 	truth := dynamo.Labelling{Projects: dynamo.Projects{DB: s.db}}
 	shown := lightItems{Labelling: truth, items: truth.WithoutMetadata()} // of which events are kept in memory
@@ -49,7 +49,7 @@ func newQueues(s *stores, metrics *telemetry.Metrics, log *slog.Logger) *queues 
 	q.service = labelling.NewService(o, q.populate, q.rebuild)
 	q.importing = labelling.NewImporting(o, q.populate, q.rebuild)
 	q.hub = labelling.NewHub(labelling.HubOptions[model.EventDetails]{
-		Events: countedEvents{kept, metrics}, Service: q.service, Hydrate: resolvers.EventReader{Things: shown, People: dynamo.Users{DB: s.db}}.Read, Log: log,
+		Events: countedEvents{kept, metrics}, Service: q.service, Hydrate: resolvers.EventReader{Things: shown, People: dynamo.Users{DB: s.db}}.Read, Patience: patience, Log: log,
 	})
 	return q
 }

@@ -204,7 +204,7 @@ func assemble(cfg config.Config, trusted httpapi.Trusted, s *stores, metrics *te
 	a.cleaning = note.NewCleaning(notesStore, now)
 	entities := entity.NewService(dynamo.Entities{DB: s.db}, users, now, newID)
 	projectsStore := dynamo.Projects{DB: s.db}
-	a.queues = newQueues(s, metrics, log)
+	a.queues = newQueues(s, cfg.StreamPatience, metrics, log)
 	metrics.Sockets(a.sockets.Open)
 	scoresStore := dynamo.Scores{DB: s.db}
 	scores := score.NewService(scoresStore, s.bucket, now, newID)

@@ -7735,7 +7735,7 @@ type Subscription {
   What happens in a project. Without ` + "`" + `after` + "`" + ` a ` + "`" + `ProjectSnapshot` + "`" + ` comes first, with ` + "`" + `after` + "`" + ` the events behind it; then each event
   as it happens. What is selected of a message may cost at most 25,000. Whoever missed events, because they are no longer kept (some 10,000 are), the queue was rebuilt or the client
   was too slow, gets a ` + "`" + `ProjectGap` + "`" + ` and then a new snapshot. An event may come again after a reconnection: its cursor tells.
-  The stream ends when the caller's membership changed, after the event that says so. For members.
+  It is complete when the caller has left the project, after the event that says so. Whatever else ends it passes: subscribe again, behind the last cursor. For members.
   """
   projectEvents(
     "The id of a ` + "`" + `Project` + "`" + `."

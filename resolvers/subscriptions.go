@@ -50,6 +50,7 @@ func (s subscription) ProjectEvents(ctx context.Context, projectID_ gid.ID, afte
 		return nil, fault.Invalidf("types", "there are no more than %d types", maxTypes)
 	}
 	op := graphql.GetOperationContext(ctx)
+	l.Left = Finisher(op)
 	if seen, err := resumed(op); err != nil {
 		return nil, err
 	} else if seen != nil { // the request is the first one's, repeated
@@ -103,7 +104,7 @@ func (s subscription) MyQueue(ctx context.Context, projectID_ gid.ID) (<-chan *m
 	if err != nil {
 		return nil, err
 	}
-	claims, err := s.Hub.Claims(ctx, id)
+	claims, err := s.Hub.Claims(ctx, id, Finisher(graphql.GetOperationContext(ctx)))
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +123,7 @@ func (s subscription) ImportProgress(ctx context.Context, importID_ gid.ID) (<-c
 	if err != nil {
 		return nil, err
 	}
-	states, err := s.Projects.WatchImport(ctx, id)
+	states, err := s.Projects.WatchImport(ctx, id, Finisher(graphql.GetOperationContext(ctx)))
 	return pointed(ctx, states, err)
 }
 
@@ -131,7 +132,7 @@ func (s subscription) ExportProgress(ctx context.Context, exportID_ gid.ID) (<-c
 	if err != nil {
 		return nil, err
 	}
-	states, err := s.Projects.WatchExport(ctx, id)
+	states, err := s.Projects.WatchExport(ctx, id, Finisher(graphql.GetOperationContext(ctx)))
 	return pointed(ctx, states, err)
 }
 
@@ -140,7 +141,7 @@ func (s subscription) IndexProgress(ctx context.Context, scope gid.ID, name stri
 	if err != nil {
 		return nil, err
 	}
-	states, err := s.Entities.WatchIndex(ctx, id, name)
+	states, err := s.Entities.WatchIndex(ctx, id, name, Finisher(graphql.GetOperationContext(ctx)))
 	return pointed(ctx, states, err)
 }
 

@@ -70,6 +70,9 @@ func (c *checker) forms(config Config) {
 	if config.OperationTimeout <= 0 || config.OperationTimeout > 30*time.Second { // note.SyncMargin relies on it
 		c.add("TAGGIE_OPERATION_TIMEOUT", "expected a duration above 0 and up to 30s, such as 10s")
 	}
+	if config.StreamPatience <= 0 || config.StreamPatience > 10*time.Minute {
+		c.add("TAGGIE_STREAM_PATIENCE", "expected a duration above 0 and up to 10m, such as 30s")
+	}
 	if config.DrainDelay < 0 || config.DrainDelay > 5*time.Minute {
 		c.add("TAGGIE_DRAIN_DELAY", "expected a duration from 0s to 5m, such as 5s")
 	}

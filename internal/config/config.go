@@ -36,6 +36,7 @@ type Config struct {
 
 	OperationTimeout  time.Duration `env:"TAGGIE_OPERATION_TIMEOUT" envDefault:"10s" expect:"expected a duration such as 10s" desc:"Deadline of a query or mutation, at most 30s."`
 	DrainDelay        time.Duration `env:"TAGGIE_DRAIN_DELAY" envDefault:"0s" expect:"expected a duration such as 5s" desc:"How long the server, told to end, goes on accepting requests while /readyz already says 503: what the load balancer needs to notice, at most 5m."`
+	StreamPatience    time.Duration `env:"TAGGIE_STREAM_PATIENCE" envDefault:"30s" expect:"expected a duration such as 30s" desc:"How long subscriptions to projects and to who is online wait for a Redis that is away, at most 10m. Then their sockets are closed with 1013, and event streams end without complete, so that clients begin them again, perhaps at another server."`
 	DynamoConcurrency int           `env:"TAGGIE_DYNAMO_CONCURRENCY" envDefault:"16" expect:"expected a whole number from 1 to 256" desc:"DynamoDB calls that one batch, or one group of queries, may have under way at a time, 1 to 256."`
 
 	CostBudget     int  `env:"TAGGIE_COST_BUDGET" envDefault:"1000000" expect:"expected a whole number from 350000, or 0 for no budget" desc:"What the operations of one caller may cost at once, on all servers together, at least 350000; 0 for no budget. README, Limits, says what costs how much."`

@@ -28,6 +28,7 @@ func TestNothingSetIsTheEmbeddedServerOnLoopback(t *testing.T) {
 	assert.Equal(t, "text", c.LogFormat)
 	assert.Equal(t, 10*time.Second, c.OperationTimeout)
 	assert.Zero(t, c.DrainDelay)
+	assert.Equal(t, 30*time.Second, c.StreamPatience)
 	assert.Equal(t, 16, c.DynamoConcurrency)
 	assert.Empty(t, c.Secrets)
 	assert.True(t, c.EmbeddedDynamoDB())
@@ -42,7 +43,7 @@ func TestEverythingSet(t *testing.T) {
 		"TAGGIE_S3_BUCKET=notes.example", "TAGGIE_SECRET=" + secret32 + "," + secret32 + "2",
 		"TAGGIE_OIDC_ISSUER=https://id.example.com/", "TAGGIE_OIDC_AUDIENCE=web,mobile",
 		"TAGGIE_ALLOWED_ORIGINS=https://a.example,http://localhost:3000", "TAGGIE_TRUSTED_PROXIES=10.0.0.0/8,fd00::/8", "TAGGIE_LOG_LEVEL=DEBUG", "TAGGIE_LOG_FORMAT=json",
-		"TAGGIE_PPROF=[::1]:6060", "TAGGIE_METRICS_ADDR=:9090", "TAGGIE_OPERATION_TIMEOUT=30s", "TAGGIE_DRAIN_DELAY=5s", "TAGGIE_DYNAMO_CONCURRENCY=32", "TAGGIE_ENGINE_REDIS=/opt/redis",
+		"TAGGIE_PPROF=[::1]:6060", "TAGGIE_METRICS_ADDR=:9090", "TAGGIE_OPERATION_TIMEOUT=30s", "TAGGIE_DRAIN_DELAY=5s", "TAGGIE_STREAM_PATIENCE=1m", "TAGGIE_DYNAMO_CONCURRENCY=32", "TAGGIE_ENGINE_REDIS=/opt/redis",
 		"AWS_REGION=eu-central-1", "AWS_ENDPOINT_URL_DYNAMODB=http://db:8000", "AWS_ENDPOINT_URL_S3=http://s3:9000",
 	})
 	require.NoError(t, err)
@@ -53,6 +54,7 @@ func TestEverythingSet(t *testing.T) {
 	assert.Equal(t, slog.LevelDebug, c.LogLevel)
 	assert.Equal(t, 30*time.Second, c.OperationTimeout)
 	assert.Equal(t, 5*time.Second, c.DrainDelay)
+	assert.Equal(t, time.Minute, c.StreamPatience)
 	assert.Equal(t, 32, c.DynamoConcurrency)
 	assert.Equal(t, "/opt/redis", c.EngineRedis)
 	assert.Equal(t, ":9090", c.MetricsAddr)
@@ -109,6 +111,7 @@ func TestProblems(t *testing.T) {
 		"timeout above 30 seconds":   {[]string{"TAGGIE_OPERATION_TIMEOUT=30001ms"}, "TAGGIE_OPERATION_TIMEOUT", "up to 30s"},
 		"drain delay below nothing":  {[]string{"TAGGIE_DRAIN_DELAY=-1s"}, "TAGGIE_DRAIN_DELAY", "from 0s"},
 		"drain delay of an hour":     {[]string{"TAGGIE_DRAIN_DELAY=1h"}, "TAGGIE_DRAIN_DELAY", "to 5m"},
+		"no patience of streams":     {[]string{"TAGGIE_STREAM_PATIENCE=0s"}, "TAGGIE_STREAM_PATIENCE", "above 0"},
 		"drain delay without unit":   {[]string{"TAGGIE_DRAIN_DELAY=5"}, "TAGGIE_DRAIN_DELAY", "such as 5s"},
 		"timeout of nothing":         {[]string{"TAGGIE_OPERATION_TIMEOUT=0s"}, "TAGGIE_OPERATION_TIMEOUT", "above 0"},
 		"concurrency of words":       {[]string{"TAGGIE_DYNAMO_CONCURRENCY=many"}, "TAGGIE_DYNAMO_CONCURRENCY", "1 to 256"},

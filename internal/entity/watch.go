@@ -9,8 +9,9 @@ import (
 )
 
 // WatchIndex tells how the building of a declared index goes: now, and after each change, until it is ready; see [task.Watch]. NotFound
-// for who is no member of the scope, and when there is no such index.
-func (s *Service) WatchIndex(ctx context.Context, scope, name string) (<-chan Index, error) {
+// for who is no member of the scope, and when there is no such index. Ended is called before the channel is closed when there is nothing
+// more to follow.
+func (s *Service) WatchIndex(ctx context.Context, scope, name string, ended func()) (<-chan Index, error) {
 	read := func(ctx context.Context) (Index, error) {
 		found, err := s.scope(ctx, scope, ReaderRole)
 		if err != nil {
@@ -30,8 +31,9 @@ func (s *Service) WatchIndex(ctx context.Context, scope, name string) (<-chan In
 	ticker := time.NewTicker(task.WatchEvery)
 	context.AfterFunc(ctx, ticker.Stop)
 	return task.Watch(ctx, ticker.C, now, read, task.Watched[Index]{
-		Over:     func(i Index) bool { return i.Ready },
-		Same:     func(a, b Index) bool { return a.Ready == b.Ready && a.Done == b.Done },
-		Hopeless: func(err error) bool { return !fault.Is(err, fault.Unavailable) },
+		Over:  func(i Index) bool { return i.Ready },
+		Same:  func(a, b Index) bool { return a.Ready == b.Ready && a.Done == b.Done },
+		Gone:  func(err error) bool { return fault.Is(err, fault.NotFound) || fault.Is(err, fault.Forbidden) },
+		Ended: ended,
 	}), nil
 }

@@ -65,7 +65,7 @@ func TestEventWithoutPositionHasNoID(t *testing.T) {
 			th.play.source("a") <- 0
 			text := l.read()
 			assert.True(t, strings.HasPrefix(text, "event: next\ndata: "), text)
-			assert.Contains(t, text, "a store is away")
+			assert.Contains(t, text, "not read")
 		}
 	})
 }
@@ -89,7 +89,6 @@ func TestEventStreamTellsOfRefusedOperations(t *testing.T) {
 		{"the resolver's refusal", `subscription { refused }`, "FORBIDDEN"},
 		{"a panic", `{ panics }`, "INTERNAL"},
 		{"a panic at the beginning of a subscription", `subscription { panics }`, "INTERNAL"},
-		{"a subscription that does not begin in time", `subscription { stuck }`, "UNAVAILABLE"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -59,9 +59,8 @@ func TestSlowBodyTakesNothingFromItsSubscription(t *testing.T) {
 		}()
 		l := th.beginFrom(http.MethodPost, "/graphql", body, "Content-Type", "application/json").opened()
 		start := time.Now()
-		assert.Contains(t, l.read(), messageLate)
+		l.cut(messageInterrupted) // so that clients begin again
 		assert.Equal(t, th.options.OperationTimeout, time.Since(start))
-		l.completes()
 	})
 }
 

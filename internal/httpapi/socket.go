@@ -55,11 +55,11 @@ type socket struct {
 	admitted   bool      // counted among the sockets of its owner
 	expires    time.Time // of the token; zero for none
 	operations map[string]*operation
-	live       int // goroutines of operations
-	held       int // bytes of the messages that these came in
-	begun      int // operations so far
-	working    int // operations that a shutdown lets end: all but subscriptions that wait
-	draining   bool
+	live       int                  // goroutines of operations
+	held       int                  // bytes of the messages that these came in
+	begun      int                  // operations so far
+	working    int                  // operations that a shutdown lets end: all but subscriptions that wait
+	leaving    websocket.StatusCode // with which it is closed as soon as nothing is worked on; 0 for not
 	queue      queue
 	timer      *time.Timer
 	farewell   sync.WaitGroup       // with the client, when we close
@@ -265,15 +265,30 @@ func (s *socket) end() {
 func (s *socket) drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.draining = true
+	s.leaving = codeRestart
+	s.leave()
+}
+
+// interrupt does the same because a subscription cannot go on: clients begin all of them again on another socket.
+func (s *socket) interrupt() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.leaving == 0 {
+		s.leaving = codeLater
+	}
 	s.leave()
 }
 
 // leave closes a socket that is to be closed and has nothing more to do. The caller holds the mutex.
 func (s *socket) leave() {
-	if s.draining && s.working == 0 && !s.queue.writing && len(s.queue.messages) == 0 {
-		s.closeLocked(codeRestart, "the server shuts down")
+	if s.leaving == 0 || s.working > 0 || s.queue.writing || len(s.queue.messages) > 0 {
+		return
 	}
+	reason := "the server shuts down"
+	if s.leaving == codeLater {
+		reason = messageInterrupted
+	}
+	s.closeLocked(s.leaving, reason)
 }
 
 // whose is the viewer that the socket belongs to, signed up perhaps since a moment ago.

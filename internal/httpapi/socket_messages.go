@@ -20,7 +20,7 @@ const (
 	codeNoPong      = websocket.StatusGoingAway      // 1001: nothing came in time after a ping
 	codeProtocol    = websocket.StatusProtocolError  // 1002: no WebSocket frames
 	codeRestart     = websocket.StatusServiceRestart // 1012: the server shuts down
-	codeLater       = websocket.StatusTryAgainLater  // 1013: too many sockets, or the issuer is away
+	codeLater       = websocket.StatusTryAgainLater  // 1013: too many sockets, or the issuer or a store is away
 	codeBadMessage  = websocket.StatusCode(4400)
 	codeNoAck       = websocket.StatusCode(4401) // subscribe before connection_ack
 	codeForbidden   = websocket.StatusCode(4403) // no valid token, or not any more

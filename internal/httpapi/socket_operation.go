@@ -62,8 +62,7 @@ func (s *socket) begin(op *operation) gqlerror.List {
 		s.closeLocked(codeNoAck, "subscribe came before connection_ack")
 	case taken:
 		s.closeLocked(codeSameID, "an operation with this id is under way")
-	case s.draining:
-		return refuseOperation(model.ErrorCodeUnavailable, "the server shuts down")
+	case s.leaving != 0: // clients send it again after the close, which is near; an error they would take for the end
 	case len(s.operations) >= most || s.live >= 2*most: // cancelled ones may need a moment to end
 		return refuseOperation(model.ErrorCodeExhausted, "a socket has at most %d operations under way", most)
 	case s.held > 0 && s.held+op.size > maxBody:
@@ -229,7 +228,7 @@ func (s *socket) fail(op *operation, oc *graphql.OperationContext, resp *graphql
 
 // stream carries a subscription out.
 func (s *socket) stream(op *operation, oc *graphql.OperationContext, start time.Time, free func()) {
-	refusal, complete := s.api.follow(op.ctx, op.cancel, oc, start, follower{
+	how, refusal := s.api.follow(op.ctx, op.cancel, oc, start, follower{
 		prepared: func(inTime bool) {
 			free()
 			op.leave()
@@ -242,11 +241,13 @@ func (s *socket) stream(op *operation, oc *graphql.OperationContext, start time.
 		first: func(resp *graphql.Response) { s.logged(op.ctx, oc, resp, start) },
 		tell:  func(resp *graphql.Response) bool { return s.send(op, false, nextMessage(op.id, resp)) },
 	})
-	switch {
-	case refusal != nil:
+	switch how {
+	case refused:
 		s.send(op, true, errorMessage(op.id, refusal.Errors))
-	case complete:
+	case finished:
 		s.send(op, true, completeMessage(op.id))
+	case interrupted:
+		s.interrupt()
 	}
 }
 

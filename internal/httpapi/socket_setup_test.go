@@ -142,7 +142,8 @@ func (p *play) subscribe(ctx context.Context, field string, args map[string]any)
 		return nil
 	}
 	source := p.source(args["source"].(string))
-	at, _ := graphql.GetOperationContext(ctx).Stats.GetExtension("positions").(resolvers.Positions)
+	op := graphql.GetOperationContext(ctx)
+	at, _ := op.Stats.GetExtension("positions").(resolvers.Positions)
 	if at != nil && at.After() != "" {
 		source = p.source("after " + at.After())
 	}
@@ -151,6 +152,9 @@ func (p *play) subscribe(ctx context.Context, field string, args map[string]any)
 		select {
 		case n, ok := <-source:
 			if !ok {
+				if !strings.HasPrefix(args["source"].(string), "breaks") {
+					resolvers.Finisher(op)()
+				}
 				return nil
 			}
 			p.mu.Lock()
@@ -161,7 +165,11 @@ func (p *play) subscribe(ctx context.Context, field string, args map[string]any)
 				at.Reached(map[bool]string{true: "at" + strconv.Itoa(n)}[field == "ticks"])
 			}
 			if field == "half" {
-				graphql.AddError(ctx, fault.New(fault.Unavailable, "a store is away"))
+				kind := fault.Conflict
+				if strings.HasPrefix(args["source"].(string), "away") {
+					kind = fault.Unavailable
+				}
+				graphql.AddError(ctx, fault.New(kind, "not read"))
 				buf.WriteString(`{"half":null}`)
 			} else {
 				buf.WriteString("{\"ticks\":\n" + strconv.Itoa(n) + "}") // JSON may have blanks

@@ -152,7 +152,7 @@ func (a *streamer) subscribe(w http.ResponseWriter, r *http.Request, s *eventStr
 	resolvers.WithPositions(oc, at)
 	ctx, cancel := context.WithCancel(s.ctx) // when it was not set up in time, the stream has to tell yet
 	defer cancel()
-	refusal, complete := a.follow(ctx, cancel, oc, start, follower{
+	how, refusal := a.follow(ctx, cancel, oc, start, follower{
 		prepared: func(bool) { s.wait() },
 		first: func(first *graphql.Response) {
 			if first == nil {
@@ -162,7 +162,10 @@ func (a *streamer) subscribe(w http.ResponseWriter, r *http.Request, s *eventStr
 		},
 		tell: func(resp *graphql.Response) bool { return s.next(at.next(), resp) },
 	})
-	if refusal != nil || complete {
+	switch how {
+	case finished, refused:
 		s.complete(refusal)
+	case interrupted:
+		s.close(codeLater, messageInterrupted)
 	}
 }

@@ -1,11 +1,28 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+
+	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/resolvers"
 )
+
+// ending is how a subscription has ended.
+type ending uint8
+
+const (
+	unwanted    ending = iota // the client wants no more, or is gone
+	finished                  // there is nothing more to follow
+	refused                   // by its resolver, or for its errors
+	interrupted               // what it needs is away: the client is to begin again
+)
+
+// messageInterrupted is why a connection is closed whose subscription was interrupted.
+const messageInterrupted = "a store is away; connect again"
 
 // follower is who is told of a subscription.
 type follower struct {
@@ -15,8 +32,11 @@ type follower struct {
 }
 
 // follow carries a subscription out until it ends or ctx does. Only its set-up has a time limit, after which it cancels ctx.
-// It returns the response that refuses the subscription, or ends it with errors, and otherwise whether it is complete.
-func (a *api) follow(ctx context.Context, cancel context.CancelFunc, oc *graphql.OperationContext, start time.Time, f follower) (refusal *graphql.Response, complete bool) {
+// It returns how the subscription ended, and for refused the response that says why. Clients begin again after a connection that was closed, and
+// never after an error or the word that all is complete: hence what passes is neither of these.
+func (a *api) follow(ctx context.Context, cancel context.CancelFunc, oc *graphql.OperationContext, start time.Time, f follower) (ending, *graphql.Response) {
+	var end resolvers.Ending
+	resolvers.WithEnding(oc, &end)
 	limit := time.AfterFunc(a.options.OperationTimeout-time.Since(start), cancel)
 	next, running := a.exec.DispatchOperation(graphql.StartOperationTrace(ctx), oc)
 	took := time.Since(start)
@@ -27,7 +47,7 @@ func (a *api) follow(ctx context.Context, cancel context.CancelFunc, oc *graphql
 		if resp != nil {
 			f.first(resp)
 		}
-		return resp, false
+		return interrupted, nil
 	}
 	running = below(running, oc)
 	owed := 0
@@ -46,17 +66,39 @@ func (a *api) follow(ctx context.Context, cancel context.CancelFunc, oc *graphql
 			f.first(first)
 		}
 		switch {
+		case ctx.Err() != nil:
+			return unwanted, nil
+		case resp == nil && end.Finished():
+			return finished, nil
 		case resp == nil:
-			return nil, ctx.Err() == nil
+			return interrupted, nil
+		case passing(resp):
+			a.ops.tell(ctx, resp)
+			return interrupted, nil
 		case len(resp.Data) == 0: // the resolver refused; respond has not seen it
 			a.ops.tell(ctx, resp)
-			return resp, false
+			return refused, resp
 		case !f.tell(resp):
-			return nil, false
+			return unwanted, nil
 		case counted && a.ops.spenders != nil: // the first one is paid for
 			owed += messageCost + spentOn(resp.Data)
 		}
 	}
+}
+
+// passing reports whether a response has nothing to tell but that something is away at the moment. To send it would end the subscription, or
+// lose the message that it should have been.
+func passing(resp *graphql.Response) bool {
+	for _, err := range resp.Errors {
+		if coded(err) != model.ErrorCodeUnavailable {
+			return false
+		}
+	}
+	if len(resp.Errors) == 0 {
+		return false
+	}
+	_, value, _ := bytes.Cut(resp.Data, []byte(":")) // of the only field, whose name has none
+	return len(resp.Data) == 0 || string(resp.Data) == "null" || string(bytes.TrimSpace(value)) == "null}"
 }
 
 // below puts what comes of a subscription below its field: gqlgen leaves that out of the paths of errors.

@@ -22,8 +22,8 @@ const (
 	eventWait = time.Minute
 	// hubWidth bounds how many subscribers read from a store at a time: after a flush all of them do.
 	hubWidth = 2 * width
-	// patience is how long a store may fail before those who wait for it are sent away.
-	patience = 30 * time.Second
+	// Patience is how long a store may fail before those who wait for it are sent away, unless the hub is told otherwise.
+	Patience = 30 * time.Second
 )
 
 // Hub tells subscribers what happens in projects. However many listen to a project, one goroutine of the process reads its events,
@@ -58,7 +58,9 @@ type HubOptions[T any] struct {
 	// Hydrate returns what belongs to each event, in their order. It must not fail: what cannot be read is left out. What it returns
 	// is shared by all subscribers. Nobody is the viewer in its context.
 	Hydrate func(ctx context.Context, p project.ID, events []Event) []T
-	Log     *slog.Logger // of what goes on in the background; nothing by default
+	// Patience is how long a store may fail before those who wait for it are sent away; [Patience] by default.
+	Patience time.Duration
+	Log      *slog.Logger // of what goes on in the background; nothing by default
 }
 
 // Listen says what a subscriber wants to hear.
@@ -69,6 +71,9 @@ type Listen struct {
 	Mine    bool    // only what the viewer did, or what was about the viewer's work
 	// Statistics has snapshots show those of all teams, which costs a read of the teams.
 	Statistics bool
+	// Left is called before the channel is closed when the viewer is no longer a member: there is nothing more to follow then. Without it
+	// nobody is told.
+	Left func()
 }
 
 // hears reports whether an event is one that was asked for.
@@ -98,9 +103,12 @@ func NewHub[T any](o HubOptions[T]) *Hub[T] {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Patience <= 0 {
+		o.Patience = Patience
+	}
 	h := &Hub[T]{
 		o: o, slots: make(chan struct{}, hubWidth), feeds: map[project.ID]*feed[T]{},
-		limits: hubLimits{patience: patience, asks: time.Second},
+		limits: hubLimits{patience: o.Patience, asks: time.Second},
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	return h
@@ -118,11 +126,12 @@ func (h *Hub[T]) Close() {
 // Listen tells the viewer, who has to be a member, what happens in a project. Without After the first message is a Snapshot, and
 // events after it follow. With After the events after it do, as long as they are known. Otherwise, and whenever events were missed
 // later, Gap is told and then a Snapshot: also when the queue of the project was lost or rebuilt, or the receiver was too slow. While the
-// queue is being rebuilt, the Snapshot is waited for. Filters hide events, but never these two.
+// queue is being rebuilt, or Redis is away, the Snapshot is waited for. Filters hide events, but never these two, nor the event that says
+// that the viewer has left. Who moves in the project goes on as what they are then.
 //
-// The channel is closed when ctx ends; when the viewer left the project or moved in it, after the event that says so was told unless
-// filters hide it; when the hub is closed; and when a store has failed for long. In all but the first case listening again, behind the
-// last cursor, says more. The faults are those of [Service], but ErrNotReady is none of them.
+// The channel is closed when ctx ends; when the viewer has left the project, after Left was called; when the hub is closed; and when a store
+// has failed for long. In the last two cases listening again, behind the last cursor, goes on. The faults are those of [Service], but neither
+// ErrNotReady nor that Redis is away is one of them.
 func (h *Hub[T]) Listen(ctx context.Context, l Listen) (<-chan Told[T], error) {
 	out := make(chan Told[T])
 	if err := h.listen(ctx, l, sender[T](out)); err != nil {
@@ -167,14 +176,14 @@ func (h *Hub[T]) listen(ctx context.Context, l Listen, e ear[T]) error {
 	}
 	s := &stream[T]{hub: h, feed: f, ear: e, listen: l, project: p, looked: time.Now()}
 	first, err := s.first(ctx)
-	if err != nil && !errors.Is(err, ErrNotReady) {
+	if err != nil && (ctx.Err() != nil || !errors.Is(err, ErrNotReady) && !fault.Is(err, fault.Unavailable)) {
 		end()
 		return err
 	}
 	go func() {
 		defer end()
 		defer e.Close()
-		s.run(ctx, first)
+		h.guard(ctx, "telling somebody of a project", func() { s.run(ctx, first) })
 	}()
 	return nil
 }
@@ -194,7 +203,7 @@ func (h *Hub[T]) attach(p project.ID, from *Cursor) (*feed[T], error) {
 		ctx, cancel := context.WithCancel(h.ctx)
 		f = &feed[T]{hub: h, project: p, from: from, cancel: cancel, ring: make([]*entry[T], ringSize), changed: make(chan struct{})}
 		h.feeds[p] = f
-		h.all.Go(func() { f.run(ctx) })
+		h.all.Go(func() { h.guard(ctx, "reading the events of a project", func() { f.run(ctx) }) })
 	}
 	f.listeners++
 	h.all.Add(1)
@@ -256,6 +265,16 @@ func (h *Hub[T]) hydrate(ctx context.Context, p project.ID, events []Event) (ent
 		entries[i].hydrated = all[i]
 	}
 	return entries
+}
+
+// guard keeps a panic to what it happened in, which ends: who listens is sent away, and can listen again.
+func (h *Hub[T]) guard(ctx context.Context, what string, do func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			h.o.Log.ErrorContext(ctx, what+" panicked", "panic", v, "stack", string(debug.Stack()))
+		}
+	}()
+	do()
 }
 
 // trials are attempts at something that fails.

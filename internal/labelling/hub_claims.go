@@ -14,10 +14,10 @@ type ClaimsNow struct {
 }
 
 // Claims tells what the viewer, who has to be a member, has in a project: now, and whenever that has changed. Changes that follow
-// one another quickly may be told as one. The channel is closed, and the faults are, as with [Hub.Listen].
-func (h *Hub[T]) Claims(ctx context.Context, p project.ID) (<-chan ClaimsNow, error) {
+// one another quickly may be told as one. The channel is closed, left is called, and the faults are, as with [Hub.Listen].
+func (h *Hub[T]) Claims(ctx context.Context, p project.ID, left func()) (<-chan ClaimsNow, error) {
 	e := &claimsEar[T]{hub: h, out: make(chan ClaimsNow)}
-	if err := h.listen(ctx, Listen{Project: p, Mine: true}, e); err != nil {
+	if err := h.listen(ctx, Listen{Project: p, Mine: true, Left: left}, e); err != nil {
 		return nil, err
 	}
 	return e.out, nil

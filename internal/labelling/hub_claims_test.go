@@ -18,7 +18,7 @@ import (
 
 func TestClaimsAreToldWheneverTheyChange(t *testing.T) {
 	onEngines(t, 10, queue.Options{}, func(t *testing.T, s *stage) {
-		c, err := s.hub.Claims(s.as(ada), s.project)
+		c, err := s.hub.Claims(s.as(ada), s.project, nil)
 		require.NoError(t, err)
 		now := next(t, c)
 		assert.Empty(t, now.Claims)
@@ -67,7 +67,7 @@ func TestClaimsThatCannotBeReadAreReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStudio(t)
 		defer s.hub.Close()
-		c, err := s.hub.Claims(viewer.With(t.Context(), viewer.Viewer{UserID: ada}), s.p)
+		c, err := s.hub.Claims(viewer.With(t.Context(), viewer.Viewer{UserID: ada}), s.p, nil)
 		require.NoError(t, err)
 		assert.Empty(t, next(t, c).Claims)
 		claims := []labelling.Claim{{Token: "1"}}

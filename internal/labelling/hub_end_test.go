@@ -28,7 +28,7 @@ func TestNothingRunsOnWhenNobodyListens(t *testing.T) {
 			}
 			all = append(all, c)
 		}
-		claims, err := s.hub.Claims(ctx, s.project)
+		claims, err := s.hub.Claims(ctx, s.project, nil)
 		require.NoError(t, err)
 		online, err := s.hub.OnlineCount(ctx)
 		require.NoError(t, err)
@@ -53,7 +53,7 @@ func TestCloseEndsEverything(t *testing.T) {
 		all = append(all, s.listen(s.as(ada), labelling.Listen{}))
 	}
 	begun(t, all[0])
-	claims, err := s.hub.Claims(s.as(ada), s.project)
+	claims, err := s.hub.Claims(s.as(ada), s.project, nil)
 	require.NoError(t, err)
 	online, err := s.hub.OnlineCount(s.as(ada))
 	require.NoError(t, err)
@@ -66,7 +66,7 @@ func TestCloseEndsEverything(t *testing.T) {
 	over(t, online)
 	for name, err := range map[string]error{
 		"Listen": second(s.hub.Listen(s.as(ada), labelling.Listen{Project: s.project})),
-		"Claims": second(s.hub.Claims(s.as(ada), s.project)), "OnlineCount": second(s.hub.OnlineCount(s.as(ada))),
+		"Claims": second(s.hub.Claims(s.as(ada), s.project, nil)), "OnlineCount": second(s.hub.OnlineCount(s.as(ada))),
 	} {
 		assert.True(t, fault.Is(err, fault.Unavailable), "%s: %v", name, err)
 	}

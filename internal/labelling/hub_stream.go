@@ -33,8 +33,8 @@ type stream[T any] struct {
 	failing trials
 }
 
-// errMoved says that the viewer's membership has changed.
-var errMoved = errors.New("the membership has changed")
+// errLeft says that the viewer is no longer a member.
+var errLeft = errors.New("the viewer has left the project")
 
 // first returns the snapshot to begin with, nil when the stream begins after a cursor.
 func (s *stream[T]) first(ctx context.Context) (*Snapshot, error) {
@@ -79,7 +79,12 @@ func (s *stream[T]) run(ctx context.Context, first *Snapshot) {
 			break
 		}
 	}
-	if ctx.Err() == nil && !errors.Is(err, errMoved) && !errors.Is(err, errEnded) {
+	switch {
+	case errors.Is(err, errLeft):
+		if s.listen.Left != nil {
+			s.listen.Left()
+		}
+	case ctx.Err() == nil && !errors.Is(err, errEnded):
 		s.hub.o.Log.WarnContext(ctx, "who listens to a project is sent away", "project", s.project.ID, "error", err)
 	}
 }
@@ -107,8 +112,8 @@ func (s *stream[T]) resume(ctx context.Context) error {
 		}
 		snapshot, p, err := s.snapshot(ctx)
 		switch {
-		case err == nil && !sameMember(p.Member, s.project.Member), fault.Is(err, fault.NotFound):
-			return errMoved // the event that said so was among those that were missed
+		case fault.Is(err, fault.NotFound):
+			return errLeft // the event that said so was among those that were missed
 		case err == nil:
 			s.project, s.looked, s.failing = p, time.Now(), trials{}
 			return s.begin(ctx, snapshot)
@@ -235,44 +240,60 @@ func (s *stream[T]) follow(ctx context.Context) error {
 	}
 }
 
-// pass tells an event, if it was asked for. errMoved when it is the last one that the viewer is told.
+// pass tells an event, if it was asked for. errLeft when there is nothing more that the viewer may be told.
 func (s *stream[T]) pass(ctx context.Context, e *entry[T]) error {
 	me := s.project.Member.User
-	var over error
-	if e.event.Cause == Members && e.event.User == me || time.Since(s.looked) > lookAgain {
-		over = s.check(ctx)
+	mine := e.event.Cause == Members && e.event.User == me
+	if mine || time.Since(s.looked) > lookAgain {
+		if err := s.check(ctx); err != nil && (!mine || !errors.Is(err, errLeft)) {
+			return err
+		} else if err != nil { // why it ends is told, whatever was asked for
+			return errors.Join(s.tell(ctx, e), err)
+		}
 	}
 	if s.listen.hears(&e.event, me) {
-		if err := s.ear.Tell(ctx, Told[T]{Project: s.project, Event: &e.event, Hydrated: e.hydrated}); err != nil {
+		if err := s.tell(ctx, e); err != nil {
 			return err
 		}
 	}
 	s.cursor = e.event.Cursor
-	return over
+	return nil
+}
+
+func (s *stream[T]) tell(ctx context.Context, e *entry[T]) error {
+	return s.ear.Tell(ctx, Told[T]{Project: s.project, Event: &e.event, Hydrated: e.hydrated})
 }
 
 // lookAgain is how long a look at a membership holds. Leaving is told by an event; this is for one that was lost, as when a server died
 // before it could tell.
 const lookAgain = 5 * time.Minute
 
-// check returns nil when the viewer's membership is still what it was, as it is when a replay shows a change that was made before the
-// viewer began to listen.
+// check reads the viewer's membership again, and waits while it cannot be read. errLeft when there is none any more; a replay may show one
+// that ended before the viewer began to listen.
 func (s *stream[T]) check(ctx context.Context) error {
-	ctx, done, err := s.hub.slot(ctx)
-	if err != nil {
-		return err
+	for {
+		p, err := s.member(ctx)
+		switch {
+		case err == nil:
+			s.project, s.looked, s.failing = p, time.Now(), trials{}
+			return nil
+		case fault.Is(err, fault.NotFound):
+			return errLeft
+		}
+		if err := s.again(ctx, err); err != nil {
+			return err
+		}
 	}
-	defer done()
-	p, err := s.hub.o.Service.project(ctx, s.project.ID, project.Taggie)
-	if err != nil || !sameMember(p.Member, s.project.Member) {
-		return errMoved //nolint:nilerr // when it cannot be read, listening again says what is so
-	}
-	s.project, s.looked = p, time.Now()
-	return nil
 }
 
-func sameMember(a, b project.Member) bool {
-	return a.Team == b.Team && a.Type == b.Type && a.AddedAt.Equal(b.AddedAt)
+// member returns the project as the viewer is in it now.
+func (s *stream[T]) member(ctx context.Context) (project.Project, error) {
+	ctx, done, err := s.hub.slot(ctx)
+	if err != nil {
+		return project.Project{}, err
+	}
+	defer done()
+	return s.hub.o.Service.project(ctx, s.project.ID, project.Taggie)
 }
 
 // again waits before what failed is tried once more; it returns the error when that is of no use.

@@ -2,7 +2,6 @@ package labelling_test
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -98,7 +97,7 @@ func TestAStoreMayFailForAWhile(t *testing.T) {
 				}
 				if long && what != "ProjectsByID" {
 					_, err := s.hub.Listen(viewer.With(t.Context(), viewer.Viewer{UserID: ada}), labelling.Listen{Project: s.p})
-					assert.Equal(t, what == "Snapshot", errors.Is(err, errDown))
+					assert.NoError(t, err, "it waits")
 				}
 			})
 		})

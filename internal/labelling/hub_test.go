@@ -3,6 +3,7 @@ package labelling_test
 import (
 	"context"
 	"strconv"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
@@ -203,7 +204,7 @@ func TestListenSurvivesTheLossOfRedis(t *testing.T) {
 	})
 }
 
-func TestWhoMovesOrLeavesListensNoMore(t *testing.T) {
+func TestWhoMovesGoesOnAndWhoLeavesDoesNot(t *testing.T) {
 	s := newStage(newWorld(t, 1, queue.Options{}))
 	moved := func(u project.UserID, team string) labelling.Cursor {
 		s.service.Moved(t.Context(), s.project, uuid.NewString(), u, team)
@@ -217,11 +218,12 @@ func TestWhoMovesOrLeavesListensNoMore(t *testing.T) {
 	for _, u := range []project.UserID{grace, rev, boss} {
 		others = append(others, s.listen(s.as(u), labelling.Listen{}))
 	}
-	deaf := s.listen(s.as(ada), labelling.Listen{Types: []labelling.Cause{labelling.Finished}})
+	var left atomic.Int64
+	deaf := s.listen(s.as(ada), labelling.Listen{Types: []labelling.Cause{labelling.Finished}, Left: func() { left.Add(1) }})
 	for _, c := range append(append([]<-chan told{deaf}, adas...), others...) {
 		begun(t, c)
 	}
-	claims, err := s.hub.Claims(s.as(ada), s.project)
+	claims, err := s.hub.Claims(s.as(ada), s.project, func() { left.Add(1) })
 	require.NoError(t, err)
 	next(t, claims)
 
@@ -234,11 +236,10 @@ func TestWhoMovesOrLeavesListensNoMore(t *testing.T) {
 	s.truth.mu.Unlock()
 	at = moved(ada, "t1")
 	for _, c := range adas {
-		assert.Equal(t, ada, hears(t, c, at).Event.User)
-		over(t, c)
+		got := hears(t, c, at)
+		assert.Equal(t, ada, got.Event.User)
+		assert.Equal(t, project.Reviewer, got.Project.Member.Type, "as what she is now")
 	}
-	over(t, deaf)
-	over(t, claims)
 	for _, c := range others {
 		hears(t, c, at)
 	}
@@ -247,13 +248,18 @@ func TestWhoMovesOrLeavesListensNoMore(t *testing.T) {
 	again := s.listen(s.as(ada), labelling.Listen{After: &start})
 	assert.Equal(t, "t0", next(t, again).Event.Team)
 	assert.Equal(t, project.Reviewer, hears(t, again, at).Project.Member.Type)
+	assert.Zero(t, left.Load())
 
 	s.truth.mu.Lock()
 	delete(s.truth.members, ada)
 	s.truth.mu.Unlock()
 	at = moved(ada, "")
-	hears(t, again, at)
-	over(t, again)
+	for _, c := range append(adas, again, deaf) { // also who asked for other events is told why it ends
+		hears(t, c, at)
+		over(t, c)
+	}
+	over(t, claims)
+	assert.EqualValues(t, 2, left.Load(), "nothing more follows")
 	later := s.note(labelling.Event{}).Cursor
 	for _, c := range others {
 		hears(t, c, at)
@@ -264,7 +270,7 @@ func TestWhoMovesOrLeavesListensNoMore(t *testing.T) {
 	for _, u := range []project.UserID{"stranger", ""} {
 		_, err = s.hub.Listen(s.as(u), labelling.Listen{Project: s.project})
 		assert.True(t, fault.Is(err, fault.NotFound) || fault.Is(err, fault.Unauthenticated), err)
-		_, err = s.hub.Claims(s.as(u), s.project)
+		_, err = s.hub.Claims(s.as(u), s.project, nil)
 		assert.Error(t, err)
 	}
 	_, err = s.hub.Listen(s.as(ada), labelling.Listen{Project: "unknown"})

@@ -9,21 +9,22 @@ import (
 )
 
 // WatchImport tells how an import goes: now, and after each change, until it has ended; see [task.Watch]. Every look is also one at who
-// may see it. The faults are those of [Service.ImportsByID].
-func (s *Service) WatchImport(ctx context.Context, id TransferID) (<-chan Import, error) {
+// may see it. Ended is called before the channel is closed when there is nothing more to follow. The faults are those of [Service.ImportsByID].
+func (s *Service) WatchImport(ctx context.Context, id TransferID, ended func()) (<-chan Import, error) {
 	return watch(ctx, func(ctx context.Context) (Import, error) { return first(s.ImportsByID(ctx, []TransferID{id})) }, task.Watched[Import]{
-		Over: func(i Import) bool { return i.State.Ended() }, Same: func(a, b Import) bool { return a.Version == b.Version }, Hopeless: hopeless,
+		Over: func(i Import) bool { return i.State.Ended() }, Same: func(a, b Import) bool { return a.Version == b.Version }, Gone: unseen, Ended: ended,
 	})
 }
 
 // WatchExport does the same for an export.
-func (s *Service) WatchExport(ctx context.Context, id TransferID) (<-chan Export, error) {
+func (s *Service) WatchExport(ctx context.Context, id TransferID, ended func()) (<-chan Export, error) {
 	return watch(ctx, func(ctx context.Context) (Export, error) { return first(s.ExportsByID(ctx, []TransferID{id})) }, task.Watched[Export]{
-		Over: func(e Export) bool { return e.State.Ended() }, Same: func(a, b Export) bool { return a.Version == b.Version }, Hopeless: hopeless,
+		Over: func(e Export) bool { return e.State.Ended() }, Same: func(a, b Export) bool { return a.Version == b.Version }, Gone: unseen, Ended: ended,
 	})
 }
 
-func hopeless(err error) bool { return !fault.Is(err, fault.Unavailable) }
+// unseen reports whether there is nothing to be looked at any more, or not for who looks.
+func unseen(err error) bool { return fault.Is(err, fault.NotFound) || fault.Is(err, fault.Forbidden) }
 
 func watch[T any](ctx context.Context, read func(context.Context) (T, error), w task.Watched[T]) (<-chan T, error) {
 	now, err := read(ctx)

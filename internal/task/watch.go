@@ -13,8 +13,8 @@ const (
 )
 
 // Watch tells how work goes that any server may be doing: the value that was read first, and then, looked at each time tick
-// fires, every one that is another. The channel is closed after the one that is over, when the context ends, and when reading fails for
-// good: again and again, or at once if hopeless says so of the error. Cost: one read for each tick.
+// fires, every one that is another. The channel is closed after the one that is over, when there is nothing to be looked at any more, when the
+// context ends, and when reading fails again and again. In the first two cases Ended is called before. Cost: one read for each tick.
 func Watch[T any](ctx context.Context, tick <-chan time.Time, first T, read func(context.Context) (T, error), w Watched[T]) <-chan T {
 	out := make(chan T)
 	go func() {
@@ -26,6 +26,7 @@ func Watch[T any](ctx context.Context, tick <-chan time.Time, first T, read func
 				return
 			}
 			if w.Over(now) {
+				w.Ended()
 				return
 			}
 			next, ok := w.next(ctx, tick, now, read)
@@ -40,9 +41,10 @@ func Watch[T any](ctx context.Context, tick <-chan time.Time, first T, read func
 
 // Watched says what is to be known of work in order to watch it.
 type Watched[T any] struct {
-	Over     func(T) bool      // it has ended: there is nothing more to come
-	Same     func(a, b T) bool // there is nothing new
-	Hopeless func(error) bool  // it makes no sense to look again
+	Over  func(T) bool      // it has ended: there is nothing more to come
+	Same  func(a, b T) bool // there is nothing new
+	Gone  func(error) bool  // it is there no more, or no longer for who watches
+	Ended func()            // called when there is nothing more to follow
 }
 
 // next returns the next value that is another than the last, false when there will be none.
@@ -61,7 +63,11 @@ func (w Watched[T]) next(ctx context.Context, tick <-chan time.Time, last T, rea
 			failed = 0
 			continue
 		}
-		if failed++; failed == watchPatience || w.Hopeless(err) {
+		if w.Gone(err) {
+			w.Ended()
+			return last, false
+		}
+		if failed++; failed == watchPatience {
 			return last, false
 		}
 	}

@@ -16,15 +16,19 @@ var (
 	errGone = errors.New("gone")
 )
 
-// watched is of work that is over at 3.
-var watched = task.Watched[int]{
-	Over: func(n int) bool { return n == 3 }, Same: func(a, b int) bool { return a == b },
-	Hopeless: func(err error) bool { return errors.Is(err, errGone) },
+// watched is of work that is over at 3; ended is called when there is nothing more to follow.
+func watched(ended func()) task.Watched[int] {
+	return task.Watched[int]{
+		Over: func(n int) bool { return n == 3 }, Same: func(a, b int) bool { return a == b },
+		Gone: func(err error) bool { return errors.Is(err, errGone) }, Ended: ended,
+	}
 }
 
-// told returns what somebody is told when reading gives these values and errors, one after another.
+// told returns what somebody is told when reading gives these values and errors, one after another, and at last 0 when there is nothing
+// more to follow.
 func told(t *testing.T, first int, results ...any) []int {
 	t.Helper()
+	ended := false
 	tick := make(chan time.Time)
 	stop := make(chan struct{})
 	defer close(stop)
@@ -47,21 +51,24 @@ func told(t *testing.T, first int, results ...any) []int {
 			return 0, err
 		}
 		return next.(int), nil
-	}, watched) {
+	}, watched(func() { ended = true })) {
 		all = append(all, n)
+	}
+	if ended {
+		all = append(all, 0)
 	}
 	return all
 }
 
 func TestWatch(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, []int{1, 2, 3}, told(t, 1, 1, 1, 2, errBusy, 2, 3), "each once, whatever fails between, until it is over")
-	assert.Equal(t, []int{3}, told(t, 3, 4), "what is over is told once")
-	assert.Equal(t, []int{1}, told(t, 1, 1, errGone, 2), "it is no use")
+	assert.Equal(t, []int{1, 2, 3, 0}, told(t, 1, 1, 1, 2, errBusy, 2, 3), "each once, whatever fails between, until it is over")
+	assert.Equal(t, []int{3, 0}, told(t, 3, 4), "what is over is told once")
+	assert.Equal(t, []int{1, 0}, told(t, 1, 1, errGone, 2), "there is nothing to look at")
 	assert.Equal(t, []int{1, 2}, told(t, 1, 2, errBusy), "it fails for long")
 
 	ctx, cancel := context.WithCancel(t.Context())
-	values := task.Watch(ctx, nil, 1, func(context.Context) (int, error) { return 2, nil }, watched)
+	values := task.Watch(ctx, nil, 1, func(context.Context) (int, error) { return 2, nil }, watched(func() { t.Error("there is more to follow") }))
 	assert.Equal(t, 1, <-values)
 	cancel()
 	_, open := <-values
