@@ -247,6 +247,7 @@ func assemble(cfg config.Config, trusted httpapi.Trusted, s *stores, metrics *te
 		return nil, err
 	}
 	options := httpapi.Options{
+		AnswerBytes: memory.Limit() / 4,
 		Schema: graph.NewExecutableSchema(graph.Config{Resolvers: &resolvers.Resolver{
 			Users: users, Notes: notes, Entities: entities, Projects: projects, Queues: a.queues.service, Hub: a.queues.hub,
 			Scores: scores, Items: items, FileTags: tags, Files: s.bucket, Cursors: page.NewCodec(secrets...),

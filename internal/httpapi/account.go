@@ -78,12 +78,12 @@ type account struct {
 	settled bool
 }
 
-// uses notes what an operation has cost, unless it is settled.
+// uses notes what an operation has cost, unless it is settled; that may be more than it was charged.
 func (a *account) uses(cost int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.settled {
-		a.used = min(a.charge, cost)
+		a.used = cost
 	}
 }
 
@@ -213,8 +213,10 @@ func overdrawn(wait time.Duration, format string, args ...any) error {
 	return err
 }
 
-// spentOn is what an answer has cost: one for each value in it, and what its texts are worth.
-func spentOn(data []byte) int { return valuesIn(data) + len(data)/textPerUnit }
+// spentOn is what an answer has cost: one for each value in it, and what its texts are worth; or what it weighs, when that is more.
+func spentOn(data []byte) int {
+	return max(valuesIn(data)+len(data)/textPerUnit, len(data)/bytesPerUnit)
+}
 
 // valuesIn is how many values there are in JSON below the outermost one. They stand behind one of {[, outside of texts.
 func valuesIn(data []byte) int {

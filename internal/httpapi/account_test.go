@@ -260,7 +260,8 @@ func TestSpenders(t *testing.T) {
 
 func TestSpentOn(t *testing.T) {
 	for data, want := range map[string]int{
-		`{"a":1}`: 1, `{"a":1,"b":[1,2,3]}`: 2 + 3, `{"a":{"b":null}}`: 2, `{"a":"{[,,\",\\"}`: 1, `{"a":"` + strings.Repeat("x", 10*textPerUnit) + `"}`: 1 + 10, `"a\`: 0,
+		`{"a":1}`: 1, `{"a":1,"b":[1,2,3]}`: 2 + 3, `{"a":{"b":null}}`: 2, `{"a":"{[,,\",\\"}`: 1, `{"a":"` + strings.Repeat("x", 10*textPerUnit) + `"}`: 10 * textPerUnit / bytesPerUnit, // its bytes say more than its one value
+		`"a\`: 0,
 	} {
 		assert.Equal(t, want, spentOn([]byte(data)), data)
 	}

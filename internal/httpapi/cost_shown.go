@@ -17,7 +17,7 @@ const (
 // costShown is the response extension cost.
 type costShown struct {
 	Requested int            `json:"requested"`      // what the operation may cost
-	Used      *int           `json:"used,omitempty"` // what it has cost, no more than that
+	Used      *int           `json:"used,omitempty"` // what it has cost
 	Budget    *budgetShown   `json:"budget,omitempty"`
 	Document  *documentShown `json:"document,omitempty"`
 	Limits    limitsShown    `json:"limits"`
@@ -67,7 +67,7 @@ func (o operations) account(ctx context.Context, op *graphql.OperationContext, r
 	asked, known := op.Stats.GetExtension(statPrice).(price)
 	shown := costShown{Requested: asked.total, Limits: o.limits(op)}
 	if known && resp.Data != nil {
-		shown.Used = new(min(asked.total, asked.kept+d.cost))
+		shown.Used = new(asked.kept + d.cost)
 	}
 	if op.Doc != nil {
 		shown.Document = measured(op)

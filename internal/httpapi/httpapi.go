@@ -77,6 +77,8 @@ type Options struct {
 	LocalOnly bool // answer only requests that name this machine in their Host header
 	// Operations is how many of a caller are carried out at a time; 32 when 0.
 	Operations int
+	// AnswerBytes is how much all answers together may take up that are not sent yet; 256 MiB when 0.
+	AnswerBytes int64
 	// Budget bounds what a caller spends; nil for none. BudgetSize and BudgetRate are what it holds and how much comes back each
 	// second.
 	Budget                 Budget
@@ -180,7 +182,7 @@ func graphQL(o Options) (limited, operations) {
 	if o.Operations == 0 {
 		o.Operations = 32
 	}
-	l := limited{schema: o.Schema.Schema(), suggests: !o.HideSuggestions, writable: o.Writable, gate: newGate(o.Operations), documents: newPersisted(o)}
+	l := limited{schema: o.Schema.Schema(), suggests: !o.HideSuggestions, writable: o.Writable, gate: newGate(o.Operations), answers: newAnswers(o.AnswerBytes, o.OperationTimeout/2), documents: newPersisted(o)}
 	if o.Budget != nil {
 		l.spenders = &spenders{budget: o.Budget, perSecond: o.BudgetRate, now: time.Now, overdrew: make(map[string]time.Time)}
 	}

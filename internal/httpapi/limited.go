@@ -21,6 +21,7 @@ type limited struct {
 	schema   *ast.Schema
 	suggests bool
 	gate     *gate
+	answers  *answers
 	spenders *spenders                   // nil without a budget
 	writable func(context.Context) error // nil when nothing speaks against changes
 	// documents keeps those of operations that are carried out.
@@ -66,10 +67,17 @@ func (l limited) CreateOperationContext(ctx context.Context, params *graphql.Raw
 			return op, gqlerror.List{gqlerror.Wrap(err)}
 		}
 	}
-	if errs = l.charge(ctx, who, op, text); errs == nil {
-		l.documents.keep(ctx, op)
+	if errs = l.charge(ctx, who, op, text); errs != nil {
+		return op, errs
 	}
-	return op, errs
+	if op.Operation.Operation != ast.Subscription {
+		if err := l.room(ctx, who, op); err != nil {
+			forgo(op)
+			return op, gqlerror.List{gqlerror.Wrap(err)}
+		}
+	}
+	l.documents.keep(ctx, op)
+	return op, nil
 }
 
 // charge takes what an operation may cost from the budget of its caller.

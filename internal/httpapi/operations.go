@@ -73,6 +73,7 @@ func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *
 			d.add(resp)
 			o.cost(ctx, resp, d.tally)
 			o.account(ctx, op, resp, d)
+			o.weighed(op, resp)
 			o.tell(ctx, resp)
 		}
 		return resp
@@ -93,8 +94,16 @@ func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *
 	d := begins(op, resp, tally)
 	o.cost(ctx, resp, tally)
 	o.account(ctx, op, resp, d)
+	o.weighed(op, resp)
 	o.tell(ctx, resp)
 	return resp
+}
+
+// weighed gives back the room that an answer does not take up, now that its last part is there.
+func (o operations) weighed(op *graphql.OperationContext, resp *graphql.Response) {
+	if u := unsentOf(op); u != nil && !goesOn(resp) {
+		u.shrink(max(1, cap(resp.Data)))
+	}
 }
 
 // cost adds what was asked of DynamoDB so far, if somebody counts it.

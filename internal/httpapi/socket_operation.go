@@ -26,6 +26,7 @@ type operation struct {
 	cancel    context.CancelFunc
 	leave     func() // when what was read of it is in memory no more; nil before
 	size      int    // bytes of the message it came in
+	sent      func() // gives back the room of its answer, until that is in the queue; nil when it has none
 	cancelled bool   // by the client: nothing more may be sent
 	over      bool   // its last message is in the queue, or gone
 	settled   bool   // it has ended, or is a subscription that waits
@@ -216,7 +217,10 @@ func (s *socket) run(op *operation) {
 		s.send(op, true, errorMessage(op.id, resp.Errors))
 		return
 	}
-	s.send(op, true, nextMessage(op.id, resp), completeMessage(op.id))
+	op.sent = keepUnsent(s.ctx, oc)
+	if !s.send(op, true, nextMessage(op.id, resp), completeMessage(op.id)) && op.sent != nil {
+		op.sent()
+	}
 }
 
 // fail ends an operation with errors that no executor has seen, and counts it.

@@ -21,6 +21,7 @@ type outgoing struct {
 	last  bool       // of the operation
 	ping  bool
 	ready time.Time // since when it waits for the client
+	sent  func()    // gives back its room; nil when it has none
 }
 
 // queue holds what is to be written. The mutex of its socket guards it.
@@ -28,6 +29,13 @@ type queue struct {
 	messages []outgoing
 	bytes    int
 	writing  bool // a goroutine writes, until nothing is left
+}
+
+// gone gives back the room of a message.
+func (m outgoing) gone() {
+	if m.sent != nil {
+		m.sent()
+	}
 }
 
 func (q *queue) full() bool { return len(q.messages) >= maxQueued || q.bytes >= maxQueuedBytes }
@@ -41,6 +49,7 @@ func (q *queue) pop() (outgoing, bool) {
 		if m.of == nil || !m.of.cancelled {
 			return m, true
 		}
+		m.gone()
 	}
 	q.messages = nil // an idle socket keeps no memory
 	return outgoing{}, false
@@ -63,7 +72,11 @@ func (s *socket) send(of *operation, last bool, messages ...[]byte) bool {
 		of.over = true
 	}
 	for i, data := range messages {
-		s.push(outgoing{data: data, of: of, last: last && i == len(messages)-1, ready: ready})
+		m := outgoing{data: data, of: of, last: last && i == len(messages)-1, ready: ready}
+		if last && i == 0 {
+			m.sent, of.sent = of.sent, nil
+		}
+		s.push(m)
 	}
 	return true
 }
@@ -101,7 +114,9 @@ func (s *socket) flush() {
 		if !m.ready.IsZero() {
 			s.wire.finish(m.ready.Add(s.wire.pace.whole))
 		}
-		if err := s.ws.Write(context.Background(), websocket.MessageText, m.data); err != nil {
+		err := s.ws.Write(context.Background(), websocket.MessageText, m.data)
+		m.gone()
+		if err != nil {
 			s.cut()
 			return
 		}
