@@ -30,6 +30,8 @@ type queues struct {
 	reaper    *labelling.Reaper
 	relay     *labelling.Relay
 	rebuild   *labelling.Rebuilder
+	watch     *labelling.Watch
+	compare   *labelling.Comparison
 	consumer  *labelling.Consumer
 	metrics   *telemetry.Metrics
 	clock     *clock.Clock
@@ -45,6 +47,8 @@ func newQueues(s *stores, patience time.Duration, metrics *telemetry.Metrics, lo
 	q.populate = labelling.NewPopulate(o, q.rebuild)
 	q.reaper = labelling.NewReaper(o, q.rebuild)
 	q.relay = labelling.NewRelay(o)
+	q.compare = labelling.NewComparison(o, q.rebuild, 0, metrics.ReadUnits)
+	q.watch = labelling.NewWatch(o, q.rebuild, q.compare)
 	q.consumer = labelling.NewConsumer(o, q.rebuild, consumerName())
 	q.service = labelling.NewService(o, q.populate, q.rebuild)
 	q.importing = labelling.NewImporting(o, q.populate, q.rebuild)
@@ -80,6 +84,8 @@ const (
 	// lookEvery is how often leases are looked for that ended, and what was left in the outbox: what a server that was killed left behind is
 	// to be settled within five seconds.
 	lookEvery    = time.Second
+	watchEvery   = time.Second
+	compareEvery = 10 * time.Second // for projects that are due
 	backlogEvery = 15 * time.Second
 	// backlogPatience bounds how long Redis is asked for the backlog.
 	backlogPatience = 2 * time.Second
@@ -92,6 +98,8 @@ const (
 func (q *queues) run(ctx context.Context, log *slog.Logger) {
 	jobs.Run(ctx, log,
 		jobs.Job{Name: "fill queues", Every: populateEvery, Do: q.populate.Run},
+		jobs.Job{Name: "watch what Redis knows", Every: watchEvery, Do: q.watch.Run},
+		jobs.Job{Name: "compare queues with what is stored", Every: compareEvery, Do: q.compare.Run},
 		jobs.Job{Name: "take back items whose lease ended", Every: lookEvery, Do: q.reaper.Run},
 		jobs.Job{Name: "send again what was left in the outbox", Every: lookEvery, Do: q.sendAgain},
 		jobs.Job{Name: "rebuild queues", Every: restartAfter, Do: lasting(q.rebuild.Run)},

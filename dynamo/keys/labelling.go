@@ -49,3 +49,9 @@ func ownSubjectKeys(typ string) []string {
 }
 
 func shardID(shard int) string { return fmt.Sprintf("%02d", shard) }
+
+// MarkSubjectKey is taggie:QueueMark:<project>: where the mark of a project is kept, in a partition of its own.
+func MarkSubjectKey(project string) string { return join("taggie", "QueueMark", project) }
+
+// MarkKey is the sort key of a mark.
+const MarkKey = "mark:"

@@ -224,20 +224,25 @@ func (w *rebuilding) run(ctx context.Context, settle time.Duration) error {
 	if err := pause(ctx, settle); err != nil {
 		return err
 	}
-	if err := w.shards(func(shard int) error {
-		return w.Truth.ScanEfforts(ctx, w.project, shard, func(page []project.Effort) error { w.efforts(page); return nil })
-	}); err != nil {
-		return err
-	}
-	if err := w.shards(func(shard int) error {
-		return w.Truth.ScanItems(ctx, w.project, shard, func(page []project.Item) error { w.items(page); return nil })
-	}); err != nil {
+	if err := w.scan(ctx); err != nil {
 		return err
 	}
 	if err := w.again(ctx); err != nil {
 		return err
 	}
 	return w.commit(ctx)
+}
+
+// scan adds what settled before since, efforts first.
+func (w *rebuilding) scan(ctx context.Context) error {
+	if err := w.shards(func(shard int) error {
+		return w.Truth.ScanEfforts(ctx, w.project, shard, func(page []project.Effort) error { w.efforts(page); return nil })
+	}); err != nil {
+		return err
+	}
+	return w.shards(func(shard int) error {
+		return w.Truth.ScanItems(ctx, w.project, shard, func(page []project.Item) error { w.items(page); return nil })
+	})
 }
 
 func (w *rebuilding) shards(scan func(shard int) error) error {
@@ -351,6 +356,9 @@ func (w *rebuilding) commit(ctx context.Context) error {
 	}
 	settings, err := w.settings(ctx, p)
 	if err != nil {
+		return err
+	}
+	if err := w.mark(ctx, w.project, w.token); err != nil {
 		return err
 	}
 	return w.Queue.Commit(ctx, w.project, w.token, settings)

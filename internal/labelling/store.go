@@ -15,6 +15,7 @@ type Truth interface {
 	Mover
 	Outbox
 	Scanner
+	Marks
 	idempotency.Store
 }
 
@@ -144,6 +145,7 @@ type Queues interface {
 	Presences
 	Messages
 	Rebuilds
+	Checks
 }
 
 // Rebuilds makes the queue of a project anew.

@@ -29,6 +29,7 @@ type truth struct {
 	outbox   map[string]labelling.Transition
 	keys     map[string]idempotency.Key
 	calls    map[string]int
+	marks    map[project.ID]labelling.Mark
 	moved    map[string]string // the transition by which each item was changed last
 
 	// before is called before each operation, after after a write was stored; an error is what the caller gets.
@@ -73,7 +74,7 @@ func newTruth() *truth {
 	return &truth{
 		projects: map[project.ID]project.Project{}, members: map[project.UserID]project.Member{}, items: map[string]project.Item{},
 		efforts: map[string]project.Effort{}, outbox: map[string]labelling.Transition{}, keys: map[string]idempotency.Key{},
-		calls: map[string]int{}, moved: map[string]string{}, pageSize: 3,
+		calls: map[string]int{}, moved: map[string]string{}, marks: map[project.ID]labelling.Mark{}, pageSize: 3,
 	}
 }
 
@@ -406,4 +407,27 @@ func (s *truth) ListAllProjects(_ context.Context, after project.ID, limit int) 
 	defer s.mu.Unlock()
 	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(s.projects)), func(id project.ID) bool { return id <= after })
 	return ids[:min(limit, len(ids))], err
+}
+
+func (s *truth) Marks(_ context.Context, ids []project.ID) ([]labelling.Mark, error) {
+	err := s.begin("Marks")
+	defer s.mu.Unlock()
+	marks := make([]labelling.Mark, len(ids))
+	for i, p := range ids {
+		marks[i] = s.marks[p]
+	}
+	return marks, err
+}
+
+func (s *truth) PutMark(_ context.Context, p project.ID, before, after labelling.Mark) error {
+	err := s.begin("PutMark")
+	defer s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if current := s.marks[p]; current.Cursor != before.Cursor {
+		return &labelling.MarkMoved{Current: current}
+	}
+	s.marks[p] = after
+	return s.end("PutMark")
 }

@@ -63,9 +63,9 @@ func (q *Queue) Apply(ctx context.Context, t labelling.Transition) (bool, error)
 	for _, w := range words {
 		keys = append(keys, k.top(w))
 	}
-	keys = append(keys, k.keywords())
+	keys = append(keys, k.keywords(), k.present())
 	return q.flag(ctx, "apply a transition", applyScript, keys, body, q.o.MaxEvents, labelling.Remembered.Milliseconds(),
-		q.o.Hold.Milliseconds(), labelling.TopUsed, kept.Milliseconds(), labelling.MaxQueueSize)
+		q.o.Hold.Milliseconds(), labelling.TopUsed, labelling.MaxQueueSize)
 }
 
 // some returns the word in a list, or an empty list for none.

@@ -4,14 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/project"
 )
-
-// kept is how long a user's list of work outlives its last change: longer than any lease.
-const kept = 24 * time.Hour
 
 // lookAhead is how many ids one reservation looks at, for a user who skipped many. The next one looks at others.
 const lookAhead = labelling.QueueSize
@@ -41,14 +37,14 @@ func (q *Queue) Reserve(ctx context.Context, p project.ID, u labelling.UserID, t
 		return nil, nil
 	}
 	k := keysOf(p)
-	args := make([]any, 0, 5+len(tokens))
-	args = append(args, string(u), q.o.Reservation.Milliseconds(), q.o.MaxClaims, lookAhead, kept.Milliseconds())
+	args := make([]any, 0, 4+len(tokens))
+	args = append(args, string(u), q.o.Reservation.Milliseconds(), q.o.MaxClaims, lookAhead)
 	for _, token := range tokens {
 		args = append(args, token)
 	}
 	reply, err := q.run(ctx, "reserve items", reserveScript, []string{
 		k.epoch(), k.metadata(), k.queue(), k.queued(), k.wip(), k.claims(), k.held(),
-		k.userQueue(u), k.userReturned(u), k.userLater(u), k.userSkipped(u),
+		k.userQueue(u), k.userReturned(u), k.userLater(u), k.userSkipped(u), k.present(),
 	}, args...)
 	if err != nil || len(reply) == 0 {
 		return nil, err
@@ -69,7 +65,7 @@ func (q *Queue) Cancel(ctx context.Context, c labelling.Claim, back bool) (bool,
 	k := keysOf(c.Item.Project)
 	return q.flag(ctx, "cancel a reservation", cancelScript, []string{
 		k.epoch(), k.metadata(), k.queue(), k.queued(), k.wip(), k.claims(), k.held(), k.events(),
-		k.userQueue(c.User), k.userReturned(c.User), k.userLater(c.User),
+		k.userQueue(c.User), k.userReturned(c.User), k.userLater(c.User), k.present(),
 	}, c.Item.ID, c.Token, bit(back), q.o.Hold.Milliseconds(), q.o.MaxEvents, labelling.MaxQueueSize)
 }
 
@@ -77,14 +73,14 @@ func (q *Queue) Cancel(ctx context.Context, c labelling.Claim, back bool) (bool,
 func (q *Queue) Extend(ctx context.Context, c labelling.Claim, team string) (bool, error) {
 	k := keysOf(c.Item.Project)
 	return q.flag(ctx, "extend a claim", extendScript, []string{
-		k.epoch(), k.metadata(), k.queue(), k.wip(), k.claims(), k.events(), k.userQueue(c.User),
-	}, c.Item.ID, c.Token, millis(c.Until), q.o.MaxEvents, kept.Milliseconds(), string(c.User), team)
+		k.epoch(), k.metadata(), k.queue(), k.wip(), k.claims(), k.events(), k.userQueue(c.User), k.present(),
+	}, c.Item.ID, c.Token, millis(c.Until), q.o.MaxEvents, string(c.User), team)
 }
 
 // Expired returns up to n claims and reservations whose time is over, by Redis's clock; the oldest first. ErrNotReady.
 func (q *Queue) Expired(ctx context.Context, p project.ID, n int) ([]labelling.Lapsed, error) {
 	k := keysOf(p)
-	reply, err := q.run(ctx, "look for expired claims", expiredScript, []string{k.epoch(), k.wip(), k.claims()}, n)
+	reply, err := q.run(ctx, "look for expired claims", expiredScript, []string{k.epoch(), k.wip(), k.claims(), k.present()}, n)
 	if err != nil {
 		return nil, err
 	}

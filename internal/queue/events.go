@@ -109,7 +109,7 @@ func (q *Queue) Note(ctx context.Context, p project.ID, id string, e labelling.E
 		return false, fmt.Errorf("write down an event: %w", err)
 	}
 	k := keysOf(p)
-	return q.flag(ctx, "append an event", noteScript, []string{k.epoch(), k.applied(), k.metadata(), k.queue(), k.events()},
+	return q.flag(ctx, "append an event", noteScript, []string{k.epoch(), k.applied(), k.metadata(), k.queue(), k.events(), k.present()},
 		id, body, q.o.MaxEvents, labelling.Remembered.Milliseconds())
 }
 
@@ -118,6 +118,6 @@ func (q *Queue) Note(ctx context.Context, p project.ID, id string, e labelling.E
 // counted already. It reports whether anything was added. ErrNotReady.
 func (q *Queue) AddItems(ctx context.Context, p project.ID, importID string, imported int, by labelling.UserID) (bool, error) {
 	k := keysOf(p)
-	return q.flag(ctx, "count imported items", addScript, []string{k.epoch(), k.imports(), k.metadata(), k.queue(), k.events()},
+	return q.flag(ctx, "count imported items", addScript, []string{k.epoch(), k.imports(), k.metadata(), k.queue(), k.events(), k.present()},
 		importID, imported, string(by), q.o.MaxEvents)
 }

@@ -85,6 +85,8 @@ var suite = []struct {
 	{"rebuild while transitions come", testRebuildWhileTransitionsCome},
 	{"not ready", testNotReady},
 	{"flushed at any moment", testFlushed},
+	{"each key is missed", testEachKeyIsMissed},
+	{"a position that is gone", testAPositionThatIsGone},
 }
 
 // fixture is a queue in an empty Redis, with a project that is ready and has no items.

@@ -46,6 +46,8 @@ func (k keys) applied() string  { return "taggie:project:applied:" + string(k) }
 func (k keys) online() string   { return "taggie:project:online:" + string(k) }   // sorted set: user → last heartbeat, ms
 func (k keys) rebuild() string  { return "taggie:project:rebuild:" + string(k) }  // string: the token of the rebuild that is under way
 
+func (k keys) present() string { return "taggie:project:keys:" + string(k) } // set: names of those that there are, but what users put off or skipped
+
 func (k keys) userQueue(u labelling.UserID) string    { return k.of("user:queue", string(u)) }    // sorted set: item → since, ms
 func (k keys) userReturned(u labelling.UserID) string { return k.of("user:returned", string(u)) } // list: items that came back to their author
 func (k keys) userLater(u labelling.UserID) string    { return k.of("user:later", string(u)) }    // sorted set: item → not before, ms

@@ -149,7 +149,7 @@ func (q *Queue) Commit(ctx context.Context, p project.ID, token string, s labell
 	mark := q.stagedKeys(k, token)
 	keys := []string{
 		k.rebuild(), k.epoch(), k.events(), k.queue(), k.queued(), k.labels(labelling.Categories), k.labels(labelling.Subcategories),
-		k.top(words[0]), k.top(words[1]), k.top(words[2]), k.applied(), staged(k.applied(), token), mark[0], mark[1], mark[2],
+		k.top(words[0]), k.top(words[1]), k.top(words[2]), k.applied(), staged(k.applied(), token), mark[0], mark[1], mark[2], k.present(),
 	}
 	replaced := []string{k.metadata(), k.wip(), k.claims(), k.held(), k.count(words[0]), k.count(words[1]), k.count(words[2]), k.keywords(), k.imports()}
 	for _, u := range users {

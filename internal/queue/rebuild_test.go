@@ -226,6 +226,8 @@ func calls(f *fixture, n int) map[string]func(context.Context) error {
 		"Note": func(ctx context.Context) error {
 			return tell(f.Note(ctx, f.project, c.Token+"n", labelling.Event{Cause: labelling.Members}))
 		},
+		"Fits":     func(ctx context.Context) error { _, _, err := f.Fits(ctx, f.project, labelling.Cursor{}); return err },
+		"Whole":    func(ctx context.Context) error { return tell(f.Whole(ctx, f.project)) },
 		"AddItems": func(ctx context.Context) error { return tell(f.AddItems(ctx, f.project, c.Token+"i", 1, "boss")) },
 	}
 }

@@ -18,6 +18,9 @@ var (
 	//go:embed lua/prelude.lua
 	prelude string
 
+	//go:embed lua/guard.lua
+	guard string
+
 	//go:embed lua/reserve.lua
 	reserveSource string
 	//go:embed lua/cancel.lua
@@ -66,20 +69,26 @@ var (
 	commitSource string
 	//go:embed lua/abort.lua
 	abortSource string
+	//go:embed lua/fits.lua
+	fitsSource string
+	//go:embed lua/whole.lua
+	wholeSource string
+	//go:embed lua/condemn.lua
+	condemnSource string
 
-	reserveScript    = script(reserveSource)
-	cancelScript     = script(cancelSource)
-	applyScript      = script(applySource)
-	extendScript     = script(extendSource)
-	expiredScript    = script(expiredSource)
-	fillScript       = script(fillSource)
+	reserveScript    = guarded(reserveSource)
+	cancelScript     = guarded(cancelSource)
+	applyScript      = guarded(applySource)
+	extendScript     = guarded(extendSource)
+	expiredScript    = guarded(expiredSource)
+	fillScript       = guarded(fillSource)
 	snapshotScript   = script(snapshotSource)
 	readScript       = script(readSource)
-	addScript        = script(addSource)
-	noteScript       = script(noteSource)
-	pauseScript      = script(pauseSource)
-	settingsScript   = script(settingsSource)
-	suggestScript    = script(suggestSource)
+	addScript        = guarded(addSource)
+	noteScript       = guarded(noteSource)
+	pauseScript      = guarded(pauseSource)
+	settingsScript   = guarded(settingsSource)
+	suggestScript    = guarded(suggestSource)
 	wordsScript      = script(wordsSource)
 	statisticsScript = script(statisticsSource)
 	heartbeatScript  = script(heartbeatSource)
@@ -91,9 +100,17 @@ var (
 	loadScript       = script(loadSource)
 	commitScript     = script(commitSource)
 	abortScript      = script(abortSource)
+	fitsScript       = script(fitsSource)
+	wholeScript      = script(wholeSource)
+	condemnScript    = script(condemnSource)
 )
 
 func script(source string) *redis.Script { return redis.NewScript(prelude + source) }
+
+// guarded is a script that changes a project. The last of its keys is the set of those that are there; see lua/guard.lua.
+func guarded(source string) *redis.Script {
+	return redis.NewScript(prelude + "local function body()\n" + source + "\nend\n" + guard)
+}
 
 // outcomes are what a script can answer instead of OK.
 var outcomes = map[string]error{

@@ -170,7 +170,7 @@ func (q *Queue) Fill(ctx context.Context, p project.ID, ids []string, size int) 
 		args = append(args, id)
 	}
 	reply, err := q.run(ctx, "fill a queue", fillScript,
-		[]string{k.epoch(), k.metadata(), k.queue(), k.queued(), k.claims(), k.held()}, args...)
+		[]string{k.epoch(), k.metadata(), k.queue(), k.queued(), k.claims(), k.held(), k.present()}, args...)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -199,7 +199,7 @@ func (q *Queue) Resume(ctx context.Context, p project.ID, by labelling.UserID) (
 func (q *Queue) pause(ctx context.Context, p project.ID, by labelling.UserID, paused bool) (bool, error) {
 	k := keysOf(p)
 	return q.flag(ctx, "pause or resume a project", pauseScript,
-		[]string{k.epoch(), k.metadata(), k.queue(), k.events()}, bit(paused), string(by), q.o.MaxEvents)
+		[]string{k.epoch(), k.metadata(), k.queue(), k.events(), k.present()}, bit(paused), string(by), q.o.MaxEvents)
 }
 
 // SetSettings writes down what the queue knows of the project itself; Paused is left to Pause and Resume. A queue that is too long
@@ -214,6 +214,6 @@ func (q *Queue) SetSettings(ctx context.Context, p project.ID, s labelling.Setti
 	for _, name := range slices.Concat(s.Categories, s.Subcategories) {
 		args = append(args, name)
 	}
-	_, err := q.run(ctx, "set up a queue", settingsScript, keys, args...)
+	_, err := q.run(ctx, "set up a queue", settingsScript, append(keys, k.present()), args...)
 	return err
 }

@@ -77,6 +77,6 @@ func (q *Queue) Suggest(ctx context.Context, p project.ID, keywords []string) er
 		args[i] = member
 	}
 	k := keysOf(p)
-	_, err := q.run(ctx, "suggest keywords", suggestScript, []string{k.epoch(), k.keywords()}, args...)
+	_, err := q.run(ctx, "suggest keywords", suggestScript, []string{k.epoch(), k.keywords(), k.present()}, args...)
 	return err
 }

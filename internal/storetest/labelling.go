@@ -156,6 +156,7 @@ func LabellingSuite(t *testing.T, open OpenLabelling) {
 		"an item is finished again":                            finishedAgain,
 		"what does not exist is not changed":                   movedNothing,
 		"a move happens once per key":                          movesOncePerKey,
+		"a mark is replaced by who knows the one before":       marksOf,
 		"the outbox is listed from its oldest and deleted":     orderedOutbox,
 		"items of a status are listed in pages":                listedByStatus,
 		"scans show every item and effort":                     scanned,

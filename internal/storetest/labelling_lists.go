@@ -342,3 +342,27 @@ func pausedProject(t *testing.T, w *LabellingWorld) {
 	require.NoError(t, w.Truth.UpdateProject(t.Context(), after, resumed, idempotency.Key{}))
 	assert.Equal(t, resumed, read())
 }
+
+// marksOf: a mark is replaced by who knows the one before.
+func marksOf(t *testing.T, w *LabellingWorld) {
+	p := w.Project.ID
+	read := func() labelling.Mark {
+		t.Helper()
+		marks, err := w.Truth.Marks(t.Context(), []project.ID{"none", p})
+		require.NoError(t, err)
+		require.Equal(t, labelling.Mark{}, marks[0])
+		return marks[1]
+	}
+	require.Equal(t, labelling.Mark{}, read())
+	one := labelling.Mark{Cursor: labelling.Cursor{Epoch: "e"}, At: w.Clock.Now()}
+	two := labelling.Mark{Cursor: labelling.Cursor{Epoch: "e", ID: "5-1"}, Redis: "r", At: w.Clock.Now()}
+	require.NoError(t, w.Truth.PutMark(t.Context(), p, labelling.Mark{}, one))
+	require.Equal(t, one, read())
+	var moved *labelling.MarkMoved
+	require.ErrorAs(t, w.Truth.PutMark(t.Context(), p, labelling.Mark{}, two), &moved)
+	require.Equal(t, one, moved.Current)
+	require.NoError(t, w.Truth.PutMark(t.Context(), p, one, two))
+	require.Equal(t, two, read())
+	require.ErrorAs(t, w.Truth.PutMark(t.Context(), p, one, one), &moved)
+	require.Equal(t, two, moved.Current)
+}

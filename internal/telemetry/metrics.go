@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/smithy-go"
@@ -33,7 +34,8 @@ type Metrics struct {
 	throttles   *prometheus.CounterVec
 	unprocessed *prometheus.CounterVec
 
-	queues *queueMetrics
+	queues    *queueMetrics
+	readUnits readUnits
 }
 
 // NewMetrics returns the metrics on a registry of their own, with those of the Go runtime, the process and the build.
@@ -146,6 +148,7 @@ func (m *Metrics) ObserveCall(ctx context.Context, c *Call) {
 		m.unprocessed.WithLabelValues(c.Operation).Add(float64(c.Unprocessed))
 	}
 	for _, consumed := range c.Capacity {
+		m.readUnits.add(c.Operation, consumed.Units)
 		m.capacity.WithLabelValues(consumed.Table, c.Operation).Add(consumed.Units)
 	}
 }
@@ -177,4 +180,26 @@ func throttled(err error) bool {
 	}
 	_, found := slices.BinarySearch(throttleCodes, api.ErrorCode())
 	return found
+}
+
+// readUnits is a sum that only grows.
+type readUnits struct {
+	mu  sync.Mutex
+	sum float64
+}
+
+func (r *readUnits) add(operation string, units float64) {
+	switch operation {
+	case "GetItem", "BatchGetItem", "TransactGetItems", "Query", "Scan":
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.sum += units
+	}
+}
+
+// ReadUnits returns how many units this server has read of DynamoDB so far.
+func (m *Metrics) ReadUnits() float64 {
+	m.readUnits.mu.Lock()
+	defer m.readUnits.mu.Unlock()
+	return m.readUnits.sum
 }

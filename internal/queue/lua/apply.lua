@@ -8,7 +8,7 @@
 --   what came back of whom gets the item back, 12 the user's later, 13 the user's skipped, 14 statistics of the team that is counted
 --   for, 15 to 17 counts of keywords, categories, subcategories, 18 to 20 their top, 21 keywords.
 -- ARGV: 1 the transition as JSON (see apply.go), 2 events to keep, 3 ms to remember transitions, 4 ms to hold what came back, 5 words
---   at the top, 6 ms the user queue is kept, 7 ids a queue may hold at most.
+--   at the top, 6 ids a queue may hold at most.
 -- Returns: OK and whether anything was changed (1 or 0); NOTREADY.
 local epoch, applied, metadata, queue, queued, wip, claims, held, events =
   KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
@@ -73,7 +73,7 @@ elseif to == 'CLAIMED' then
     user = t.user, token = t.token, version = t.version, since = t.at, ['until'] = t['until'], counted = true, from = claim and claim.from or 'queue'}))
   redis.call('ZADD', wip, t['until'], t.item)
   redis.call('ZADD', mine, t.at, t.item)
-  redis.call('PEXPIRE', mine, ARGV[6])
+  redis.call('PERSIST', mine)
   redis.call('ZREM', held, t.item)
   unqueue(queue, queued, t.item)
 elseif to == 'NEW' and not claim and not late then
@@ -82,7 +82,7 @@ elseif to == 'NEW' and not claim and not late then
     redis.call('RPUSH', returned, t.item)
     redis.call('ZADD', held, whole(now + tonumber(ARGV[4])), t.item)
   else
-    giveBack(metadata, queue, queued, t.item, t.cause ~= 'DEFERRED', ARGV[7])
+    giveBack(metadata, queue, queued, t.item, t.cause ~= 'DEFERRED', ARGV[6])
   end
 elseif to ~= 'NEW' then
   unqueue(queue, queued, t.item)

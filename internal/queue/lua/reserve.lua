@@ -2,8 +2,8 @@
 -- what the user does not want again, which goes to its end, or out of it when it is all that there is. The same reservation a second time returns the same items.
 --
 -- KEYS: 1 epoch, 2 metadata, 3 queue, 4 queued, 5 wip, 6 claims, 7 held, 8 user queue, 9 user returned, 10 user later, 11 user skipped.
--- ARGV: 1 user, 2 ms of a reservation, 3 claims a user may have, 4 ids to look at in the queue, 5 ms the user queue is kept,
---   6... a token for each item wanted.
+-- ARGV: 1 user, 2 ms of a reservation, 3 claims a user may have, 4 ids to look at in the queue,
+--   5... a token for each item wanted.
 -- Returns: OK, now, then item and token of each item reserved; NOTREADY, PAUSED or FULL.
 local epoch, metadata, queue, queued, wip, claims, held = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local mine, returned, later, skipped = KEYS[8], KEYS[9], KEYS[10], KEYS[11]
@@ -12,7 +12,7 @@ if redis.call('EXISTS', epoch) == 0 then return {'NOTREADY'} end
 local now = clock()
 
 local wanted, tokens = {}, {}
-for i = 6, #ARGV do
+for i = 5, #ARGV do
   tokens[#tokens + 1] = ARGV[i]
   wanted[ARGV[i]] = true
 end
@@ -80,5 +80,5 @@ local room = taken == 0 and redis.call('LLEN', queue) == 0
 for _, item in ipairs(aside) do
   if room then redis.call('SREM', queued, item) else redis.call('RPUSH', queue, item) end
 end
-if taken > 0 then redis.call('PEXPIRE', mine, ARGV[5]) end
+if taken > 0 then redis.call('PERSIST', mine) end
 return reply

@@ -1,0 +1,213 @@
+package labelling
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/taggie/taggie/internal/project"
+)
+
+const (
+	// compareEvery is how often each active project is compared with the truth.
+	compareEvery = 5 * time.Minute
+	// readings is how many times in a row the same difference has to be seen: what is only on its way comes to an end.
+	readings = 3
+	// share of all reads that comparisons may take, and what they may take in advance.
+	readShare, readsInAdvance = 0.01, 500.0
+	// unitsPerRow and unitsPerScan are what a scan takes, about, in read units.
+	unitsPerRow, unitsPerScan = 0.125, 16.0
+)
+
+// Comparison compares what Redis says of projects with what is stored, and has those rebuilt where it differs. It takes as much as one
+// percent of the reads of this server at most.
+type Comparison struct {
+	Options
+	rebuild *Rebuilder
+	every   time.Duration
+	reads   func() float64 // read units that this server has used so far; nil for no bound
+	settle  time.Duration
+
+	mu    sync.Mutex
+	due   map[project.ID]time.Time
+	spent float64
+}
+
+// NewComparison returns the job. every is how often each active project is compared, 0 for five minutes; reads tells how many read units
+// the server has used so far, nil for no bound.
+func NewComparison(o Options, rebuild *Rebuilder, every time.Duration, reads func() float64) *Comparison {
+	if every <= 0 {
+		every = compareEvery
+	}
+	return &Comparison{Options: o, rebuild: rebuild, every: every, reads: reads, settle: rebuild.settle, due: map[project.ID]time.Time{}}
+}
+
+// Active says that something happened in a project: it is compared in a while.
+func (c *Comparison) Active(p project.ID) { c.plan(p, c.every) }
+
+// Want has a project compared soon.
+func (c *Comparison) Want(p project.ID) { c.plan(p, 0) }
+
+func (c *Comparison) plan(p project.ID, in time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := c.Now().Add(in)
+	if was, planned := c.due[p]; !planned || at.Before(was) {
+		c.due[p] = at
+	}
+}
+
+// Run compares the projects that are due, as far as the reads allow; the one that has waited longest first.
+func (c *Comparison) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		p, ok := c.next()
+		if !ok {
+			return nil
+		}
+		if mine, err := c.Queue.Turn(ctx, "compare:"+string(p), c.every*9/10); err != nil {
+			return err
+		} else if !mine {
+			c.done(p) // another server does it
+			continue
+		}
+		switch err := c.Compare(ctx, p); {
+		case errors.Is(err, ErrNotReady):
+		case err != nil:
+			return err
+		}
+		c.done(p)
+	}
+	return nil
+}
+
+func (c *Comparison) next() (project.ID, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.reads != nil && c.spent > readsInAdvance+readShare*c.reads() {
+		return "", false
+	}
+	now, oldest, found := c.Now(), time.Time{}, project.ID("")
+	for p, at := range c.due {
+		if !at.After(now) && (found == "" || at.Before(oldest)) {
+			found, oldest = p, at
+		}
+	}
+	return found, found != ""
+}
+
+func (c *Comparison) done(p project.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.due, p)
+}
+
+// numbers are what is counted of a project, by name.
+type numbers map[string]int
+
+func numbersOf(counts Counts, all []Statistics) numbers {
+	n := numbers{"total": counts.Total, "new": counts.New, "claimed": counts.Claimed, "finished": counts.Finished, "skipped": counts.Skipped}
+	for _, s := range all {
+		n["finished of team "+s.Team], n["incorrect of team "+s.Team] = s.Finished, s.Incorrect
+		for _, u := range s.Users {
+			n["finished of "+s.Team+"/"+string(u.User)], n["incorrect of "+s.Team+"/"+string(u.User)] = u.Finished, u.Incorrect
+		}
+	}
+	return n
+}
+
+// Compare compares a project, and has it rebuilt when it differs. Labellers go on meanwhile: only a number is compared that does not
+// change while it is, and it has to differ by the same in three readings, with nothing in the outbox that would make up for it.
+func (c *Comparison) Compare(ctx context.Context, p project.ID) error {
+	teams, err := first(c.Truth.ListTeams(ctx, []project.ID{p}))
+	if err != nil {
+		return ignoreMissing(err)
+	}
+	ids := make([]string, len(teams))
+	for i, t := range teams {
+		ids[i] = t.ID
+	}
+	var differ numbers
+	epoch := ""
+	for reading := range readings {
+		if reading > 0 {
+			if err := pause(ctx, c.settle); err != nil {
+				return err
+			}
+		}
+		state, now, err := c.read(ctx, p, ids)
+		if err != nil {
+			return err
+		}
+		if reading > 0 && state.Cursor.Epoch != epoch {
+			return nil // it was rebuilt meanwhile
+		}
+		epoch = state.Cursor.Epoch
+		if reading > 0 {
+			maps.DeleteFunc(differ, func(name string, by int) bool { return now[name] != by })
+		} else {
+			differ = now
+		}
+		if len(differ) == 0 {
+			return nil
+		}
+	}
+	w := &rebuilding{Options: c.Options, project: p}
+	if pending, err := w.outbox(ctx); err != nil || len(pending) > 0 {
+		c.plan(p, c.every/10)
+		return err
+	}
+	c.Log.WarnContext(ctx, "counts differ from what is stored", "project", p, "by", map[string]int(differ))
+	return condemn(ctx, c.Options, c.rebuild, p, epoch, "a comparison")
+}
+
+// read returns by how much numbers differ, of those that did not change meanwhile.
+func (c *Comparison) read(ctx context.Context, p project.ID, teams []string) (State, numbers, error) {
+	before, err := c.Queue.Snapshot(ctx, p, "", teams)
+	if err != nil {
+		return State{}, nil, err
+	}
+	w := &rebuilding{Options: c.Options, project: p, since: c.Now().Add(24 * time.Hour), tally: newTally(p, c.Now()), noted: map[string]bool{}}
+	if err := w.scan(ctx); err != nil {
+		return State{}, nil, err
+	}
+	rows := len(w.tally.items) + len(w.tally.incorrect)
+	c.mu.Lock()
+	c.spent += unitsPerScan + unitsPerRow*float64(rows)
+	c.mu.Unlock()
+	after, err := c.Queue.Snapshot(ctx, p, "", teams)
+	if err != nil {
+		return State{}, nil, err
+	}
+	was, is := numbersOf(before.State.Counts, before.Statistics), numbersOf(after.State.Counts, after.Statistics)
+	counts, all := w.tally.numbers(teams)
+	stored := numbersOf(counts, all)
+	differ := numbers{}
+	for name := range stored {
+		is[name] += 0 // a number that is missing is 0
+	}
+	for name, n := range is {
+		if was[name] == n && stored[name] != n {
+			differ[name] = n - stored[name]
+		}
+	}
+	return after.State, differ, nil
+}
+
+// numbers returns what was added up.
+func (t *tally) numbers(teams []string) (Counts, []Statistics) {
+	c := Counts{New: t.counts[project.New], Claimed: t.counts[project.Claimed], Finished: t.counts[project.Finished], Skipped: t.counts[project.Skipped]}
+	c.Total = c.New + c.Claimed + c.Finished + c.Skipped
+	var all []Statistics
+	for _, team := range teams {
+		s := Statistics{Team: team}
+		for _, u := range t.teams[team] {
+			s.Finished += u.Finished
+			s.Incorrect += u.Incorrect
+			s.Users = append(s.Users, u)
+		}
+		all = append(all, s)
+	}
+	return c, all
+}
