@@ -86,6 +86,8 @@ func TestFaultyLinesAreTold(t *testing.T) {
 			`{"externalId": "` + strings.Repeat("x", 201) + `", "name": "I"}`,
 			`{"externalId": "j", "name": "` + strings.Repeat("x", 310_000) + `"}`,
 			`{"externalId": "last", "name": "L"}`,
+			`{"externalId": "\ud800", "name": "half"}`, // would be the same id as the next
+			`{"externalId": "\udfff", "name": "half"}`,
 		}, "\n")},
 		{"CSV", strings.Join([]string{
 			`name,externalId,type,url,colour,"size, cm"`,
@@ -108,7 +110,7 @@ func TestFaultyLinesAreTold(t *testing.T) {
 			l := ada.project("of " + test.format)
 			i := l.importedAs("DONE", test.format, test.text)
 			i.t = t
-			want, numbers, all := []string{"a", "d:#%", "last"}, "2 4 7 8 9 10 11 12 13", 14
+			want, numbers, all := []string{"a", "d:#%", "last"}, "2 4 7 8 9 10 11 12 13 15 16", 16
 			if test.format == "CSV" { // H is right there
 				want, numbers, all = append(want, "h"), "3 5 9 10 11 13 14", 15
 			}

@@ -37,7 +37,7 @@ var rooms = map[string][]string{
 	"internal/entity":      {"internal/fault", "internal/idempotency", "internal/page", "internal/retry", "internal/task", "internal/viewer"},
 	"internal/labelling":   {"internal/fault", "internal/idempotency", "internal/project", "internal/tag", "internal/viewer"}, // what happens to the items of projects
 	"internal/note":        {"internal/fault", "internal/idempotency", "internal/page", "internal/retry", "internal/tag", "internal/viewer"},
-	"internal/project":     {"internal/fault", "internal/idempotency", "internal/page", "internal/retry", "internal/tag", "internal/task", "internal/viewer"},
+	"internal/project":     {"internal/fault", "internal/idempotency", "internal/jsontext", "internal/page", "internal/retry", "internal/tag", "internal/task", "internal/viewer"},
 	"internal/score":       {"internal/fault", "internal/idempotency", "internal/page", "internal/project", "internal/retry", "internal/task", "internal/viewer"}, // into projects items are imported
 	"internal/tag":         {"internal/fault", "internal/viewer"},
 	"internal/task":        {},
@@ -48,6 +48,7 @@ var rooms = map[string][]string{
 	"internal/clock":     {},
 	"internal/fault":     {},
 	"internal/gid":       {"internal/fault"},
+	"internal/jsontext":  {},
 	"internal/lean":      {},
 	"internal/memory":    {},
 	"internal/page":      {"internal/fault"},
@@ -64,7 +65,7 @@ var rooms = map[string][]string{
 	"internal/jobs":        {"internal/task"},
 	"internal/redisclient": {},
 	"internal/queue":       {"internal/fault", "internal/labelling", "internal/project"},
-	"internal/httpapi":     {"console", "graph", "graph/model", "internal/auth", "internal/fault", "internal/telemetry", "internal/viewer", "loaders", "resolvers"},
+	"internal/httpapi":     {"console", "graph", "graph/model", "internal/auth", "internal/fault", "internal/jsontext", "internal/telemetry", "internal/viewer", "loaders", "resolvers"},
 
 	"internal/embedded":              {"internal/embedded/child"},
 	"internal/embedded/child":        {},

@@ -44,7 +44,6 @@ func TestRefusedBodies(t *testing.T) {
 		{"a query that is no text", `{"query":{"hunter2":1}}`, nil, 400, "query is of the wrong type"},
 		{"variables that are no object", `{"query":"{ viewer { name } }","variables":["hunter2"]}`, nil, 400, "variables is of the wrong type"},
 		{"broken UTF-8", "{\"query\":\"{ viewer { name } }\",\"variables\":{\"a\":\"hunter2\xff\"}}", nil, 400, "UTF-8"},
-		{"half a character", `{"query":"{ viewer { name } }","variables":{"a":"hunter2\ud83d"}}`, nil, 400, "UTF-8"},
 		{"text, which a page may send anywhere", viewer, []string{"Content-Type", "text/plain"}, 415, "application/json"},
 		{"a form, which a page may send anywhere", `query=hunter2`, []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, "application/json"},
 		{"no content type", viewer, []string{"Content-Type", ""}, 415, "application/json"},
@@ -62,6 +61,43 @@ func TestRefusedBodies(t *testing.T) {
 		})
 	}
 	assert.NotContains(t, s.log.String(), "hunter2")
+}
+
+// A lone surrogate is no character; it would silently become U+FFFD.
+func TestHalfCharactersAreRefused(t *testing.T) {
+	s := newServer(t)
+	literal := func(text string) string {
+		return `{"query":` + string(encode("# ü "+`\ud800`+"\n{ ü: node(id: \""+text+"\") { __typename } }")) + `}`
+	}
+	for _, test := range []struct{ reason, body, field, says string }{
+		{"in a variable", `{"query":"query($a: ID!) { node(id: $a) { id } }","variables":{"a":"hunter2\ud83d"}}`, "a", "byte 76 "},
+		{"deep in a variable", `{"query":"{ __typename }","variables":{"input":{"list":["\ud83d\ude00",{"x":"\udfff"}]}}}`, "input.list.1.x", "byte 78 "},
+		{"in a name", `{"query":"{ __typename }","variables":{"input":{"\ud800":1}}}`, "input", "byte 50 "},
+		{"in the document's own text", `{"query":"{ __typename } # \ud800"}`, "query", "byte 28 "},
+		{"in an extension", `{"query":"{ __typename }","extensions":{"x":"\udc00"}}`, "extensions.x", "byte 46 "},
+		{"in a literal", literal(`hunter2\ud800`), "id", "character 8 "},
+		{"the second half of one in a literal", literal(`ü\uFFFD\udc00`), "id", "character 8 "},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			for media, status := range map[string]int{mediaJSON: http.StatusBadRequest, mediaResponse: http.StatusUnprocessableEntity} {
+				if strings.HasSuffix(test.reason, "literal") && media == mediaJSON {
+					status = http.StatusOK
+				}
+				a := s.post(strings.ReplaceAll(test.body, "ü: ", ""), "Accept", media)
+				refused := a.only(t, status, "INVALID_INPUT")
+				assert.Equal(t, test.field, refused.Extensions["field"])
+				assert.Contains(t, refused.Message, test.says)
+				assert.NotContains(t, a.Body.String(), "hunter2")
+			}
+		})
+	}
+	a := s.get("/graphql?query=%7B__typename%7D&variables=" + url.QueryEscape(`{"a":["\ud800"]}`))
+	assert.Equal(t, "a.0", a.only(t, http.StatusBadRequest, "INVALID_INPUT").Extensions["field"])
+
+	for _, text := range []string{`\ud83d\ude00`, `\u{1F600}`, "\uFFFD", `\uFFFD`, `\\ud800`} {
+		a := s.post(literal(text))
+		assert.NotContains(t, a.Body.String(), "surrogate", text)
+	}
 }
 
 func TestBodyOfUnknownLengthIsBounded(t *testing.T) {

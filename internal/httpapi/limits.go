@@ -2,7 +2,10 @@ package httpapi
 
 import (
 	"context"
+	"fmt"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/handler/lru"
@@ -12,6 +15,7 @@ import (
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/jsontext"
 )
 
 // What one request may ask for, besides the cost in cost.go. All of it is checked before the document is validated, which is the expensive part.
@@ -123,6 +127,7 @@ type measure struct {
 	doc         *ast.QueryDocument
 	fragments   map[string]*size
 	introspects bool
+	written     []rune          // the document's text, once a literal needs to be looked up in it
 	refused     *gqlerror.Error // of the first value that cannot be read
 }
 
@@ -212,7 +217,7 @@ func (m *measure) arguments(list ast.ArgumentList) {
 	}
 }
 
-// value looks for numbers that no Go number can hold: validation lets them pass as a scalar of ours, and gqlparser panics
+// value looks for texts with half a character, and for numbers that no Go number can hold: validation lets them pass as a scalar of ours, and gqlparser panics
 // when it reads them. What nests too deep would be quoted once for each level.
 func (m *measure) value(path string, value *ast.Value, depth int) {
 	if value == nil || m.refused != nil {
@@ -222,12 +227,20 @@ func (m *measure) value(path string, value *ast.Value, depth int) {
 		m.refused = refuse(model.ErrorCodeBadRequest, "a value nests lists and objects deeper than %d levels", maxValueDepth)
 		return
 	}
-	var err error
+	wrong := ""
 	switch value.Kind {
 	case ast.IntValue:
-		_, err = strconv.ParseInt(value.Raw, 10, 64)
+		if _, err := strconv.ParseInt(value.Raw, 10, 64); err != nil {
+			wrong = "the number is too large"
+		}
 	case ast.FloatValue:
-		_, err = strconv.ParseFloat(value.Raw, 64)
+		if _, err := strconv.ParseFloat(value.Raw, 64); err != nil {
+			wrong = "the number is too large"
+		}
+	case ast.StringValue:
+		if n := m.halfIn(value); n > 0 {
+			wrong = fmt.Sprintf("character %d begins "+messageHalf, n)
+		}
 	case ast.ListValue, ast.ObjectValue:
 		for i, child := range value.Children {
 			name := child.Name
@@ -237,10 +250,28 @@ func (m *measure) value(path string, value *ast.Value, depth int) {
 			m.value(path+"."+name, child.Value, depth+1)
 		}
 	}
-	if err != nil {
-		m.refused = gqlerror.Wrap(fault.Invalidf(path, "%s: the number is too large", path))
+	if wrong != "" {
+		m.refused = gqlerror.Wrap(fault.Invalidf(path, "%s: %s", path, wrong))
 		if at := value.Position; at != nil {
 			m.refused.Locations = []gqlerror.Location{{Line: at.Line, Column: at.Column}}
 		}
 	}
+}
+
+// halfIn returns which character of a literal, from 1, escapes half of a surrogate pair, and 0 when none does. The lexer put
+// U+FFFD in its place; its positions count characters.
+func (m *measure) halfIn(literal *ast.Value) int {
+	at := literal.Position
+	if at == nil || at.Src == nil || !strings.ContainsRune(literal.Raw, utf8.RuneError) {
+		return 0
+	}
+	if m.written == nil {
+		m.written = []rune(at.Src.Input)
+	}
+	text := string(m.written[at.Start+1 : at.End-1]) // between the quotation marks
+	half := jsontext.LoneSurrogate(text)
+	if half < 0 {
+		return 0
+	}
+	return utf8.RuneCountInString(text[:half]) + 1
 }

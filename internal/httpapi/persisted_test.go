@@ -182,12 +182,14 @@ func TestClientsWorkWithoutTheStoreOfDocuments(t *testing.T) {
 }
 
 func TestDocumentsAreNamedOverSockets(t *testing.T) {
-	raw, wrong := readOperation([]byte(registering(hashOf(nameOfViewer), "")))
+	raw, wrong, err := readOperation([]byte(registering(hashOf(nameOfViewer), "")))
+	require.NoError(t, err)
 	require.Empty(t, wrong)
 	assert.Empty(t, raw.Query)
 	id, refused := named(raw.Extensions)
 	require.Nil(t, refused)
 	assert.Equal(t, hashOf(nameOfViewer), id)
-	_, wrong = readOperation([]byte(`{"operationName":"A"}`))
+	_, wrong, err = readOperation([]byte(`{"operationName":"A"}`))
+	require.NoError(t, err)
 	assert.NotEmpty(t, wrong)
 }

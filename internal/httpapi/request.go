@@ -18,6 +18,8 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/jsontext"
 )
 
 // params are the parameters of a request; each may be left out or null.
@@ -138,6 +140,9 @@ func readGET(r *http.Request, room func([]byte) *gqlerror.Error, p *params) (int
 		if status, refused := parse("the parameter variables", variables, &p.variables); refused != nil {
 			return status, refused
 		}
+		if status, refused := halves("the parameter variables", variables); refused != nil {
+			return status, refused
+		}
 	}
 	if len(extensions) > 0 {
 		if status, refused := p.readExtensions("the parameter extensions", extensions); refused != nil {
@@ -153,6 +158,9 @@ func readGET(r *http.Request, room func([]byte) *gqlerror.Error, p *params) (int
 func (p *params) read(what string, text []byte) (int, *gqlerror.Error) {
 	var fields map[string]json.RawMessage
 	if status, refused := parse(what, text, &fields); refused != nil {
+		return status, refused
+	}
+	if status, refused := halves(what, text); refused != nil {
 		return status, refused
 	}
 	p.weight = weightOf(text)
@@ -191,7 +199,7 @@ func (p *params) readExtensions(what string, text []byte) (int, *gqlerror.Error)
 // parse reads one JSON object and nothing after it. What it refuses is never quoted: it may be a secret. It says with which status
 // the text is refused: 400 when the text is not that, 422 when it is another value or holds one of the wrong type.
 func parse(what string, text []byte, into any) (int, *gqlerror.Error) {
-	if !utf8.Valid(text) || loneSurrogate(text) {
+	if !utf8.Valid(text) {
 		return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "%s is not valid UTF-8", what)
 	}
 	if valuesIn(text) > maxValues {
@@ -210,6 +218,19 @@ func parse(what string, text []byte, into any) (int, *gqlerror.Error) {
 		return http.StatusUnprocessableEntity, mistyped(what)
 	}
 	return 0, nil
+}
+
+// messageHalf ends the sentence that refuses what encoding/json and gqlparser would silently replace by U+FFFD.
+const messageHalf = "half of a surrogate pair, which is no character: send both halves or neither"
+
+// halves refuses JSON text that escapes half of a surrogate pair: no character that a text could hold.
+func halves(what string, text []byte) (int, *gqlerror.Error) {
+	at := jsontext.LoneSurrogate(text)
+	if at < 0 {
+		return 0, nil
+	}
+	field := strings.TrimPrefix(jsontext.Path(text, at), "variables.")
+	return http.StatusUnprocessableEntity, gqlerror.Wrap(fault.Invalidf(field, "%s: byte %d begins "+messageHalf, what, at+1))
 }
 
 func mistyped(what string) *gqlerror.Error {
@@ -237,53 +258,4 @@ func unmarshal(text []byte, into any) error {
 		return errGoesOn
 	}
 	return nil
-}
-
-// loneSurrogate reports whether JSON text escapes half of a character (\ud800), which would silently be replaced by U+FFFD.
-func loneSurrogate(text []byte) bool {
-	for i := bytes.IndexByte(text, '\\'); i >= 0 && i < len(text); {
-		unit, ok := escapedUnit(text[i:])
-		switch {
-		case ok && 0xDC00 <= unit && unit <= 0xDFFF:
-			return true
-		case ok && 0xD800 <= unit && unit <= 0xDBFF:
-			low, ok := escapedUnit(text[i+6:])
-			if !ok || low < 0xDC00 || low > 0xDFFF {
-				return true
-			}
-			i += 12
-		default:
-			i += 2 // past the escaped character, which may be a backslash
-		}
-		if i >= len(text) {
-			return false
-		}
-		next := bytes.IndexByte(text[i:], '\\')
-		if next < 0 {
-			return false
-		}
-		i += next
-	}
-	return false
-}
-
-// escapedUnit reads an escape of the form \uXXXX at the beginning of text.
-func escapedUnit(text []byte) (unit uint32, ok bool) {
-	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
-		return 0, false
-	}
-	for _, c := range text[2:6] {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case 'A' <= c && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, false
-		}
-		unit = unit<<4 | uint32(c)
-	}
-	return unit, true
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/jsontext"
 )
 
 // The codes that sockets are closed with, besides 1009 for a message that is too large. Clients by graphql-ws connect again
@@ -58,6 +60,9 @@ func readMessage(data []byte) (m message, wrong string) {
 	if text := fields["id"]; !absent(text) && unmarshal(text, &m.ID) != nil {
 		return m, "the id of the message is no text"
 	}
+	if m.Type != "subscribe" && jsontext.LoneSurrogate(data) >= 0 || jsontext.LoneSurrogate(fields["id"]) >= 0 {
+		return m, "the message holds " + messageHalf
+	}
 	m.Payload = fields["payload"]
 	switch m.Type {
 	case "connection_init", "ping", "pong":
@@ -88,18 +93,22 @@ func absent(payload json.RawMessage) bool { return len(payload) == 0 || string(p
 
 func object(payload json.RawMessage) bool { return bytes.HasPrefix(payload, []byte("{")) }
 
-// readOperation reads the payload of subscribe.
-func readOperation(payload json.RawMessage) (*graphql.RawParams, string) {
+// readOperation reads the payload of subscribe, or says why it is malformed. Errors: the fault of a value that is refused, which
+// ends the operation and not the socket.
+func readOperation(payload json.RawMessage) (raw *graphql.RawParams, wrong string, err error) {
 	var p params
 	start := graphql.Now()
-	if _, err := p.read("the payload of subscribe", payload); err != nil {
-		return nil, err.Message
+	if _, refused := p.read("the payload of subscribe", payload); refused != nil {
+		if fault.Is(refused, fault.Invalid) {
+			return nil, "", refused
+		}
+		return nil, refused.Message, nil
 	}
 	raw, complete := p.raw(start)
 	if !complete && p.query == nil {
-		return nil, "the payload of subscribe has no query"
+		return nil, "the payload of subscribe has no query", nil
 	}
-	return raw, ""
+	return raw, "", nil
 }
 
 // readAuthorization finds the values of "authorization", in any case of letters, in the payload of connection_init.

@@ -145,7 +145,10 @@ func (s *socket) take(op *operation) (*graphql.RawParams, error) {
 	}
 	payload := op.payload
 	op.payload = nil
-	params, wrong := readOperation(payload)
+	params, wrong, err := readOperation(payload)
+	if err != nil {
+		return nil, err
+	}
 	if wrong != "" {
 		s.malformed(op.ctx, wrong, weightOf(payload))
 		return nil, nil

@@ -44,6 +44,21 @@ func TestSocketCarriesOutOperations(t *testing.T) {
 	})
 }
 
+// A value that is refused ends its operation only.
+func TestSocketRefusesHalfCharacters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th := newTheatre(t)
+		c := th.ready("ada")
+		c.send(`{"type":"subscribe","id":"h","payload":{"query":"query Big($n: Int!) { big(size: $n) }","variables":{"n":3,"x":"\ud800"}}}`)
+		m := c.read()
+		assert.Equal(t, "error", m["type"])
+		assert.Contains(t, fmt.Sprint(m["payload"]), "INVALID_INPUT")
+		assert.Contains(t, fmt.Sprint(m["payload"]), "field:x")
+		c.send(`{"type":"subscribe","id":"\ud800","payload":{"query":"{ hello }"}}`) // would be the same id as "\udfff"
+		c.closed(codeBadMessage)
+	})
+}
+
 // TestSocketRefusesOperations shows that nothing follows an error: the pong comes next.
 func TestSocketRefusesOperations(t *testing.T) {
 	tests := []struct{ name, query, code string }{

@@ -33,7 +33,7 @@ func TestSocketCloseCodes(t *testing.T) {
 		{"two values", true, []string{`{"type":"ping"}{}`}, 4400, "goes on"},
 		{"a list", true, []string{`[{"type":"ping"}]`}, 4400, "list"},
 		{"bad UTF-8", true, []string{"{\"type\":\"ping\xff\"}"}, 4400, "UTF-8"},
-		{"half of a character", true, []string{`{"type":"ping","payload":{"a":"\ud800"}}`}, 4400, "UTF-8"},
+		{"half of a character", true, []string{`{"type":"ping","payload":{"a":"\ud800"}}`}, 4400, "surrogate"},
 		{"no type", true, []string{`{}`}, 4400, "type"},
 		{"a type that is no text", true, []string{`{"type":1}`}, 4400, "type"},
 		{"an unknown type", true, []string{`{"type":"start"}`}, 4400, "type"},

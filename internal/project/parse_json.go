@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/jsontext"
 )
 
 // jsonRecords reads JSON Lines: one object per line with externalId, name, type, url and metadata. Empty lines mean nothing.
@@ -32,6 +33,8 @@ func startJSON(l *lines) error {
 	}
 	return nil
 }
+
+func (j *jsonRecords) at() position { return j.lines.at }
 
 func (j *jsonRecords) next() (record, error) {
 	for {
@@ -63,6 +66,9 @@ func (j *jsonRecords) next() (record, error) {
 
 // parseJSON returns what the object says; its errors are sentences about a line.
 func parseJSON(text []byte) (record, error) {
+	if at := jsontext.LoneSurrogate(text); at >= 0 {
+		return record{}, fmt.Errorf("has half of a surrogate pair at byte %d, which is no character: write both halves or neither", at+1)
+	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(text, &fields); err != nil {
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
