@@ -184,9 +184,17 @@ func (r *importRun) took(c *chunk) {
 func (r *importRun) read(ctx context.Context, file records) error {
 	r.filling = &chunk{}
 	end := position{Bytes: r.stored.Read, Lines: r.stored.Lines}
+	reached := func(place position) {
+		c := r.filling
+		c.bytes += place.Bytes - end.Bytes
+		c.lines += place.Lines - end.Lines
+		end = place
+		c.counts.Read, c.counts.Lines = end.Bytes, end.Lines
+	}
 	for {
 		line, err := file.next()
 		if errors.Is(err, io.EOF) {
+			reached(file.at()) // behind lines that hold no item
 			return nil
 		}
 		if err != nil {
@@ -197,10 +205,7 @@ func (r *importRun) read(ctx context.Context, file records) error {
 		}
 		c := r.filling
 		r.add(c, line)
-		c.bytes += line.End.Bytes - end.Bytes
-		c.lines += line.End.Lines - end.Lines
-		end = line.End
-		c.counts.Read, c.counts.Lines = end.Bytes, end.Lines
+		reached(line.End)
 		if len(c.items) == chunkItems || c.bytes >= chunkBytes || c.lines >= progressLines {
 			if err := r.dispatch(ctx); err != nil {
 				return err
@@ -251,7 +256,7 @@ func mistakeOf(err error) string {
 func (r *importRun) dispatch(ctx context.Context) error {
 	c := r.filling
 	r.filling = &chunk{}
-	if c == nil || c.lines == 0 {
+	if c == nil || c.bytes == 0 {
 		return nil
 	}
 	for r.running == chunkWorkers || len(r.waiting) == chunksAhead {

@@ -98,6 +98,32 @@ func TestAnImportCountsExactly(t *testing.T) {
 	}
 }
 
+func TestProgressReachesTheEndOfTheFile(t *testing.T) {
+	const header, line = "externalId,name\n", "{\"externalId\":\"a\",\"name\":\"A\"}\n"
+	for reason, test := range map[string]struct {
+		format   Format
+		text     string
+		imported int
+	}{
+		"empty lines at the end":           {JSONLines, line + "\n\r\n", 1},
+		"empty lines only":                 {JSONLines, "\n\n", 0},
+		"white space without a break":      {JSONLines, line + "  ", 1},
+		"a mark in front, and nothing":     {JSONLines, "\xef\xbb\xbf", 0},
+		"names of columns only":            {CSV, header, 0},
+		"names of columns without a break": {CSV, "externalId,name", 0},
+		"empty rows at the end":            {CSV, header + "a,A\n\n\r\n", 1},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			w := newWarehouse(t, test.format, test.text)
+			require.NoError(t, w.run(t.Context(), 0))
+			assert.Equal(t, Done, w.current.State)
+			assert.EqualValues(t, len(test.text), w.current.Read)
+			assert.Equal(t, test.imported, w.current.Imported)
+			assert.Zero(t, w.current.Mistakes)
+		})
+	}
+}
+
 func TestAnImportCountsExactlyWheneverItIsKilled(t *testing.T) {
 	for _, format := range []Format{JSONLines, CSV} {
 		t.Run(string(format), func(t *testing.T) {

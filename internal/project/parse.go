@@ -27,6 +27,8 @@ type records interface {
 	// next returns io.EOF at the end, an Invalid fault when the file cannot be read as what it should be, and any error of the
 	// reader as it is. A line with a mistake is no error.
 	next() (record, error)
+	// at returns how far reading came: behind what says nothing, too, such as empty lines.
+	at() position
 }
 
 // openRecords starts reading at a position that an earlier reading reported, or at the zero position. The returned function

@@ -68,6 +68,8 @@ func columnsOf(names []string) ([]column, error) {
 	return columns, nil
 }
 
+func (c *csvRecords) at() position { return c.lines.at }
+
 func (c *csvRecords) next() (record, error) {
 	for {
 		line := c.lines.at.Lines + 1
