@@ -149,7 +149,8 @@ func (db Users) CreateUser(ctx context.Context, u user.User, issuer, subject str
 	subjectRow := notesTable.key(rowKey{keys.SubjectPK(issuer, subject), keys.SubjectSK})
 	subjectRow["user_id"] = str(string(u.ID))
 	return db.transact(ctx, []action{
-		{table: notesTable, item: subjectRow, condition: "attribute_not_exists(PK)", failed: func(attrs) error { return user.ErrAlreadySignedUp }},
+		{table: notesTable, item: subjectRow, condition: "attribute_not_exists(PK)",
+			failed: func(row attrs) error { return &user.AlreadySignedUp{User: user.ID(text(row["user_id"]))} }},
 		lockEmail(u),
 		{table: notesTable, item: profileRow(u), condition: "attribute_not_exists(PK)"},
 	}, once)

@@ -98,23 +98,30 @@ func testEmailUniqueWhateverItsCase(t *testing.T, w *World) {
 }
 
 func testOneUserPerSubject(t *testing.T, w *World) {
-	var created, signedUp atomic.Int32
+	var created atomic.Value
+	told := make([]user.ID, 20)
 	var group sync.WaitGroup
-	for i := range 20 {
+	for i := range told {
 		group.Go(func() {
-			switch err := w.Users.CreateUser(t.Context(), w.person(fmt.Sprintf("ada%d@example.com", i)), "issuer", "ada", idempotency.Key{}); {
+			somebody := w.person(fmt.Sprintf("ada%d@example.com", i))
+			err := w.Users.CreateUser(t.Context(), somebody, "issuer", "ada", idempotency.Key{})
+			existing, late := errors.AsType[*user.AlreadySignedUp](err)
+			switch {
 			case err == nil:
-				created.Add(1)
-			case errors.Is(err, user.ErrAlreadySignedUp):
-				signedUp.Add(1)
+				assert.Nil(t, created.Swap(somebody.ID), "one only")
+				told[i] = somebody.ID
+			case late:
+				assert.ErrorIs(t, err, user.ErrAlreadySignedUp)
+				told[i] = existing.User
 			default:
 				t.Error(err)
 			}
 		})
 	}
 	group.Wait()
-	assert.EqualValues(t, 1, created.Load())
-	assert.EqualValues(t, 19, signedUp.Load())
+	for _, id := range told {
+		assert.Equal(t, created.Load(), id, "the others learn who it is")
+	}
 }
 
 func testFailedSignUpLeavesNothing(t *testing.T, w *World) {

@@ -213,6 +213,12 @@ func (s *Service) Create(ctx context.Context, in Create) (User, error) {
 	if err == nil {
 		viewer.SignedUp(ctx, created.ID)
 	}
+	if existing, ok := errors.AsType[*AlreadySignedUp](err); ok && v.UserID == "" { // since this connection was signed in
+		if err := s.counts(ctx, v.Identity, existing.User); err != nil {
+			return User{}, err
+		}
+		viewer.SignedUp(ctx, existing.User)
+	}
 	return created, err
 }
 

@@ -45,6 +45,15 @@ var (
 	ErrAlreadySignedUp = &fault.Error{Kind: fault.Conflict, Message: "the bearer of this token has a user already"}
 )
 
+// AlreadySignedUp is [ErrAlreadySignedUp] with the user that exists.
+type AlreadySignedUp struct{ User ID }
+
+// Error says so.
+func (*AlreadySignedUp) Error() string { return ErrAlreadySignedUp.Message }
+
+// Unwrap returns [ErrAlreadySignedUp].
+func (*AlreadySignedUp) Unwrap() error { return ErrAlreadySignedUp }
+
 // VersionConflict is the outcome of a change that expected another version.
 type VersionConflict struct{ Current User }
 
@@ -67,7 +76,7 @@ type Store interface {
 	// *idempotency.Replayed.
 	RevokeUser(ctx context.Context, id ID, at time.Time, once idempotency.Key) error
 	// CreateUser creates the user, the lock of its address and the row of its subject, all or nothing. It returns
-	// [ErrEmailTaken], [ErrAlreadySignedUp] or *idempotency.Replayed.
+	// [ErrEmailTaken], *[AlreadySignedUp] or *idempotency.Replayed.
 	CreateUser(ctx context.Context, u User, issuer, subject string, once idempotency.Key) error
 	// UpdateUser replaces before, which must be the current version, and moves the lock when the address changes, all
 	// or nothing. It returns [ErrEmailTaken], *[VersionConflict] or *idempotency.Replayed.
