@@ -58,7 +58,7 @@ var rooms = map[string][]string{
 	"internal/config":    {},
 	"internal/telemetry": {},
 
-	"internal/auth":        {"internal/fault", "internal/viewer"},
+	"internal/auth":        {"internal/fault", "internal/jsontext", "internal/viewer"},
 	"internal/awsclient":   {},
 	"internal/blob":        {"internal/fault", "internal/score"}, // whose files it keeps
 	"internal/edge":        {},

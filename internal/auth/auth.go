@@ -19,12 +19,14 @@ import (
 	"crypto/sha256"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/jsontext"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -115,6 +117,10 @@ func (v *Verifier) Verify(ctx context.Context, token string) (viewer.Identity, e
 			return viewer.Identity{}, errAlgorithm(err)
 		}
 		return viewer.Identity{}, explain(err)
+	}
+	// Two subjects must not become one, whatever the issuer lets users choose.
+	if text, err := v.parser.DecodeSegment(strings.Split(parsed.Raw, ".")[1]); err != nil || jsontext.LoneSurrogate(text) >= 0 {
+		return viewer.Identity{}, errMalformed(errors.Join(err, errors.New("half of a surrogate pair in the claims")))
 	}
 	identity, err := identify(claims)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/pem"
 	"fmt"
 	"regexp"
@@ -84,6 +85,25 @@ func FuzzBearer(f *testing.F) {
 		assert.True(t, found)
 		assert.Equal(t, match[1], token)
 	})
+}
+
+// encoding/json reads U+FFFD for half of a surrogate pair: two subjects would be one.
+func TestHalfCharactersInClaimsAreRefused(t *testing.T) {
+	clock := newClock()
+	v, err := auth.NewStatic(auth.StaticKey{Algorithm: "HS256", Key: secret}, clock.Now)
+	require.NoError(t, err)
+	for subject, taken := range map[string]bool{`\ud83d\ude00`: true, `\ufffd`: true, `\ud83d`: false, `\udfff`: false} {
+		encoded := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
+		text := encoded(`{"alg":"HS256"}`) + "." + encoded(fmt.Sprintf(`{"sub":"%s","exp":%d}`, subject, clock.Now().Add(time.Hour).Unix()))
+		signature, err := jwt.SigningMethodHS256.Sign(text, secret)
+		require.NoError(t, err)
+		_, err = v.Verify(background, text+"."+base64.RawURLEncoding.EncodeToString(signature))
+		if taken {
+			assert.NoError(t, err, subject)
+		} else {
+			assert.Equal(t, fault.Unauthenticated, fault.KindOf(err), subject)
+		}
+	}
 }
 
 func TestStaticKeys(t *testing.T) {
