@@ -7374,8 +7374,8 @@ schema {
 # ------------------------------------------------------------------------------------------------ scalars, conventions
 
 """
-An instant in RFC 3339 form. Any offset is accepted; answers are in UTC with three fractional digits, as in
-` + "`" + `2026-11-20T08:00:00.000Z` + "`" + `. Finer fractions are cut off to the millisecond. Later than the first instant of the year 1, before the year 10000.
+An instant in RFC 3339 form. Any offset is accepted, and so are ` + "`" + `t` + "`" + ` and ` + "`" + `z` + "`" + `; answers are in UTC with three fractional digits, as in
+` + "`" + `2026-11-20T08:00:00.000Z` + "`" + `. Finer fractions are cut off to the millisecond. A leap second is taken as the second after it. Later than the first instant of the year 1, before the year 10000.
 """
 scalar DateTime @specifiedBy(url: "https://scalars.graphql.org/andimarek/date-time.html")
 

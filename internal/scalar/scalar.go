@@ -11,6 +11,7 @@ import (
 	"math"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -33,16 +34,17 @@ func MarshalDateTime(t time.Time) graphql.Marshaler {
 }
 
 // strict is the form of RFC 3339; time.Parse also takes "T8:00:00", a comma before the fraction and offsets of a day or more.
-var strict = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`)
+var strict = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:([0-9]{2})(\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`)
 
-// UnmarshalDateTime reads RFC 3339, cuts off what is finer than a millisecond, and refuses years outside 1 to 9999.
+// UnmarshalDateTime reads RFC 3339, whose T and Z may be lower-case letters, cuts off what is finer than a millisecond, and refuses
+// years outside 1 to 9999. A leap second is the second after it, without its fraction: clocks here do not count it.
 func UnmarshalDateTime(v any) (time.Time, error) {
 	s, ok := v.(string)
 	if !ok {
 		return time.Time{}, fmt.Errorf("a DateTime is a string such as 2026-11-20T08:00:00Z")
 	}
-	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil || !strict.MatchString(s) {
+	t, ok := parseInstant(strings.ToUpper(s))
+	if !ok {
 		return time.Time{}, fmt.Errorf("%.40q is not an RFC 3339 date and time such as 2026-11-20T08:00:00Z", s)
 	}
 	t = t.UTC().Truncate(time.Millisecond)
@@ -50,6 +52,30 @@ func UnmarshalDateTime(v any) (time.Time, error) {
 		return time.Time{}, fmt.Errorf("a DateTime lies after the first instant of the year 1 and before the year 10000")
 	}
 	return t, nil
+}
+
+// parseInstant reads the form in capital letters. Leap seconds are inserted at the end of a day of UTC (RFC 3339, section 5.7).
+func parseInstant(s string) (time.Time, bool) {
+	parts := strict.FindStringSubmatchIndex(s)
+	if parts == nil {
+		return time.Time{}, false
+	}
+	seconds, offset := parts[2], parts[6]
+	leap := s[seconds:seconds+2] == "60"
+	if leap {
+		s = s[:seconds] + "59" + s[offset:]
+	}
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return time.Time{}, false
+	}
+	if leap {
+		t = t.Add(time.Second)
+		if !t.Equal(t.UTC().Truncate(24 * time.Hour)) {
+			return time.Time{}, false
+		}
+	}
+	return t, true
 }
 
 // MarshalInt writes a whole number.
