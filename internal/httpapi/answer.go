@@ -49,9 +49,18 @@ func preferred(r *http.Request, offered ...string) string {
 // acceptsParts reports whether the client takes an answer in parts, in the form that we send.
 func acceptsParts(r *http.Request) bool {
 	for media, wish := range wishes(r) {
-		spec, given := wish.params["deferspec"]
-		_, another := wish.params["incrementalspec"]
-		if media == mediaMultipart && wish.quality > 0 && !another && (!given || spec == deferSpec) {
+		if media == mediaMultipart && wish.quality > 0 && !another(wish.params) {
+			return true
+		}
+	}
+	return false
+}
+
+// another reports whether the parameters of a media type ask for a form of parts that is not ours: forms are told apart by
+// parameters such as deferSpec and incrementalSpec, and there will be more.
+func another(params map[string]string) bool {
+	for name, value := range params {
+		if strings.HasSuffix(name, "spec") && (name != "deferspec" || value != deferSpec) {
 			return true
 		}
 	}

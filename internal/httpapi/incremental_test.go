@@ -84,7 +84,7 @@ func TestWhatIsNotDeferredIsAnsweredAtOnce(t *testing.T) {
 
 func TestDeferIsRefusedWhereItWouldLoseData(t *testing.T) {
 	s := newServer(t)
-	for _, accept := range []string{"", mediaJSON, mediaResponse, "*/*", "multipart/mixed;deferSpec=20990101, application/json", "multipart/mixed;incrementalSpec=v0.2, */*", "multipart/mixed;q=0, */*"} {
+	for _, accept := range []string{"", mediaJSON, mediaResponse, "*/*", "multipart/mixed;deferSpec=20990101, application/json", "multipart/mixed;incrementalSpec=v0.2, */*", "multipart/mixed;streamSpec=20220824, */*", "multipart/mixed;deferSpec=20220824;xSpec=1, */*", "multipart/mixed;q=0, */*"} {
 		for _, query := range []string{deferring, `{ viewer { ...f @defer } } fragment f on User { email }`, `{ viewer { ...f } } fragment f on User { ... @defer { email } }`} {
 			a := s.ask(query, nil, "Accept", accept)
 			assert.Contains(t, a.only(t, http.StatusNotAcceptable, "BAD_REQUEST").Message, "multipart/mixed;deferSpec=20220824", accept)

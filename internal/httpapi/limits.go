@@ -77,7 +77,7 @@ func (b bounds) MutateOperationParameters(ctx context.Context, params *graphql.R
 	}
 	doc, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: params.Query}, maxTokens)
 	if err != nil {
-		return nil //nolint:nilerr // gqlgen comes to the same end and reports it
+		return foreign(params.Query, err) // other errors gqlgen comes to, too, and reports
 	}
 	if hasNameAbove(maxName, params.Query) {
 		return refuse(model.ErrorCodeBadRequest, "a name has more than %d bytes", maxName)

@@ -84,6 +84,9 @@ func (p params) raw(start time.Time) (raw *graphql.RawParams, complete bool) {
 func readPOST(w http.ResponseWriter, r *http.Request, room func([]byte) *gqlerror.Error, p *params) (int, *gqlerror.Error) {
 	// Only JSON: a form or text could be sent by any page without asking first.
 	media, options, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if media == "multipart/form-data" {
+		return http.StatusUnsupportedMediaType, refuse(model.ErrorCodeBadRequest, "files do not come with the operation: ask for an upload with the mutation requestUpload, and send operations as %s", mediaJSON)
+	}
 	charset := options["charset"]
 	if err != nil || media != mediaJSON || charset != "" && !strings.EqualFold(charset, "utf-8") {
 		return http.StatusUnsupportedMediaType, refuse(model.ErrorCodeBadRequest, "send the operation as %s in UTF-8", mediaJSON)

@@ -71,7 +71,7 @@ func (tokens) Authenticate(_ context.Context, authorization []string) (viewer.Id
 	switch {
 	case len(authorization) == 0:
 		return viewer.Identity{}, nil
-	case authorization[0] == "Bearer ada":
+	case len(authorization) == 1 && authorization[0] == "Bearer ada":
 		return viewer.Identity{Issuer: "test", Subject: "ada"}, nil
 	case authorization[0] == "Bearer away":
 		return viewer.Identity{}, fault.New(fault.Unavailable, "the issuer does not answer")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,7 +112,9 @@ func readOperation(payload json.RawMessage) (raw *graphql.RawParams, wrong strin
 	return raw, "", nil
 }
 
-// readAuthorization finds the values of "authorization", in any case of letters, in the payload of connection_init.
+// readAuthorization finds what in the payload of connection_init says who is asking, as values of the header Authorization:
+// "authorization" there or in "headers", and "authToken" or "token", which hold the token alone or with its scheme. Cases of
+// letters do not matter. Whoever meant to say it is never taken for nobody: it fails when one of them is no text.
 func readAuthorization(payload json.RawMessage) ([]string, error) {
 	if absent(payload) {
 		return nil, nil
@@ -122,16 +125,46 @@ func readAuthorization(payload json.RawMessage) ([]string, error) {
 	}
 	var values []string
 	for name, text := range fields {
-		if !strings.EqualFold(name, "authorization") || absent(text) {
+		if absent(text) {
 			continue
 		}
-		var value string
-		if err := json.Unmarshal(text, &value); err != nil {
-			return nil, errors.New("authorization is no text")
+		switch strings.ToLower(name) {
+		case "headers":
+			var headers map[string]json.RawMessage
+			if json.Unmarshal(text, &headers) != nil {
+				return nil, errors.New("headers is no object")
+			}
+			for name, text := range headers {
+				if strings.EqualFold(name, "authorization") && !absent(text) {
+					value, err := credential(name, text)
+					if err != nil {
+						return nil, err
+					}
+					values = append(values, value)
+				}
+			}
+		case "authorization", "authtoken", "token":
+			value, err := credential(name, text)
+			if err != nil {
+				return nil, err
+			}
+			values = append(values, value)
 		}
-		values = append(values, value)
 	}
-	return values, nil
+	slices.Sort(values)
+	return slices.Compact(values), nil
+}
+
+// credential reads a value of the header Authorization, or a token alone where another name says that it is one.
+func credential(name string, text json.RawMessage) (string, error) {
+	var value string
+	if json.Unmarshal(text, &value) != nil {
+		return "", errors.New(strings.ToLower(name) + " is no text")
+	}
+	if !strings.EqualFold(name, "authorization") && !strings.Contains(value, " ") {
+		value = "Bearer " + value
+	}
+	return value, nil
 }
 
 // acknowledgement is the payload of connection_ack.

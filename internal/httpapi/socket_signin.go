@@ -10,7 +10,7 @@ import (
 func (s *socket) initialise(m message) {
 	authorization, err := readAuthorization(m.Payload)
 	if err != nil {
-		s.close(codeBadMessage, "authorization is no text")
+		s.close(codeBadMessage, err.Error())
 		return
 	}
 	s.mu.Lock()

@@ -93,6 +93,40 @@ func TestSocketCloseCodes(t *testing.T) {
 	}
 }
 
+// Clients put their token into connection_init under several names. Whoever sends one is that user or nobody's socket is opened.
+func TestSocketFindsTheToken(t *testing.T) {
+	for payload, code := range map[string]websocket.StatusCode{
+		`{"Authorization":"Bearer ada"}`:                           0,
+		`{"headers":{"Authorization":"Bearer ada"}}`:               0,
+		`{"headers":{"authorization":"Bearer ada","x":1}}`:         0,
+		`{"authToken":"ada"}`:                                      0,
+		`{"token":"Bearer ada"}`:                                   0,
+		`{"token":"ada","headers":{"AUTHORIZATION":"Bearer ada"}}`: 0,
+		`{"headers":{"Authorization":"Bearer wrong"}}`:             codeForbidden,
+		`{"authToken":"wrong"}`:                                    codeForbidden,
+		`{"token":"wrong"}`:                                        codeForbidden,
+		`{"token":""}`:                                             codeForbidden,
+		`{"token":"ada","authToken":"eve"}`:                        codeForbidden,
+		`{"token":1}`:                                              codeBadMessage,
+		`{"headers":"Bearer ada"}`:                                 codeBadMessage,
+		`{"headers":{"Authorization":["Bearer ada"]}}`:             codeBadMessage,
+	} {
+		t.Run(payload, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newTheatre(t).open()
+				c.send(`{"type":"connection_init","payload":` + payload + `}`)
+				if code != 0 {
+					c.closed(code)
+					return
+				}
+				assert.Equal(t, "connection_ack", c.read()["type"])
+				c.subscribe("q", `{ viewer }`)
+				c.expects(`{"type":"next","id":"q","payload":{"data":{"viewer":"` + string(adaID) + `"}}}`)
+			})
+		})
+	}
+}
+
 func TestSocketTakesTextOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTheatre(t).open()

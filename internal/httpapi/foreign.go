@@ -1,0 +1,39 @@
+package httpapi
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/taggie/taggie/graph/model"
+)
+
+// foreign names the character at which a document cannot be parsed when it is none of ASCII: the parser would quote one byte of
+// it. It returns nil for any other error.
+func foreign(text string, err error) *gqlerror.Error {
+	given, ok := errors.AsType[*gqlerror.Error](err)
+	if !ok || len(given.Locations) != 1 || !strings.HasPrefix(given.Message, "Cannot parse the unexpected character") {
+		return nil
+	}
+	at := given.Locations[0]
+	line := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+	for range at.Line - 1 {
+		_, line, _ = strings.Cut(line, "\n")
+	}
+	column := 0
+	for _, character := range line {
+		if column++; column < at.Column {
+			continue
+		}
+		if character < 0x80 {
+			return nil
+		}
+		refused := refuse(model.ErrorCodeGraphqlParseFailed,
+			"the character %q (%U) in line %d, column %d: names in GraphQL have the letters A to Z and a to z, digits and _ only; other characters stand in strings and comments",
+			character, character, at.Line, at.Column)
+		refused.Locations = given.Locations
+		return refused
+	}
+	return nil
+}
