@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"mime/multipart"
 	"net/http"
 	"testing"
 
@@ -56,6 +57,27 @@ func sends(t testing.TB, request any, content []byte) int {
 	resp, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
 	_, err = io.Copy(io.Discard, resp.Body)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	return resp.StatusCode
+}
+
+// posts posts the form that the server signed, and tells the status.
+func posts(t testing.TB, form any, content []byte) int {
+	t.Helper()
+	signed := form.(map[string]any)
+	var body bytes.Buffer
+	m := multipart.NewWriter(&body)
+	for _, f := range signed["fields"].([]any) {
+		f := f.(map[string]any)
+		require.NoError(t, m.WriteField(f["name"].(string), f["value"].(string)))
+	}
+	file, err := m.CreateFormFile("file", "file")
+	require.NoError(t, err)
+	_, err = file.Write(content)
+	require.NoError(t, err)
+	require.NoError(t, m.Close())
+	resp, err := http.Post(signed["url"].(string), m.FormDataContentType(), &body)
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
 	return resp.StatusCode

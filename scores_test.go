@@ -216,6 +216,56 @@ func TestQuotaOfItems(t *testing.T) {
 	assert.Equal(t, "QuotaReached", a.str("requestUpload.problem.__typename"))
 }
 
+// What was signed is refused after the upload has ended, or counts until it ends; see storetest for what happens then.
+func TestWhatWasSignedCannotBeUsedForMore(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	ada := s.user("ada@example.com")
+	content := []byte(strings.Repeat("music ", 1000))
+	const size = 6000
+	root := s.admin("root@example.com")
+	quota := func(bytes int) {
+		root.must(`mutation($u: ID!, $q: Int64!) { setItemQuota(input: {userId: $u, quota: $q}) { usage { quota } } }`, vars{"u": ada.id, "q": bytes})
+	}
+	quota(size + 100)
+	claims := func(size, claimed float64) {
+		t.Helper()
+		assert.Equal(t, vars{"size": size, "claimed": claimed}, vars(ada.must(`{ viewer { itemUsage { size claimed } } }`, nil).at("viewer.itemUsage").(map[string]any)))
+	}
+	const request = `mutation($input: RequestUploadInput!) { requestUpload(input: $input) { upload { itemId
+		put { method url headers { name value } } form { url fields { name value } } } problem { __typename } } }`
+	input := vars{"input": vars{"name": "notes.txt", "type": "text/plain", "size": len(content), "sha256": sha256Of(content)}}
+	begin := func() (put any, form any, item vars) {
+		a := ada.must(request, input)
+		require.Nil(t, a.at("requestUpload.problem"))
+		put = a.at("requestUpload.upload.put")
+		assert.Contains(t, a.str("requestUpload.upload.put.url"), "X-Amz-Expires=900")
+		require.Equal(t, http.StatusOK, sends(t, put, content))
+		return put, a.at("requestUpload.upload.form"), vars{"i": a.str("requestUpload.upload.itemId")}
+	}
+	again := func(put, form any, when string) {
+		t.Helper()
+		assert.Equal(t, http.StatusPreconditionFailed, sends(t, put, content), when)
+		assert.Equal(t, http.StatusNoContent, posts(t, form, content), when)
+		assert.Equal(t, "QuotaReached", ada.must(request, input).str("requestUpload.problem.__typename"), "one more round after it was %s", when)
+	}
+	put, form, item := begin()
+	require.Nil(t, ada.must(completeUpload, item).at("completeUpload.problem"))
+	claims(size, size)
+	again(put, form, "completed")
+	claims(size, size)
+	ada.must(`mutation($i: ID!) { deleteItem(input: {itemId: $i}) { deletedItemId } }`, item)
+	claims(0, size)
+	again(put, form, "deleted")
+
+	quota(2*size + 100)
+	put, form, item = begin()
+	ada.must(`mutation($i: ID!) { abortUpload(input: {itemId: $i}) { abortedItemId } }`, item)
+	claims(0, 2*size)
+	again(put, form, "aborted")
+	claims(0, 2*size)
+}
+
 func TestDetailsOfALargeScore(t *testing.T) {
 	s := newServer(t)
 	ada := s.user("ada@example.com")

@@ -149,8 +149,9 @@ func (db ScoreItems) DeleteItem(ctx context.Context, i score.Item, closed score.
 				return used
 			},
 		}, goneItem(nil)),
-		{table: scoresTable, item: uploadRow(closed), condition: "attribute_not_exists(s)", failed: goneItem},
-		countedItems(i.Owner, -i.Total, -i.Total, 0, 0),
+		{table: scoresTable, item: uploadRow(closed), condition: "attribute_not_exists(s) OR #state = :done", failed: goneItem,
+			names: reserved("state"), values: attrs{":done": str(string(score.UploadDone))}},
+		countedItems(i.Owner, itemCounts{size: -i.Total, claimed: closed.Claim - i.Total, items: -1}),
 	}, tasks(follow)...)
 	err := db.transact(ctx, actions, once)
 	if use, ok := errors.AsType[errUse](err); ok {
@@ -162,14 +163,23 @@ func (db ScoreItems) DeleteItem(ctx context.Context, i score.Item, closed score.
 	return err
 }
 
-// countedItems adds to what an owner's items take up: to their bytes, to those that are claimed, to the uploads that may still be
-// completed, and to those that are kept, since they may be or are not forgotten yet.
-func countedItems(owner score.UserID, size, claimed int64, uploads, kept int) action {
+// itemCounts is what changes in the counts of an owner's items.
+type itemCounts struct {
+	size, claimed int64 // bytes of items; the same, and those that may still be put
+	uploads, kept int   // that may still be completed; the same, and those that have ended and are not forgotten
+	items         int   // and the uploads that may become items
+}
+
+// countedItems adds to what an owner's items take up.
+func countedItems(owner score.UserID, c itemCounts) action {
 	return action{
 		table: scoresTable, key: usageKey(owner),
 		// The row of another program does not tell what is claimed: what the items have.
-		update: "SET #claimed = if_not_exists(#claimed, if_not_exists(#size, :zero)) + :claimed ADD #size :size, #uploads :uploads, #kept :kept",
-		names:  map[string]string{"#size": "size", "#claimed": "claimed", "#uploads": "uploads", "#kept": "kept"},
-		values: attrs{":zero": number(0), ":size": number(size), ":claimed": number(claimed), ":uploads": number(int64(uploads)), ":kept": number(int64(kept))},
+		update: "SET #claimed = if_not_exists(#claimed, if_not_exists(#size, :zero)) + :claimed ADD #size :size, #uploads :uploads, #kept :kept, #items :items",
+		names:  map[string]string{"#size": "size", "#claimed": "claimed", "#uploads": "uploads", "#kept": "kept", "#items": "items"},
+		values: attrs{
+			":zero": number(0), ":size": number(c.size), ":claimed": number(c.claimed), ":uploads": number(int64(c.uploads)),
+			":kept": number(int64(c.kept)), ":items": number(int64(c.items)),
+		},
 	}
 }

@@ -131,8 +131,8 @@ func TestEndedUploadsCountUntilTheyAreForgotten(t *testing.T) {
 	}
 	require.NoError(t, open())
 	require.NoError(t, items.CloseUpload(ctx, u, nil, idempotency.Key{}))
-	ended := u.ItemRef
-	require.NoError(t, db.transact(ctx, []action{countedItems(documentOwner, 0, 0, 0, score.MaxUploads-1)}, idempotency.Key{}))
+	ended := u
+	require.NoError(t, db.transact(ctx, []action{countedItems(documentOwner, itemCounts{kept: score.MaxUploads - 1})}, idempotency.Key{}))
 	for range 2 {
 		assert.True(t, fault.Is(open(), fault.Exhausted))
 	}
@@ -141,8 +141,13 @@ func TestEndedUploadsCountUntilTheyAreForgotten(t *testing.T) {
 	require.NoError(t, items.remove(t, i))
 	require.NoError(t, items.ForgetUpload(ctx, i.ItemRef), "what was deleted does not count")
 	assert.True(t, fault.Is(open(), fault.Exhausted))
+	require.ErrorIs(t, items.ForgetUpload(ctx, ended.ItemRef), score.ErrUploadOver, "it claims something")
+	ended.Claim = ended.Size
 	for range 3 {
-		require.NoError(t, items.ForgetUpload(ctx, ended))
+		require.NoError(t, items.ReleaseUpload(ctx, ended))
+	}
+	for range 3 {
+		require.NoError(t, items.ForgetUpload(ctx, ended.ItemRef))
 	}
 	require.NoError(t, open())
 	assert.True(t, fault.Is(open(), fault.Exhausted))

@@ -9,6 +9,12 @@ import (
 
 func usageKey(owner score.UserID) rowKey { return rowKey{keys.ItemsPK(string(owner)), keys.CountsSK} }
 
+// The attributes that tell until when a file can be put with what was signed, and what a closed upload still claims.
+const (
+	signedAttribute = "signed"
+	claimAttribute  = "claim"
+)
+
 func uploadKey(ref score.ItemRef) rowKey {
 	return rowKey{keys.ItemsPK(string(ref.Owner)), keys.UploadSK(string(ref.Score), string(ref.ID))}
 }
@@ -24,6 +30,9 @@ func scoreItemRow(i score.Item) attrs {
 	}
 	row[refsAttribute] = number(int64(i.Refs))
 	row["size"], row["t_size"], row["at"] = number(i.Size), number(i.Total), str(keys.Instant(i.CreatedAt))
+	if !i.Signed.IsZero() {
+		row[signedAttribute] = str(keys.Instant(i.Signed))
+	}
 	if i.Width > 0 {
 		row["width"], row["height"] = number(int64(i.Width)), number(int64(i.Height))
 	}
@@ -78,6 +87,8 @@ func decodeScoreItem(item []byte, i *score.Item) (err error) {
 			err = readLong(v, &i.Total)
 		case "at":
 			i.CreatedAt, err = v.instant()
+		case signedAttribute:
+			i.Signed, err = v.instant()
 		case "width":
 			i.Width, err = v.int()
 		case "height":
@@ -150,6 +161,12 @@ func uploadRow(u score.Upload) attrs {
 		row["part_size"] = number(u.PartSize)
 	}
 	row["size"], row["at"], row["until"] = number(u.Size), str(keys.Instant(u.CreatedAt)), str(keys.Instant(u.ExpiresAt))
+	if !u.Signed.IsZero() {
+		row[signedAttribute] = str(keys.Instant(u.Signed))
+	}
+	if u.Claim > 0 {
+		row[claimAttribute] = number(u.Claim)
+	}
 	return row
 }
 
@@ -179,6 +196,10 @@ func decodeUpload(item []byte, u *score.Upload) (err error) {
 			u.CreatedAt, err = v.instant()
 		case "until":
 			u.ExpiresAt, err = v.instant()
+		case signedAttribute:
+			u.Signed, err = v.instant()
+		case claimAttribute:
+			err = readLong(v, &u.Claim)
 		default:
 			err = v.skip()
 		}

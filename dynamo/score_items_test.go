@@ -30,15 +30,16 @@ func itemStores(t testing.TB, db *DB) storetest.ItemStores {
 	name := "b" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	bucket := blob.NewBucket(client, name, e.Region, nil)
 	require.NoError(t, bucket.Apply(t.Context(), func(blob.Step) {}))
-	return storetest.ItemStores{Items: ScoreItems{db}, Scores: Scores{db}, Tasks: Tasks{db}, Files: bucket, Kept: func() (keys []string, parts int) {
+	return storetest.ItemStores{Items: ScoreItems{db}, Scores: Scores{db}, Tasks: Tasks{db}, Files: bucket, Kept: func() (sizes map[string]int64, parts int) {
+		sizes = map[string]int64{}
 		objects, err := client.ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: &name})
 		require.NoError(t, err)
 		for _, o := range objects.Contents {
-			keys = append(keys, aws.ToString(o.Key))
+			sizes[aws.ToString(o.Key)] = aws.ToInt64(o.Size)
 		}
 		uploads, err := client.ListMultipartUploads(t.Context(), &s3.ListMultipartUploadsInput{Bucket: &name})
 		require.NoError(t, err)
-		return keys, len(uploads.Uploads)
+		return sizes, len(uploads.Uploads)
 	}}
 }
 

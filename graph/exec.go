@@ -7578,7 +7578,7 @@ type Mutation {
   "Ends a share, if there is one. For the owner, and for the user with whom the note is shared, even when it was deleted."
   unshareNote(input: UnshareNoteInput!): UnshareNotePayload
 
-  "Creates a scope, of which the caller is the owner."
+  "Creates a scope, of which the caller is the owner. A user creates up to 1,000: EXHAUSTED."
   createScope(input: CreateScopeInput!): CreateScopePayload
   "Changes the name of a scope. For owners."
   renameScope(input: RenameScopeInput!): RenameScopePayload
@@ -7603,7 +7603,7 @@ type Mutation {
   "Replaces the relations of an entity under a predicate. For those who may write in the scope."
   replaceEntityRelations(input: ReplaceEntityRelationsInput!): ReplaceEntityRelationsPayload
 
-  "Creates a project, of which the caller is the manager."
+  "Creates a project, of which the caller is the manager. A user creates up to 1,000: EXHAUSTED."
   createProject(input: CreateProjectInput!): CreateProjectPayload
   "Changes name, description or suggested keywords of a project. For managers."
   updateProject(input: UpdateProjectInput!): UpdateProjectPayload
@@ -7698,7 +7698,10 @@ type Mutation {
   "Makes the content of a snapshot that of the score again: title, description, pages and annotations, but not access. For the owner."
   restoreSnapshot(input: RestoreSnapshotInput!): RestoreSnapshotPayload
 
-  "Lets the caller upload a file, within a day."
+  """
+  Lets the caller upload a file, within a day. A user has up to 100,000 items, uploads that may still be completed included: EXHAUSTED.
+  Asked again with the same idempotency key, it signs anew when less than five minutes are left.
+  """
   requestUpload(input: RequestUploadInput!): RequestUploadPayload
   "Lets the caller upload one part of a file that comes in parts."
   signUploadPart(input: SignUploadPartInput!): SignUploadPartPayload
@@ -7708,7 +7711,10 @@ type Mutation {
   broken image of these types, is refused, and nothing is left of it.
   """
   completeUpload(input: CompleteUploadInput!): CompleteUploadPayload
-  "Ends an upload; what has come is removed. Nothing happens to one that has ended."
+  """
+  Ends an upload; what has come is removed. Nothing happens to one that has ended. Its bytes count against the quota until what was
+  signed ends, see ` + "`" + `ItemUsage.claimed` + "`" + `.
+  """
   abortUpload(input: AbortUploadInput!): AbortUploadPayload
   "Puts an item into another set, or none. For the owner."
   setItemSetName(input: SetItemSetNameInput!): SetItemSetNamePayload
@@ -10379,9 +10385,13 @@ enum ItemUseKind {
 type ItemUsage {
   "Bytes of all items and their thumbnails."
   size: Int64!
-  "The same, and the bytes of uploads that may still be completed: what counts against the quota."
+  """
+  The same, and the bytes of files that may still come and are no items: what counts against the quota. Each file counts once, from
+  ` + "`" + `requestUpload` + "`" + ` on until its item is deleted; one of up to 100 MiB at least for the quarter of an hour in which what was signed works,
+  also when it was aborted, refused or deleted before.
+  """
   claimed: Int64!
-  "How many uploads may still be completed; up to 1,000 together with those that have ended without an item within a day."
+  "How many uploads may still be completed; up to 1,000 together with those that have ended without an item within some hours."
   uploadCount: Int!
   "How many bytes it may be."
   quota: Int64!
@@ -10397,9 +10407,9 @@ type ItemUpload {
   type: String!
   "Bytes of the file."
   size: Int64!
-  "How to put a file of up to 100 MiB, with its bytes as the body, begun within an hour; null for a larger one, which comes in parts."
+  "How to put a file of up to 100 MiB, with its bytes as the body, begun within 15 minutes; null for a larger one, which comes in parts."
   put: UploadRequest
-  "The same for the form of a browser; null for a file that comes in parts."
+  "The same for the form of a browser; null for a file that comes in parts. It can be posted more than once: what comes late is removed."
   form: UploadForm
   "Bytes of each part but the last, which may be shorter; null for a file that is put at once. See ` + "`" + `signUploadPart` + "`" + `."
   partSize: Int64

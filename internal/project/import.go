@@ -114,6 +114,9 @@ func (im Importer) Run(ctx context.Context, t task.Task) (time.Time, error) {
 			}
 		}
 		im.remove(ctx, stored)
+		if last := stored.arrived(); end && im.Now().Before(last) {
+			return last, nil
+		}
 		return time.Time{}, nil
 	case end:
 		return im.end(ctx, stored)
@@ -131,7 +134,10 @@ func (im Importer) Run(ctx context.Context, t task.Task) (time.Time, error) {
 // end fails an import that nobody started while its file could be uploaded.
 func (im Importer) end(ctx context.Context, i Import) (time.Time, error) {
 	switch until := i.CreatedAt.Add(UploadTime); {
-	case i.State != Awaiting: // whoever runs it ends it
+	case i.State != Awaiting: // whoever runs it ends it, and this removes what is left then
+		if last := i.arrived(); im.Now().Before(last) {
+			return last, nil
+		}
 		return time.Time{}, nil
 	case im.Now().Before(until):
 		return until, nil
@@ -140,11 +146,19 @@ func (im Importer) end(ctx context.Context, i Import) (time.Time, error) {
 		return time.Time{}, fmt.Errorf("end import %s of project %s: %w", i.ID, i.Project, err)
 	}
 	im.remove(ctx, i)
-	return time.Time{}, nil
+	return i.arrived(), nil
 }
 
-// remove removes the file of an import that is over. What it cannot remove, or comes later, the rules of the bucket do.
+// arrived returns when nothing can be put at the key of the import any more, or be under way there.
+func (i Import) arrived() time.Time { return i.CreatedAt.Add(2 * UploadTime) }
+
+// remove removes the file of an import that is over. For as long as what was signed may still put one, an empty file takes its
+// place, which refuses it: otherwise any number of bytes could be put. What it cannot remove the rules of the bucket do.
 func (im Importer) remove(ctx context.Context, i Import) {
+	if !i.Source.originals() && im.Now().Before(i.arrived()) {
+		_, _ = im.Files.Upload(ctx, i.fileKey(), i.Format.ContentType(), func(io.Writer) error { return nil })
+		return
+	}
 	_ = im.Files.Delete(ctx, i.fileKey())
 }
 

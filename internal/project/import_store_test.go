@@ -36,6 +36,7 @@ type warehouse struct {
 	checked   int                // of them, that are stored when progress says so
 	early     []int              // those that were not
 	files     map[string]string  // by key
+	occupied  bool               // an empty file is where the client put its own
 	tick      time.Duration      // passes whenever the clock is read
 	opened    []int64            // offsets
 	count     Counting
@@ -165,6 +166,11 @@ func (w *warehouse) Delete(_ context.Context, key string) error {
 func (w *warehouse) Upload(_ context.Context, key, _ string, write func(io.Writer) error) (int64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if key == ImportKey(w.current.TransferID) { // an empty file in place of the client's
+		delete(w.files, key)
+		w.occupied = true
+		return 0, write(io.Discard)
+	}
 	last, err := w.call()
 	if err != nil {
 		return 0, err

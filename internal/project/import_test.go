@@ -380,22 +380,31 @@ func TestAnImportThatNobodyStartsEnds(t *testing.T) {
 	assert.Zero(t, run(w, "i", until.Add(-time.Second)))
 	assert.Equal(t, Awaiting, w.current.State)
 	assert.NotEmpty(t, w.files)
-	assert.Zero(t, run(w, end, until))
+	last := until.Add(UploadTime) // what was begun in time may take as long
+	assert.Equal(t, last, run(w, end, until))
 	assert.Equal(t, []any{Failed, "nothing was uploaded in time", until}, []any{w.current.State, w.current.Message, w.current.EndedAt})
 	assert.Empty(t, w.files)
+	assert.True(t, w.occupied, "so that nothing can be put there once more")
 
 	for _, state := range []TransferState{Queued, Running} { // somebody runs it, for however long
 		w := newWarehouse(t, JSONLines, "x")
 		w.current.State = state
-		assert.Zero(t, run(w, end, until.Add(time.Hour)))
+		assert.Equal(t, last, run(w, end, until.Add(time.Hour)), "and what it leaves is removed")
+		assert.Zero(t, run(w, end, last))
 		assert.Equal(t, state, w.current.State)
 		assert.NotEmpty(t, w.files)
 	}
 	for _, id := range []string{"i", end} { // its address may have been used since
 		w := newWarehouse(t, JSONLines, "x")
 		w.current.State = Cancelled
-		assert.Zero(t, run(w, id, until))
+		again := run(w, id, until)
+		assert.Equal(t, id == end, again.Equal(last), "%v", again)
 		assert.Empty(t, w.files)
+		assert.True(t, w.occupied)
+		w.files[ImportKey(w.current.TransferID)], w.occupied = "late", false
+		assert.Zero(t, run(w, id, last))
+		assert.Empty(t, w.files)
+		assert.False(t, w.occupied)
 	}
 }
 

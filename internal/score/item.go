@@ -17,6 +17,7 @@ const (
 	MaxSetName  = 64      // characters
 	MaxItem     = 5 << 30 // bytes of a file: what S3 copies, and the embedded engine was tried with
 	MaxType     = 127     // characters of a media type
+	MaxItems    = 100_000 // of an owner, with the uploads that may still be completed
 )
 
 // Item is a file of a user: a page of a score, or something in the user's library. Its bytes are in the object storage.
@@ -34,6 +35,7 @@ type Item struct {
 	Thumbnail Thumbnail // zero for none
 	Refs      int       // scores, snapshots and projects that use it
 	CreatedAt time.Time
+	Signed    time.Time // until when its file can be put once more, where nobody reads it; zero when it could not when it was completed
 	shown     shown
 	foreign   bool // shown to others than the owner
 }
@@ -60,7 +62,7 @@ type Thumbnail struct {
 // Usage is how much an owner's items take up.
 type Usage struct {
 	Size    int64 // bytes of all items and their thumbnails
-	Claimed int64 // Size, and the bytes of uploads that may still be completed
+	Claimed int64 // Size, and the bytes of files that may still be put and are no items: what the quota bounds
 	Uploads int   // that may still be completed
 	Quota   int64 // of this owner; 0 for that of everybody
 }
@@ -72,7 +74,9 @@ type QuotaReached struct {
 }
 
 // Error says so.
-func (*QuotaReached) Error() string { return "there is no room for this file: delete others first" }
+func (*QuotaReached) Error() string {
+	return "there is no room for this file: delete others first; what was put within a quarter of an hour and then aborted or deleted is free after it"
+}
 
 // ItemInUse is the outcome of a deletion of an item that something uses.
 type ItemInUse struct{ Item Item }

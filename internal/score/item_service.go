@@ -225,6 +225,9 @@ func (s *Items) Delete(ctx context.Context, in DeleteItem) error {
 		}
 		now := s.instant()
 		closed := Upload{ItemRef: i.ItemRef, Name: i.Name, Type: i.Type, Size: i.Size, State: UploadClosed, CreatedAt: i.CreatedAt, ExpiresAt: now}
+		if i.writable(now) {
+			closed.Signed, closed.Claim = i.Signed, i.Size
+		}
 		err = s.store.DeleteItem(ctx, i, closed, []task.Task{sweepTask(i.ItemRef, now), s.following(i.ItemRef)}, key.With(string(i.ID)))
 		if err == nil {
 			s.tell(ctx, i.ItemRef)

@@ -2,6 +2,7 @@ package score
 
 import (
 	"context"
+	"time"
 
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
@@ -38,8 +39,8 @@ type ItemWriter interface {
 	// PutSetName gives the item another set name, "" for none, records the tasks and returns the item. NotFound when it does not
 	// exist.
 	PutSetName(ctx context.Context, ref ItemRef, name string, follow []task.Task, once idempotency.Key) (Item, error)
-	// DeleteItem removes an item that nothing uses, with its bytes from the owner's count, leaves the closed upload until
-	// what the item's keys held is removed, and records the tasks. *[ItemInUse], with the item; NotFound when it is gone.
+	// DeleteItem removes an item that nothing uses, with its bytes from the owner's count but for those that the closed upload
+	// claims, leaves that until what the item's keys held is removed, and records the tasks. *[ItemInUse], with the item; NotFound when it is gone.
 	DeleteItem(ctx context.Context, i Item, closed Upload, follow []task.Task, once idempotency.Key) error
 	// PutQuota sets the quota of an owner, 0 for that of everybody.
 	PutQuota(ctx context.Context, owner UserID, quota int64, once idempotency.Key) error
@@ -50,17 +51,22 @@ type UploadStore interface {
 	// FindUpload returns the upload, or false. It sees every acknowledged write.
 	FindUpload(ctx context.Context, ref ItemRef) (Upload, bool, error)
 	// OpenUpload keeps a new upload, claims its bytes and records the tasks. *[QuotaReached] when the quota does not have
-	// room for them, Exhausted above [MaxUploads].
+	// room for them, Exhausted above [MaxUploads] and [MaxItems].
 	OpenUpload(ctx context.Context, u Upload, quota int64, follow []task.Task, once idempotency.Key) error
 	// BeginUpload keeps the storage's id of an upload in parts. [ErrUploadOver] when it has one, or is not open.
 	BeginUpload(ctx context.Context, ref ItemRef, multipart string) error
-	// CompleteUpload replaces an open upload by its item, and its claim by the item's bytes. [ErrUploadOver] when the upload
-	// is open no more; *[QuotaReached].
+	// SignUpload keeps until when the file of an open upload can be put with what is signed now, and records the tasks.
+	// [ErrUploadOver] when it is not open.
+	SignUpload(ctx context.Context, ref ItemRef, until time.Time, follow []task.Task) error
+	// CompleteUpload replaces an open upload by its item, and its claim by the item's bytes; an item that says until when its file
+	// can be put once more leaves an [UploadDone]. [ErrUploadOver] when the upload is open no more; *[QuotaReached].
 	CompleteUpload(ctx context.Context, u Upload, i Item, quota int64, once idempotency.Key) error
-	// CloseUpload ends an upload, gives back what it claimed, and records the tasks; nothing happens to one that has ended.
-	// [ErrUploadOver] when there is none.
+	// CloseUpload ends an upload at its ExpiresAt, and records the tasks; nothing happens to one that has ended. Its bytes stay
+	// claimed. [ErrUploadOver] when there is none.
 	CloseUpload(ctx context.Context, u Upload, follow []task.Task, once idempotency.Key) error
-	// ForgetUpload removes a closed upload, if there.
+	// ReleaseUpload gives back what a closed upload claims, once.
+	ReleaseUpload(ctx context.Context, u Upload) error
+	// ForgetUpload removes an upload that is closed and claims nothing, or done, if there.
 	ForgetUpload(ctx context.Context, ref ItemRef) error
 }
 

@@ -16,13 +16,20 @@ import (
 const (
 	MaxSingle  = 100 << 20 // bytes that are put at once; more come in parts
 	PartSize   = 16 << 20  // bytes of each part but the last, which may be shorter
-	MaxUploads = 1_000     // of an owner, that may still be completed, or ended and are not forgotten yet: a day and some hours after they began
+	MaxUploads = 1_000     // of an owner, that may still be completed, or ended and are not forgotten yet: some hours after they ended
 )
 
 // The times of uploads.
 const (
-	// URLTime is how long a client may begin to put or get bytes with what was signed.
+	// URLTime is how long a client may begin to get a file, or to put a part of one, with what was signed.
 	URLTime = time.Hour
+	// PutTime is the same for a file that is put at once. What was signed cannot be taken back, so its bytes stay claimed for as
+	// long, whatever becomes of the upload.
+	PutTime = 15 * time.Minute
+	// signAgain is how much of PutTime has to be left for who asks again and gets what ends when the first ends.
+	signAgain = 5 * time.Minute
+	// clockMargin is how much later than we think the storage may take a signature for ended.
+	clockMargin = time.Minute
 	// UploadTime is how long an upload may be completed. What was not is swept then.
 	UploadTime = 24 * time.Hour
 	// sweepAgain is how long after that, or after an end before that, it is swept once more: what was under way then has arrived.
@@ -32,10 +39,11 @@ const (
 // UploadState is where an upload stands.
 type UploadState string
 
-// The states. An upload that was completed is there no more: its item is.
+// The states. Of an upload that was completed nothing is told any more: its item is.
 const (
 	UploadOpen   UploadState = "open"
 	UploadClosed UploadState = "closed" // its bytes are being removed
+	UploadDone   UploadState = "done"   // its item is there, and what was signed could still put its bytes once more
 )
 
 // Upload is a file that a client was allowed to put into the storage, and an item when it is completed. It has the id of that
@@ -51,7 +59,26 @@ type Upload struct {
 	Multipart string // the storage's id of an upload in parts; "" before it has begun, and for what is put at once
 	State     UploadState
 	CreatedAt time.Time
-	ExpiresAt time.Time // after which it cannot be completed
+	ExpiresAt time.Time // after which it cannot be completed; of one that is closed, when it was
+	Signed    time.Time // until when its file can be put with what was signed; zero for a file in parts
+	Claim     int64     // bytes of one that is closed that still count, since they may still be put
+}
+
+// writable reports whether somebody may still put the file with what was signed. Parts are no file until we join them.
+func (u Upload) writable(now time.Time) bool { return writable(u.Signed, now) }
+
+// writable reports whether somebody may still put the item's file once more, where it was put.
+func (i Item) writable(now time.Time) bool { return writable(i.Signed, now) }
+
+func writable(until, now time.Time) bool { return now.Before(until.Add(clockMargin)) }
+
+// forgotten returns when nothing that was under way at the end of the upload can arrive any more.
+func (u Upload) forgotten() time.Time {
+	end := u.ExpiresAt
+	if u.State == UploadDone || end.Before(u.Signed) {
+		end = u.Signed
+	}
+	return end.Add(sweepAgain)
 }
 
 // InParts reports whether the file comes in parts.

@@ -39,6 +39,9 @@ func (s *Items) Complete(ctx context.Context, in CompleteUpload) (Item, error) {
 			return i, nil
 		}
 		if why, ok := errors.AsType[*fault.Error](err); ok && why.Kind == fault.Invalid { // the bytes will never be what they were to be
+			if _, err = s.open(ctx, in.Upload); err != nil { // it was ended meanwhile, and what is there is ours
+				return Item{}, err
+			}
 			if err = s.close(ctx, u, idempotency.Key{}); err == nil {
 				err = &UploadRefused{why}
 			}
@@ -80,11 +83,18 @@ func (s *Items) complete(ctx context.Context, u Upload, parts []Part, once idemp
 		}
 	}
 	i.Total = i.Size + i.Thumbnail.Size
+	writable := u.writable(s.now())
+	if writable {
+		i.Signed = u.Signed
+	}
 	if err := s.store.CompleteUpload(ctx, u, i, quota, once); err != nil {
 		return Item{}, err
 	}
-	if !u.InParts() {
-		_ = s.files.Delete(ctx, u.key()) // or the sweep does
+	switch { // or the sweep does
+	case writable:
+		_ = s.occupy(ctx, u.ItemRef)
+	case !u.InParts():
+		_ = s.files.Delete(ctx, u.key())
 	}
 	i.shown = true
 	return i, nil

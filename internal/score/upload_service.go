@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
+	"time"
 
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
@@ -82,7 +84,12 @@ func (s *Items) RequestUpload(ctx context.Context, owner UserID, in RequestUploa
 		}
 		u.ID, u.CreatedAt = ItemID(s.newID()), s.instant()
 		u.ExpiresAt = u.CreatedAt.Add(UploadTime)
-		sweep := sweepTask(u.ItemRef, u.ExpiresAt)
+		first := u.ExpiresAt
+		if !u.InParts() {
+			u.Signed = u.CreatedAt.Add(PutTime)
+			first = u.Signed.Add(clockMargin)
+		}
+		sweep := sweepTask(u.ItemRef, first)
 		if err := s.store.OpenUpload(ctx, u, quota, []task.Task{sweep}, key.With(string(u.ID))); err != nil {
 			return Ticket{}, err
 		}
@@ -113,11 +120,7 @@ func (s *Items) ticket(ctx context.Context, u Upload) (Ticket, error) {
 	t := Ticket{Upload: u}
 	var err error
 	if !u.InParts() {
-		put := Put{Key: u.key(), Size: u.Size, Type: u.Type, SHA256: u.SHA256}
-		if t.Put, err = s.files.PresignUpload(ctx, put, URLTime); err == nil {
-			t.Form, err = s.files.PresignForm(ctx, put, URLTime)
-		}
-		return t, err
+		return s.sign(ctx, u)
 	}
 	if u.Multipart != "" {
 		return t, nil
@@ -138,6 +141,27 @@ func (s *Items) ticket(ctx context.Context, u Upload) (Ticket, error) {
 	return t, nil
 }
 
+// sign signs the requests of an upload at once. What is signed ends when the row says so: until then the bytes are claimed.
+func (s *Items) sign(ctx context.Context, u Upload) (Ticket, error) {
+	if now := s.instant(); u.Signed.Sub(now) < signAgain { // somebody asks again, later
+		u.Signed = now.Add(PutTime)
+		if u.Signed.After(u.ExpiresAt) {
+			u.Signed = u.ExpiresAt
+		}
+		if err := s.store.SignUpload(ctx, u.ItemRef, u.Signed, []task.Task{sweepTask(u.ItemRef, u.Signed.Add(clockMargin))}); err != nil {
+			return Ticket{}, err
+		}
+	}
+	ttl := max(u.Signed.Sub(s.now())+time.Second-1, time.Second).Truncate(time.Second)
+	put := Put{Key: u.key(), Size: u.Size, Type: u.Type, SHA256: u.SHA256}
+	t := Ticket{Upload: u}
+	var err error
+	if t.Put, err = s.files.PresignUpload(ctx, put, ttl); err == nil {
+		t.Form, err = s.files.PresignForm(ctx, put, ttl)
+	}
+	return t, err
+}
+
 // open returns an upload of the viewer that is open.
 func (s *Items) open(ctx context.Context, ref ItemRef) (Upload, error) {
 	if err := own(ctx, ref.Owner); err != nil {
@@ -147,7 +171,7 @@ func (s *Items) open(ctx context.Context, ref ItemRef) (Upload, error) {
 	switch {
 	case err != nil:
 		return Upload{}, err
-	case !found:
+	case !found || u.State == UploadDone:
 		return Upload{}, fault.New(fault.NotFound, "there is no such upload")
 	case u.State != UploadOpen || !s.now().Before(u.ExpiresAt):
 		return Upload{}, ErrUploadOver
@@ -215,7 +239,7 @@ func (s *Items) Abort(ctx context.Context, in AbortUpload) error {
 			return struct{}{}, err
 		}
 		u, found, err := s.store.FindUpload(ctx, in.Upload)
-		if err == nil && !found {
+		if err == nil && (!found || u.State == UploadDone) {
 			err = fault.New(fault.NotFound, "there is no such upload")
 		}
 		if err == nil && u.State == UploadOpen {
@@ -226,7 +250,26 @@ func (s *Items) Abort(ctx context.Context, in AbortUpload) error {
 	return err
 }
 
-// close ends an upload, and has its bytes removed.
+// close ends an upload, and has its bytes removed: at once if possible, so that what was signed is refused as soon as the caller
+// knows, and otherwise by the sweep.
 func (s *Items) close(ctx context.Context, u Upload, once idempotency.Key) error {
-	return s.store.CloseUpload(ctx, u, []task.Task{sweepTask(u.ItemRef, s.instant())}, once)
+	u.ExpiresAt = s.instant()
+	if err := s.store.CloseUpload(ctx, u, []task.Task{sweepTask(u.ItemRef, u.ExpiresAt)}, once); err != nil {
+		return err
+	}
+	if u.InParts() {
+		_ = s.files.AbortParts(ctx, u.key())
+	} else {
+		_ = s.occupy(ctx, u.ItemRef)
+	}
+	return nil
 }
+
+// occupy leaves an empty object where a file was put, so that it cannot be put once more with what was signed.
+func (s *Items) occupy(ctx context.Context, ref ItemRef) error {
+	_, err := s.files.Upload(ctx, ref.uploadKey(), emptyType, func(io.Writer) error { return nil })
+	return err
+}
+
+// emptyType is the type of an empty object.
+const emptyType = "application/octet-stream"

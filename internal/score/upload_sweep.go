@@ -36,22 +36,37 @@ func (s *Items) sweep(ctx context.Context, ref ItemRef) (again time.Time, err er
 		}
 		return s.sweep(ctx, ref)
 	}
-	if err := s.remove(ctx, ref); err != nil || !found {
+	last := u.forgotten()
+	occupied := found && !u.Signed.IsZero() && s.now().Before(last)
+	if err := s.remove(ctx, ref, occupied); err != nil || !found {
 		return time.Time{}, err
 	}
+	if u.writable(s.now()) {
+		return u.Signed.Add(clockMargin), nil
+	}
+	if u.Claim > 0 {
+		if err := s.store.ReleaseUpload(ctx, u); err != nil {
+			return time.Time{}, err
+		}
+	}
 	// A request that was signed before may still be putting bytes there, and who completes the upload may be copying them.
-	if last := u.ExpiresAt.Add(sweepAgain); s.now().Before(last) {
+	if s.now().Before(last) {
 		return last, nil
 	}
 	return time.Time{}, s.store.ForgetUpload(ctx, ref)
 }
 
-// remove removes what was uploaded, and, when there is no item, what was made of it.
-func (s *Items) remove(ctx context.Context, ref ItemRef) error {
+// remove removes what was uploaded, and, when there is no item, what was made of it. Where what was signed may still put the file,
+// and where it did and may not have ended, an empty object stays.
+func (s *Items) remove(ctx context.Context, ref ItemRef, occupied bool) error {
 	if err := s.files.AbortParts(ctx, ref.objectKey()); err != nil {
 		return err
 	}
-	if err := s.files.Delete(ctx, ref.uploadKey()); err != nil {
+	if occupied {
+		if err := s.occupy(ctx, ref); err != nil {
+			return err
+		}
+	} else if err := s.files.Delete(ctx, ref.uploadKey()); err != nil {
 		return err
 	}
 	_, errs := s.store.ItemsByID(ctx, []ItemRef{ref})

@@ -25,6 +25,11 @@ func ItemsSuite(t *testing.T, open OpenItems) {
 		"files that are not what they say":      lyingFiles,
 		"items are their owner's":               othersItems,
 		"an upload is aborted":                  abortedUpload,
+		"an upload in parts is aborted":         abortedParts,
+		"a file is put once more":               putOnceMore,
+		"a file of a deleted item is put":       putWhenDeleted,
+		"an upload is signed once more":         signedOnceMore,
+		"a quota is filled in one go":           filledInOneGo,
 		"an upload is over when its time is up": expiredUpload,
 		"items are read through scores":         itemsOfScores,
 		"an upload ends while it is completed":  endedWhileCompleted,
@@ -71,8 +76,8 @@ func uploadedImage(t *testing.T, w *ItemWorld) {
 	assert.Equal(t, image.Rect(0, 0, 227, 320), small.Bounds())
 
 	status, text := send(t, ticket.Put, content)
-	assert.Equal(t, http.StatusOK, status, text)
-	assert.Len(t, w.settle(), 1, "what comes late is swept")
+	assert.Equal(t, http.StatusPreconditionFailed, status, text)
+	assert.Len(t, w.settle(), 1)
 	require.NoError(t, w.Rules.Delete(ctx, score.DeleteItem{Item: i.ItemRef}))
 	assert.True(t, fault.Is(w.Rules.Delete(ctx, score.DeleteItem{Item: i.ItemRef}), fault.NotFound))
 	w.work()

@@ -147,12 +147,15 @@ func changedSet(t *testing.T, w *ItemWorld) {
 	isFault(t, err, fault.NotFound)
 }
 
+// setQuota sets Ada's quota, 0 for that of everybody.
+func (w *ItemWorld) setQuota(bytes int64) {
+	admin := viewer.With(w.t.Context(), viewer.Viewer{Identity: viewer.Identity{Subject: "root", Admin: true}, UserID: "root"})
+	_, err := w.Rules.PutQuota(admin, score.PutQuota{Owner: w.Ada, Quota: bytes})
+	require.NoError(w.t, err)
+}
+
 func ownersQuota(t *testing.T, w *ItemWorld) {
-	admin := viewer.With(t.Context(), viewer.Viewer{Identity: viewer.Identity{Subject: "root", Admin: true}, UserID: "root"})
-	set := func(bytes int64) {
-		_, err := w.Rules.PutQuota(admin, score.PutQuota{Owner: w.Ada, Quota: bytes})
-		require.NoError(t, err)
-	}
+	set := w.setQuota
 	usages, _ := w.Rules.Usages(w.As(w.Ada), []viewer.UserID{w.Ada})
 	assert.EqualValues(t, quota, usages[0].Quota)
 	set(9)

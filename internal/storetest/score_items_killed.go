@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -200,6 +201,14 @@ func (s mortalItems) CompleteUpload(ctx context.Context, u score.Upload, i score
 
 func (s mortalItems) CloseUpload(ctx context.Context, u score.Upload, follow []task.Task, once idempotency.Key) error {
 	return s.m.step(func() error { return s.ItemStore.CloseUpload(ctx, u, follow, once) })
+}
+
+func (s mortalItems) SignUpload(ctx context.Context, ref score.ItemRef, until time.Time, follow []task.Task) error {
+	return s.m.step(func() error { return s.ItemStore.SignUpload(ctx, ref, until, follow) })
+}
+
+func (s mortalItems) ReleaseUpload(ctx context.Context, u score.Upload) error {
+	return s.m.step(func() error { return s.ItemStore.ReleaseUpload(ctx, u) })
 }
 
 func (s mortalItems) ForgetUpload(ctx context.Context, ref score.ItemRef) error {

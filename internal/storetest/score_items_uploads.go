@@ -211,8 +211,8 @@ func lyingFiles(t *testing.T, w *ItemWorld) {
 		_, err = w.Complete(ticket.ItemRef)
 		require.ErrorIs(t, err, score.ErrUploadOver, why)
 		w.work()
-		keys, _ := w.Kept()
-		assert.Empty(t, keys, "%s leaves nothing", why)
+		left, _ := w.bytes()
+		assert.Zero(t, left, "%s leaves nothing", why)
 	}
 	html := w.upload("page.html", "text/html", []byte("<script>alert(1)</script>"))
 	url, err := w.Rules.Download(w.As(w.Ada), html)
@@ -225,48 +225,25 @@ func lyingFiles(t *testing.T, w *ItemWorld) {
 	assert.Len(t, w.settle(), 2)
 }
 
-func abortedUpload(t *testing.T, w *ItemWorld) {
-	ctx := w.As(w.Ada)
-	var late []score.Request
-	for _, content := range [][]byte{[]byte("small"), large()} {
-		ticket := w.ask(announce("file", "text/plain", content))
-		w.Put(ticket, content)
-		for range 2 {
-			require.NoError(t, w.Rules.Abort(ctx, score.AbortUpload{Upload: ticket.ItemRef}))
-		}
-		assert.Zero(t, w.usage(), "what was claimed is free at once")
-		w.work()
-		keys, parts := w.Kept()
-		assert.Empty(t, keys)
-		assert.Zero(t, parts)
-		_, err := w.Complete(ticket.ItemRef)
-		require.ErrorIs(t, err, score.ErrUploadOver)
-		late = append(late, ticket.Put)
-	}
-	status, _ := send(t, late[0], []byte("small"))
-	assert.Equal(t, http.StatusOK, status, "what was signed cannot be taken back")
-	done := w.upload("done", "text/plain", []byte("done"))
-	isFault(t, w.Rules.Abort(ctx, score.AbortUpload{Upload: done.ItemRef}), fault.NotFound)
-	assert.Len(t, w.settle(), 1)
-}
-
 func expiredUpload(t *testing.T, w *ItemWorld) {
 	content := []byte("late")
 	ticket := w.ask(announce("late", "text/plain", content))
 	w.Put(ticket, content)
 	w.Clock.Advance(score.UploadTime - time.Millisecond)
 	w.work()
-	keys, _ := w.Kept()
-	assert.Len(t, keys, 1)
+	left, _ := w.bytes()
+	assert.EqualValues(t, 4, left)
 	w.Clock.Advance(time.Millisecond)
 	_, err := w.Complete(ticket.ItemRef)
 	require.ErrorIs(t, err, score.ErrUploadOver)
 	w.work()
-	keys, _ = w.Kept()
-	assert.Empty(t, keys)
+	left, _ = w.bytes()
+	assert.Zero(t, left)
 	assert.Zero(t, w.usage())
 	status, _ := send(t, ticket.Put, content) // a request that took its time
-	assert.Equal(t, http.StatusOK, status)
+	assert.Equal(t, http.StatusPreconditionFailed, status)
+	status, _ = sendForm(t, ticket.Form, content)
+	assert.Equal(t, http.StatusNoContent, status)
 	assert.Empty(t, w.settle())
 }
 
@@ -291,17 +268,19 @@ func endedWhileCompleted(t *testing.T, w *ItemWorld) {
 		{func(ticket score.Ticket) { // and is swept
 			require.NoError(t, w.Rules.Abort(w.As(w.Ada), score.AbortUpload{Upload: ticket.ItemRef}))
 			w.work()
-			w.Put(ticket, content) // so that there is something to copy
+			status, text := sendForm(t, ticket.Form, content) // so that there is something to copy
+			require.Equal(t, http.StatusNoContent, status, text)
 		}, 0, score.ErrUploadOver},
 		{func(ticket score.Ticket) {
 			w.Clock.Advance(score.UploadTime)
 			w.work()
-			w.Put(ticket, content)
+			status, text := sendForm(t, ticket.Form, content)
+			require.Equal(t, http.StatusNoContent, status, text)
 		}, 0, score.ErrUploadOver},
 		{func(ticket score.Ticket) {
 			w.Clock.Advance(score.UploadTime)
 			w.work()
-		}, 0, score.ErrNotUploaded},
+		}, 0, score.ErrUploadOver},
 		{func(ticket score.Ticket) { // somebody else completes it
 			_, err := w.Complete(ticket.ItemRef)
 			require.NoError(t, err)

@@ -10,8 +10,10 @@ import (
 	"image/jpeg"
 	"image/png"
 	"io"
+	"maps"
 	"mime/multipart"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -31,8 +33,8 @@ type ItemStores struct {
 	Scores score.Store
 	Tasks  task.Store
 	Files  score.Files
-	// Kept returns the keys of all objects, and how many uploads in parts are under way.
-	Kept func() (keys []string, parts int)
+	// Kept returns the sizes of all objects by their keys, and how many uploads in parts are under way.
+	Kept func() (sizes map[string]int64, parts int)
 }
 
 // OpenItems returns empty stores that take their time from now.
@@ -259,6 +261,15 @@ func handled(ctx context.Context, s *score.Items, t task.Task) (time.Time, error
 	return s.Sweep(ctx, t)
 }
 
+// bytes returns how many bytes the storage keeps, those of parts apart, and how many uploads in parts are under way.
+func (w *ItemWorld) bytes() (sum int64, parts int) {
+	sizes, parts := w.Kept()
+	for _, size := range sizes {
+		sum += size
+	}
+	return sum, parts
+}
+
 // settle lets the time of all uploads pass, and checks that nothing is left but what belongs to items, and that all of it is
 // counted.
 func (w *ItemWorld) settle() []score.Item {
@@ -281,8 +292,8 @@ func (w *ItemWorld) settle() []score.Item {
 		size += i.Size + i.Thumbnail.Size
 		assert.Equal(w.t, i.Size+i.Thumbnail.Size, i.Total)
 	}
-	keys, parts := w.Kept()
-	assert.ElementsMatch(w.t, wanted, keys)
+	sizes, parts := w.Kept()
+	assert.ElementsMatch(w.t, wanted, slices.Collect(maps.Keys(sizes)))
 	assert.Zero(w.t, parts, "uploads in parts are under way")
 	assert.Equal(w.t, score.Usage{Size: size, Claimed: size}, w.usage())
 	return items
