@@ -13,12 +13,13 @@ import (
 //
 // Index: primary. Key: <project>/<project>:Project on condition that there is none, and its lists; <team>/<project>:Team;
 // <project>:Project:<project>/member:0:User:<user>; taggie:User:<user>/project:0:Project:<project>; taggie:Projects:<shard>/project:0:Project:<project>;
-// the labels; on condition that USER#<user>/PROFILE exists. Cost: 1 TransactWriteItems of 9 rows and the labels; with more than 80 of them
+// the labels; USER#<user>/PROFILE on condition that it exists and of its count. Cost: 1 TransactWriteItems of 9 rows and the labels; with more than 80 of them
 // ⌈n/25⌉ BatchWriteItem and 1 TransactWriteItems of 1 row besides.
 func (db Projects) CreateProject(ctx context.Context, p project.Project, labels []project.Label, t project.Team, m project.Member, once idempotency.Key) error {
 	// The project comes last: what is seen of it before is nothing.
 	actions := []action{
-		{table: notesTable, key: profileKey(m.User), condition: "attribute_exists(PK)", failed: func(attrs) error { return &project.UnknownUser{} }},
+		createsOne(m.User, "projects", project.MaxProjects, &project.UnknownUser{},
+			fault.New(fault.Exhausted, "a user creates at most %d projects", project.MaxProjects)),
 		{table: entitiesMaster, item: teamRow(t, 1, t.CreatedAt)},
 		{table: relationshipEntries, item: projectMemberRow(m)},
 		{table: relationshipEntries, item: relationRow(projectOf(m.User, p.ID), m.AddedAt, nil)},

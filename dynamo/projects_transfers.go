@@ -5,6 +5,7 @@ import (
 
 	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/internal/entity"
+	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
@@ -14,25 +15,52 @@ import (
 // PutImport puts an import and the tasks that follow from it.
 //
 // Index: primary. Key: <import>/<project>:Import on condition of its version; <project>:Project:<project>/import:<created>:…
-// of a new one; taggie:Tasks:<shard>/task:… . Cost: 1 TransactWriteItems of 1 row, 1 more when it is new, and the tasks.
+// of a new one; taggie:Tasks:<shard>/task:…; <project>/<project>:Project, which counts them, when it begins or ends.
+// Cost: 1 TransactWriteItems of 1 row, 1 more when it is new, 1 more when it begins or ends, and the tasks.
 func (db Projects) PutImport(ctx context.Context, before *project.Import, after project.Import, follow []task.Task, once idempotency.Key) error {
 	row, id := importRow(after), importID(after.TransferID)
 	if before == nil {
-		return db.transact(ctx, started(row, id, header{ID: id, Created: after.CreatedAt}, follow), once)
+		actions := append(started(row, id, header{ID: id, Created: after.CreatedAt}, follow), underWay(after.Project, "imports", true, after.State)...)
+		return db.transact(ctx, actions, once)
 	}
-	return db.transact(ctx, replaced(row, before.Version, follow), once)
+	return db.transact(ctx, append(replaced(row, before.Version, follow), underWay(after.Project, "imports", before.State.Ended(), after.State)...), once)
 }
 
 // PutExport puts an export and the tasks that follow from it.
 //
 // Index: primary. Key: <export>/<project>:Export on condition of its version; <project>:Project:<project>/export:<created>:…
-// of a new one; taggie:Tasks:<shard>/task:… . Cost: 1 TransactWriteItems of 1 row, 1 more when it is new, and the tasks.
+// of a new one; taggie:Tasks:<shard>/task:…; <project>/<project>:Project, which counts them, when it begins or ends.
+// Cost: 1 TransactWriteItems of 1 row, 1 more when it is new, 1 more when it begins or ends, and the tasks.
 func (db Projects) PutExport(ctx context.Context, before *project.Export, after project.Export, follow []task.Task, once idempotency.Key) error {
 	row, id := exportRow(after), exportID(after.TransferID)
 	if before == nil {
-		return db.transact(ctx, started(row, id, header{ID: id, Created: after.CreatedAt}, follow), once)
+		actions := append(started(row, id, header{ID: id, Created: after.CreatedAt}, follow), underWay(after.Project, "exports", true, after.State)...)
+		return db.transact(ctx, actions, once)
 	}
-	return db.transact(ctx, replaced(row, before.Version, follow), once)
+	return db.transact(ctx, append(replaced(row, before.Version, follow), underWay(after.Project, "exports", before.State.Ended(), after.State)...), once)
+}
+
+// underWay counts an import or export that begins, or ends: at most so many of a project are under way.
+func underWay(of project.ID, what string, idle bool, after project.TransferState) []action {
+	if idle == after.Ended() {
+		return nil
+	}
+	a := action{
+		table: entitiesMaster, key: entityKey(projectID(of)),
+		update: "SET #meta.#what = if_not_exists(#meta.#what, :none) + :by", condition: "attribute_exists(#meta)",
+		names: map[string]string{"#meta": "_meta", "#what": what}, values: attrs{":none": number(0), ":by": number(-1)},
+		failed: func(row attrs) error {
+			if row["_meta"] == nil {
+				return fault.New(fault.NotFound, noSuchProject)
+			}
+			return fault.New(fault.Exhausted, "at most %d %s of a project are under way at a time; wait for one to end", project.MaxTransfers, what)
+		},
+	}
+	if idle {
+		a.condition = "attribute_exists(#meta) AND (attribute_not_exists(#meta.#what) OR #meta.#what < :most)"
+		a.values[":by"], a.values[":most"] = number(1), number(project.MaxTransfers)
+	}
+	return []action{a}
 }
 
 func transferConflict(attrs) error { return &project.TransferConflict{} }

@@ -50,7 +50,7 @@ func (db Entities) ScopesByID(ctx context.Context, user entity.UserID, ids []str
 // others change meanwhile, stay. The tasks that follow are recorded with it.
 //
 // Index: primary. Key: _id = <scope> AND _scope_type_key = taggie:Scope~<shard>; of a new one also the two rows of the
-// owner, as PutMember, on condition that USER#<user>/PROFILE exists. Cost: 1 TransactWriteItems of 1 or 4 rows and 1 per task.
+// owner, as PutMember, and USER#<user>/PROFILE on condition that it exists and of its count. Cost: 1 TransactWriteItems of 1 or 4 rows and 1 per task.
 func (db Entities) PutScope(ctx context.Context, before *entity.Scope, after entity.Scope, owner *entity.Member, follow []task.Task, once idempotency.Key) error {
 	var actions []action
 	switch {
@@ -62,7 +62,8 @@ func (db Entities) PutScope(ctx context.Context, before *entity.Scope, after ent
 				failed: scopeConflict(entity.NoRole)},
 			action{table: relationshipEntries, item: scopeMemberRow(*owner)},
 			action{table: relationshipEntries, item: relationRow(scopeOf(owner.User, owner.Scope), owner.AddedAt, nil)},
-			userExists(owner.User),
+			createsOne(owner.User, "scopes", entity.MaxScopes, &entity.UnknownUser{},
+				fault.New(fault.Exhausted, "a user creates at most %d scopes", entity.MaxScopes)),
 		)
 	default:
 		return errors.New("a new scope has an owner")

@@ -3,6 +3,8 @@ package dynamo
 import (
 	"cmp"
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -163,13 +165,24 @@ func lockEmail(u user.User) action {
 		failed: func(attrs) error { return user.ErrEmailTaken }}
 }
 
-// UpdateUser replaces the profile and moves the lock when the address changes.
+// UpdateUser changes the profile, and moves the lock when the address changes. What the profile counts stays.
 //
 // Index: primary. Key: USER#<id>/PROFILE on condition of its version, EMAIL#<old>/… and EMAIL#<new>/UNIQUE_EMAILS.
 // Cost: 1 TransactWriteItems of 1 or 3 rows.
 func (db Users) UpdateUser(ctx context.Context, before, after user.User, once idempotency.Key) error {
-	profile := action{table: notesTable, item: profileRow(after), failed: func(row attrs) error { return &user.VersionConflict{Current: userOf(row)} }}.
-		ifVersion(before.Version, "version")
+	profile := action{table: notesTable, key: profileKey(after.ID), names: map[string]string{}, values: attrs{},
+		failed: func(row attrs) error { return &user.VersionConflict{Current: userOf(row)} }}
+	var sets []string
+	for name, of := range profileRow(after) {
+		if name == "PK" || name == "SK" {
+			continue
+		}
+		sets = append(sets, "#set_"+name+" = :set_"+name)
+		profile.names["#set_"+name], profile.values[":set_"+name] = name, of
+	}
+	slices.Sort(sets)
+	profile.update = "SET " + strings.Join(sets, ", ")
+	profile = profile.ifVersion(before.Version, "version")
 	if before == after { // nothing to change, but a key to record
 		return db.transact(ctx, nil, once)
 	}
@@ -187,6 +200,21 @@ func profileRow(u user.User) attrs {
 		"GSI1PK": str(keys.EmailPK(email)), "GSI1SK": str(keys.NoteOfUserSK(id)),
 		"user_id": str(id), "name": str(u.Name), "email": str(u.Email), "version": number(int64(u.Version)),
 		"created_at": str(keys.Instant(u.CreatedAt)), "updated_at": str(keys.Instant(u.UpdatedAt)),
+	}
+}
+
+// createsOne lets a user, who must exist, create one thing more of which the profile counts so many: unknown when there is no such
+// user, full when there are most.
+func createsOne(id user.ID, what string, most int, unknown, full error) action {
+	return action{
+		table: notesTable, key: profileKey(id), update: "ADD #what :one", condition: "attribute_exists(PK) AND (attribute_not_exists(#what) OR #what < :most)",
+		names: map[string]string{"#what": what}, values: attrs{":one": number(1), ":most": number(int64(most))},
+		failed: func(row attrs) error {
+			if row == nil {
+				return unknown
+			}
+			return full
+		},
 	}
 }
 

@@ -27,6 +27,7 @@ const (
 	MaxDepth          = 30      // of nested attributes: DynamoDB allows 32 levels
 	MaxIndexEntries   = 40      // of one entity in all indexes: those that come and those that go fit into one transaction of 100 actions
 	MaxIndexKeyBytes  = 512     // of an index key
+	MaxScopes         = 1_000   // that one user creates
 	MaxIndexes        = 20      // declared in one scope
 	MaxRelations      = 10_000  // of one subject under one predicate
 	MaxRelationsAdded = 1_000   // in one mutation

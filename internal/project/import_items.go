@@ -57,7 +57,7 @@ func (s *Service) ImportItems(ctx context.Context, in ImportItems) (Import, erro
 		return Import{}, err
 	}
 	return once(ctx, s, "importItems", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Import, error) {
-		p, err := s.mayImport(ctx, in.Project)
+		p, err := s.get(ctx, in.Project, Manager)
 		if err != nil {
 			return Import{}, err
 		}
@@ -97,14 +97,4 @@ func (s *Service) mayTake(ctx context.Context, in ImportItems) error {
 		}
 	}
 	return nil
-}
-
-// mayImport returns the project, of which the viewer is a manager, when it can have another import.
-func (s *Service) mayImport(ctx context.Context, id ID) (Project, error) {
-	p, err := s.get(ctx, id, Manager)
-	if err != nil {
-		return Project{}, err
-	}
-	newest, err := s.store.ListImports(ctx, p.ID, newestTransfers())
-	return p, mayBegin(newest, err, "imports", func(i Import) TransferState { return i.State })
 }

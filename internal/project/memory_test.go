@@ -280,15 +280,30 @@ func (s *shelf) PutImport(_ context.Context, before *Import, after Import, follo
 		s.writes--
 		return &TransferConflict{}
 	}
+	if before == nil && unended(s.imports, func(i Import) TransferState { return i.State }) >= MaxTransfers {
+		return fault.New(fault.Exhausted, "too many")
+	}
 	s.imports[after.TransferID] = after
 	s.tasks = append(s.tasks, follow...)
 	return nil
 }
 
-func (s *shelf) PutExport(_ context.Context, _ *Export, after Export, follow []task.Task, key idempotency.Key) error {
+func (s *shelf) PutExport(_ context.Context, before *Export, after Export, follow []task.Task, key idempotency.Key) error {
+	if before == nil && unended(s.exports, func(e Export) TransferState { return e.State }) >= MaxTransfers {
+		return fault.New(fault.Exhausted, "too many")
+	}
 	s.exports[after.TransferID] = after
 	s.tasks = append(s.tasks, follow...)
 	return s.write(key)
+}
+
+func unended[T any](all map[TransferID]T, state func(T) TransferState) (n int) {
+	for _, of := range all {
+		if !state(of).Ended() {
+			n++
+		}
+	}
+	return n
 }
 
 func (s *shelf) ImportsByID(_ context.Context, ids []TransferID) ([]Import, []error) {

@@ -28,6 +28,7 @@ const (
 	MaxSuggestions      = 200    // keywords that a project suggests
 	MaxKeywords         = 20     // of one effort
 	MaxKeywordRunes     = 64
+	MaxProjects         = 1_000 // that one user creates
 	MaxTeams            = 50
 	MaxMembers          = 2_000
 	MaxExternalIDBytes  = 200

@@ -115,7 +115,7 @@ type MemberEffortsRequest struct {
 // Transfers keeps imports and exports.
 type Transfers interface {
 	// PutImport replaces before by after, and records the tasks with it; before nil stands for one that does not exist.
-	// *[TransferConflict] when before is not the current version.
+	// *[TransferConflict] when before is not the current version; Exhausted when [MaxTransfers] of the project have not ended.
 	PutImport(ctx context.Context, before *Import, after Import, follow []task.Task, once idempotency.Key) error
 	// PutExport does the same for exports.
 	PutExport(ctx context.Context, before *Export, after Export, follow []task.Task, once idempotency.Key) error

@@ -57,26 +57,8 @@ type CreateImport struct {
 	IdempotencyKey *string `json:"-"`
 }
 
-// MaxTransfers bounds the imports, and the exports, of a project that are under way. Only the newest ones are counted, and some
-// that are created at the same moment may be one too many: it keeps a project from filling the queue, and promises nothing.
+// MaxTransfers bounds the imports, and the exports, of a project that are under way.
 const MaxTransfers = 20
-
-// mayBegin returns Exhausted when too many of the newest are under way.
-func mayBegin[T any](slice page.Slice[T], err error, what string, state func(T) TransferState) error {
-	under := 0
-	for _, of := range slice.Items {
-		if !state(of).Ended() {
-			under++
-		}
-	}
-	if err == nil && under >= MaxTransfers {
-		return fault.New(fault.Exhausted, "at most %d %s of a project are under way at a time; wait for one to end", MaxTransfers, what)
-	}
-	return err
-}
-
-// newestTransfers returns the page of which those that are under way are counted.
-func newestTransfers() page.Window { return page.Window{Limit: 5 * MaxTransfers} }
 
 // CreateImport prepares an import, for managers: it awaits its file at [ImportKey] for [UploadTime], and fails then. Exhausted
 // when [MaxTransfers] imports of the project are under way, those that await their files included.
@@ -88,7 +70,7 @@ func (s *Service) CreateImport(ctx context.Context, in CreateImport) (Import, er
 		return Import{}, fault.Invalidf("input.bytes", "a file has 1 to %d bytes", MaxImportBytes)
 	}
 	return once(ctx, s, "createProjectImport", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Import, error) {
-		p, err := s.mayImport(ctx, in.Project)
+		p, err := s.get(ctx, in.Project, Manager)
 		if err != nil {
 			return Import{}, err
 		}
@@ -159,7 +141,10 @@ func (s *Service) checkUpload(ctx context.Context, i Import) error {
 func (s *Service) CancelImport(ctx context.Context, in ChangeImport) (Import, error) {
 	return s.changeImport(ctx, "cancelProjectImport", in, func(_ context.Context, before Import) (Import, []task.Task, error) {
 		after, _ := before.Cancel(s.now())
-		return after, nil, nil
+		if before.State != Awaiting {
+			return after, nil, nil // whoever runs it removes the file
+		}
+		return after, []task.Task{after.task(RunImport, s.later(time.Time{}))}, nil
 	})
 }
 
@@ -209,10 +194,6 @@ func (s *Service) CreateExport(ctx context.Context, in CreateExport) (Export, er
 	return once(ctx, s, "createProjectExport", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Export, error) {
 		p, err := s.get(ctx, in.Project, Manager)
 		if err != nil {
-			return Export{}, err
-		}
-		newest, err := s.store.ListExports(ctx, p.ID, newestTransfers())
-		if err := mayBegin(newest, err, "exports", func(e Export) TransferState { return e.State }); err != nil {
 			return Export{}, err
 		}
 		e := Export{

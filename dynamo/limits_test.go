@@ -1,0 +1,141 @@
+package dynamo
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/entity"
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/score"
+	"github.com/taggie/taggie/internal/storetest"
+)
+
+// atOnce is how many want one more of something at the same moment, and left is how many there is room for.
+const (
+	atOnce = 50
+	left   = 5
+)
+
+// boundAtOnce checks that of those who come at the same moment so many get what they want, and all others are told that there is no more.
+func boundAtOnce(t *testing.T, room int, one func(n int) error) {
+	t.Helper()
+	errs := make([]error, atOnce)
+	var all sync.WaitGroup
+	for n := range errs {
+		all.Go(func() { errs[n] = one(n) })
+	}
+	all.Wait()
+	created := 0
+	for _, err := range errs {
+		if err == nil {
+			created++
+			continue
+		}
+		assert.True(t, fault.Is(err, fault.Exhausted), "got %v", err)
+	}
+	assert.Equal(t, room, created)
+}
+
+// counts sets what a row counts.
+func (db *DB) counts(t *testing.T, table table, key rowKey, path string, names map[string]string, n int) {
+	t.Helper()
+	require.NoError(t, db.transact(t.Context(), []action{{table: table, key: key, update: "SET " + path + " = :n", names: names, values: attrs{":n": number(int64(n))}}}, idempotency.Key{}))
+}
+
+func TestLimitsOfProjectsHoldAtOnce(t *testing.T) {
+	t.Parallel()
+	w, db, _ := openWorldOfProjects(t)
+	id := func() project.TransferID { return project.TransferID{Project: w.Project.ID, ID: uuid.NewString()} }
+	anImport := func(int) error {
+		return db.PutImport(t.Context(), nil, project.Import{TransferID: id(), Source: project.FromFile, Format: project.CSV, State: project.Awaiting, CreatedBy: w.Ada, CreatedAt: w.Clock.Now(), Version: 1}, nil, idempotency.Key{})
+	}
+	anExport := func(int) error {
+		return db.PutExport(t.Context(), nil, project.Export{TransferID: id(), Format: project.CSV, State: project.Queued, CreatedBy: w.Ada, CreatedAt: w.Clock.Now(), Version: 1}, nil, idempotency.Key{})
+	}
+	ended := project.Import{TransferID: id(), Source: project.FromFile, Format: project.CSV, State: project.Queued, CreatedBy: w.Ada, CreatedAt: w.Clock.Now(), Version: 1}
+	require.NoError(t, db.PutImport(t.Context(), nil, ended, nil, idempotency.Key{}))
+	boundAtOnce(t, project.MaxTransfers-1, anImport)
+	boundAtOnce(t, project.MaxTransfers, anExport)
+	after, ok := ended.Cancel(w.Clock.Now())
+	require.True(t, ok)
+	for range 3 { // ends once
+		err := db.PutImport(t.Context(), &ended, after, nil, idempotency.Key{})
+		if err != nil {
+			require.ErrorAs(t, err, new(*project.TransferConflict))
+		}
+	}
+	boundAtOnce(t, 1, anImport)
+	boundAtOnce(t, 0, anExport)
+
+	db.counts(t, notesTable, profileKey(w.Ada), "projects", nil, project.MaxProjects-left)
+	boundAtOnce(t, left, func(int) error {
+		p, labels, team := w.Draft(w.Ada, nil, nil)
+		return db.CreateProject(t.Context(), p, labels, team, p.Member, idempotency.Key{})
+	})
+	boundAtOnce(t, project.MaxTeams-1, func(n int) error {
+		of := project.Team{TeamID: project.TeamID{Project: w.Project.ID, ID: uuid.NewString()}, Name: fmt.Sprint("team ", n), Type: project.Taggie, CreatedAt: w.Clock.Now()}
+		return db.PutTeam(t.Context(), of, true, idempotency.Key{})
+	})
+	users := make([]project.UserID, atOnce)
+	for n := range users {
+		users[n] = w.SignUp(fmt.Sprint("user", n))
+	}
+	db.counts(t, entitiesMaster, entityKey(projectID(w.Project.ID)), "#meta.members", map[string]string{"#meta": "_meta"}, project.MaxMembers-left)
+	boundAtOnce(t, left, func(n int) error {
+		return db.PutMember(t.Context(), project.Member{Project: w.Project.ID, User: users[n], Team: w.Team.ID, Type: w.Team.Type, AddedAt: w.Clock.Now()}, idempotency.Key{})
+	})
+}
+
+func TestLimitsOfScopesHoldAtOnce(t *testing.T) {
+	t.Parallel()
+	w, db, _ := openEntityWorld(t)
+	ada := w.SignUp("ada")
+	w.NewScope("s", ada)
+	db.counts(t, notesTable, profileKey(ada), "scopes", nil, entity.MaxScopes-left)
+	boundAtOnce(t, left, func(n int) error {
+		now := w.Clock.Now()
+		s := entity.Scope{ID: fmt.Sprint("scope", n), Name: "scope", Version: 1, CreatedAt: now, UpdatedAt: now, Role: entity.OwnerRole}
+		return w.Entities.PutScope(t.Context(), nil, s, &entity.Member{Scope: s.ID, User: ada, Role: entity.OwnerRole, AddedAt: now}, nil, idempotency.Key{})
+	})
+	users := make([]entity.UserID, atOnce)
+	for n := range users {
+		users[n] = w.SignUp(fmt.Sprint("user", n))
+	}
+	db.counts(t, entitiesMaster, scopeKey("s"), "#meta.#members", map[string]string{"#meta": "_meta", "#members": "members"}, entity.MaxMembers-left)
+	boundAtOnce(t, left, func(n int) error { return w.Put("s", users[n], entity.ReaderRole) })
+}
+
+func TestLimitsOfScoresHoldAtOnce(t *testing.T) {
+	t.Parallel()
+	clock := storetest.NewClock()
+	db, _ := openDB(t, clock.Now)
+	owner := score.UserID(uuid.NewString())
+	db.counts(t, scoresTable, scoreCountKey(owner), "score_count", nil, score.MaxScores-left)
+	of := make([]score.Ref, atOnce)
+	boundAtOnce(t, left, func(n int) error {
+		s := score.Score{Ref: score.Ref{Owner: owner, ID: score.ID(uuid.NewString())}, Title: "t", Access: score.Private, Version: 1, CreatedAt: clock.Now(), UpdatedAt: clock.Now()}
+		err := Scores{db}.CreateScore(t.Context(), s, nil, idempotency.Key{})
+		if err == nil {
+			of[n] = s.Ref
+		}
+		return err
+	})
+	upload := func(int) error {
+		u := score.Upload{ItemRef: score.ItemRef{Owner: owner, Score: score.Library, ID: score.ItemID(uuid.NewString())}, Size: 1, State: score.UploadOpen, CreatedAt: clock.Now(), ExpiresAt: clock.Now()}
+		return ScoreItems{db}.OpenUpload(t.Context(), u, 1<<40, nil, idempotency.Key{})
+	}
+	key, names := usageKey(owner), map[string]string{"#of": "kept"}
+	db.counts(t, scoresTable, key, "#of", names, score.MaxUploads-left)
+	boundAtOnce(t, left, upload)
+	db.counts(t, scoresTable, key, "#of", names, 0)
+	names["#of"] = "items"
+	db.counts(t, scoresTable, key, "#of", names, score.MaxItems-left)
+	boundAtOnce(t, left, upload)
+}
