@@ -323,9 +323,9 @@ func TestBadBodiesChangeNothing(t *testing.T) {
 	const create = `{"query": "mutation { createNote(input: {title: \"%s\", content: \"c\"}) { note { id } } }"}`
 	for reason, test := range map[string]struct{ body, code string }{
 		"broken UTF-8":              {fmt.Sprintf(create, "a\xffb"), "BAD_REQUEST"},
-		"half of a character":       {fmt.Sprintf(create, `\ud83d`), "BAD_REQUEST"},
-		"the other half":            {fmt.Sprintf(create, `\ude00x`), "BAD_REQUEST"},
-		"the halves the wrong way":  {fmt.Sprintf(create, `\ude00\ud83d`), "BAD_REQUEST"},
+		"half of a character":       {fmt.Sprintf(create, `\ud83d`), invalid},
+		"the other half":            {fmt.Sprintf(create, `\ude00x`), invalid},
+		"the halves the wrong way":  {fmt.Sprintf(create, `\ude00\ud83d`), invalid},
 		"NUL in GraphQL":            {fmt.Sprintf(create, `\\u0000`), invalid},
 		"NUL in JSON":               {fmt.Sprintf(create, `\u0000`), "GRAPHQL_PARSE_FAILED"},
 		"no JSON":                   {`query`, "BAD_REQUEST"},

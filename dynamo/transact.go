@@ -24,6 +24,7 @@ type action struct {
 	key       rowKey // of a delete, update or check
 	item      attrs  // of a put
 	update    string // an update expression; "" for the other kinds
+	signed    bool   // the update, which only sets, leaves the token of the transaction, as puts on a condition do
 	remove    bool   // delete the row
 	task      bool   // it records a task, which [DB.OnTask] is told of
 	condition string // "" for none
@@ -86,6 +87,10 @@ func (db *DB) transact(ctx context.Context, actions []action, once idempotency.K
 	for _, a := range actions {
 		if a.item != nil && a.condition != "" {
 			a.item[writtenBy] = str(token)
+		}
+		if a.signed {
+			a.update += ", #written_by = :written_by"
+			a.names["#written_by"], a.values[":written_by"] = writtenBy, str(token)
 		}
 		in.TransactItems = append(in.TransactItems, db.item(a))
 	}

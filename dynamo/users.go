@@ -170,7 +170,7 @@ func lockEmail(u user.User) action {
 // Index: primary. Key: USER#<id>/PROFILE on condition of its version, EMAIL#<old>/… and EMAIL#<new>/UNIQUE_EMAILS.
 // Cost: 1 TransactWriteItems of 1 or 3 rows.
 func (db Users) UpdateUser(ctx context.Context, before, after user.User, once idempotency.Key) error {
-	profile := action{table: notesTable, key: profileKey(after.ID), names: map[string]string{}, values: attrs{},
+	profile := action{table: notesTable, key: profileKey(after.ID), signed: true, names: map[string]string{}, values: attrs{},
 		failed: func(row attrs) error { return &user.VersionConflict{Current: userOf(row)} }}
 	var sets []string
 	for name, of := range profileRow(after) {

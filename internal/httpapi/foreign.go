@@ -13,7 +13,7 @@ import (
 // it. It returns nil for any other error.
 func foreign(text string, err error) *gqlerror.Error {
 	given, ok := errors.AsType[*gqlerror.Error](err)
-	if !ok || len(given.Locations) != 1 || !strings.HasPrefix(given.Message, "Cannot parse the unexpected character") {
+	if !ok || len(given.Locations) != 1 {
 		return nil
 	}
 	at := given.Locations[0]

@@ -78,7 +78,8 @@ func Path(text []byte, at int) string {
 			levels = levels[:len(levels)-1]
 		} else {
 			if n := len(levels); n > 0 && levels[n-1].key {
-				levels[n-1].name, levels[n-1].key = token.(string), false
+				name, _ := token.(string)
+				levels[n-1].name, levels[n-1].key = name, false
 				continue
 			}
 			if ok { // { or [

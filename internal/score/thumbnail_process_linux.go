@@ -22,7 +22,11 @@ func alone() *syscall.SysProcAttr {
 func confine(memory int64) error {
 	status := statusOf("VmData")
 	// The runtime maps what it keeps books in besides, and rounds up.
-	const books = 16 << 20
+	books := int64(16 << 20)
+	if linked, err := os.ReadFile("/proc/self/maps"); err != nil || strings.Contains(string(linked), "libc") {
+		// Each thread that may still be started maps the stack that libc gives it (8 MiB, ulimit -s), and touches next to nothing of it.
+		books += 8 * (8 << 20)
+	}
 	if err := limit(syscall.RLIMIT_CPU, renderSeconds); err != nil {
 		return err
 	}

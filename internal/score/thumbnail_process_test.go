@@ -208,7 +208,7 @@ func TestHeavyImages(t *testing.T) {
 		job.Memory /= 50
 		return p.Render(ctx, job, r)
 	}
-	for mediaType, file := range map[string][]byte{"image/png": pngOf(t, 4000, 3000, 8, 6, 0, 4), "image/jpeg": progressive(6000, 1500, 3, 1), "image/webp": lossless(16_000, 1200)} {
+	for mediaType, file := range map[string][]byte{"image/png": pngOf(t, 6000, 4500, 8, 6, 0, 4), "image/jpeg": progressive(6000, 1500, 3, 1), "image/webp": lossless(16_000, 2400)} {
 		thumb, err = NewThumbnails(stingy, DecodeBytes).Make(t.Context(), Picture{Type: mediaType}, bytes.NewReader(file))
 		require.NoError(t, err, mediaType)
 		assert.Empty(t, thumb.Bytes, mediaType)
