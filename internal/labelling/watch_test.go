@@ -170,7 +170,7 @@ func TestAReplicaThatWasBehindIsNoticed(t *testing.T) {
 		found, err := replica.client.XRange(t.Context(), "taggie:project:events:{"+string(w.project)+"}", last.ID, last.ID).Result()
 		return err == nil && len(found) == 1
 	}, 20*time.Second, 10*time.Millisecond)
-	require.NoError(t, replica.client.SlaveOf(t.Context(), "NO", "ONE").Err())
+	require.NoError(t, replica.client.ReplicaOf(t.Context(), "NO", "ONE").Err())
 	w.works() // it does not get these
 	w.looks()
 	before := w.state()

@@ -121,11 +121,16 @@ func (c *RedisCluster) Owner(t testing.TB, key string) *RedisNode {
 		if err != nil {
 			continue
 		}
-		slots, err := n.Client.ClusterSlots(t.Context()).Result()
+		shards, err := n.Client.ClusterShards(t.Context()).Result()
 		must(t, err)
-		for _, s := range slots {
-			if int64(s.Start) <= slot && slot <= int64(s.End) {
-				return c.Nodes[slices.Index(c.Addrs(), s.Nodes[0].Addr)]
+		for _, shard := range shards {
+			if !slices.ContainsFunc(shard.Slots, func(r redis.SlotRange) bool { return r.Start <= slot && slot <= r.End }) {
+				continue
+			}
+			for _, node := range shard.Nodes {
+				if node.Role == "master" && node.Health == "online" {
+					return c.Nodes[slices.Index(c.Addrs(), net.JoinHostPort(node.IP, strconv.FormatInt(node.Port, 10)))]
+				}
 			}
 		}
 	}
