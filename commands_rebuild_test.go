@@ -75,17 +75,18 @@ func TestRebuildMakesRightWhatRedisHasWrong(t *testing.T) {
 	engines, err := embedded.Attach(strings.TrimPrefix(env[0], "TAGGIE_DATA="))
 	require.NoError(t, err)
 	kept := redisAt(t, engines.Redis.URL)
-	spoil := func(l crew) {
-		require.NoError(t, kept.HSet(t.Context(), "taggie:project:metadata:{"+l.stored()+"}", "total-items", 1000, "finished-items", 996).Err())
-		require.InDelta(t, 1000, l.shown()["total"], 0)
+	// The sums agree, or the server would notice by itself.
+	spoil := func(l crew, total int) {
+		require.NoError(t, kept.HSet(t.Context(), "taggie:project:metadata:{"+l.stored()+"}", "total-items", total, "finished-items", 996).Err())
+		require.InDelta(t, total, l.shown()["total"], 0)
 	}
-	spoil(birds)
-	spoil(fish)
+	spoil(birds, 1000)
+	spoil(fish, 996)
 	out, err := run(t, env, rebuildCommand{Project: birds.id}.Run)
 	require.NoError(t, err, "%s", out)
 	assert.Regexp(t, `^ok +\S+ "Birds": rebuilt in \S+: 5 items, of which 3 new, 1 claimed, 1 finished, 0 skipped\n$`, out)
 	assert.Equal(t, right, birds.shown())
-	assert.InDelta(t, 1000, fish.shown()["total"], 0, "nobody asked for it")
+	assert.InDelta(t, 996, fish.shown()["total"], 0, "nobody asked for it")
 	assert.Len(t, birds.claimed(ada, 3), 3, "the queue is filled again")
 
 	out, err = run(t, env, rebuildCommand{All: true}.Run)

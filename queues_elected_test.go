@@ -88,7 +88,14 @@ func (l crew) worksAfter(lose func(*embeddedtest.RedisNode), master *embeddedtes
 	l.finished(who, claimed[0])
 	worked := time.Now()
 	at := <-elected
-	for watcher.message().at("type") != "FINISHED" { // perhaps after a gap, and how things are now
+	for finished := false; !finished; {
+		switch m := watcher.message(); m.at("__typename") {
+		case "ProjectEvent":
+			finished = m.at("type") == "FINISHED"
+		case "ProjectSnapshot": // after a gap: a Redis that is another one than before is not trusted, and rebuilt
+			counted, _ := m.at("queue.counts.finished").(float64)
+			finished = counted == 2
+		}
 	}
 	told := time.Now()
 	l.t.Logf("a new master after %v, work %v later, told %v later", at.Sub(lost), worked.Sub(at), told.Sub(at))
