@@ -69,7 +69,7 @@ test: engines ## Run all tests of all modules; the last lines say what was left 
 	command -v redis-server >/dev/null || { \
 		lack redis redis-server 'the suites on a real Redis'; lack cluster redis-server 'the suites on a Redis Cluster'; }; \
 	for module in $(MODULES); do \
-		(set -x; cd $$module && go test $$race -timeout 25m $(TESTFLAGS) ./...) || failed="$$failed $$module"; \
+		(set -x; cd $$module && go test $$race -timeout 40m $(TESTFLAGS) ./...) || failed="$$failed $$module"; \
 	done; \
 	echo; \
 	if [ -n "$$left" ]; then printf "Left out:\n$$left"; else echo 'Nothing was left out for want of a tool.'; fi; \
