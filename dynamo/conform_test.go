@@ -36,22 +36,10 @@ func openFaulty(t *testing.T, now func() time.Time) storetest.Stores {
 	return stores(openFaultyDB(t, now))
 }
 
-func TestUsers(t *testing.T) {
-	t.Parallel()
-	storetest.Users(t, openStores)
-}
+func TestUsers(t *testing.T) { storetest.Users(t, openStores) }
 
-func TestNotes(t *testing.T) {
-	t.Parallel()
-	storetest.Notes(t, openStores)
-}
+func TestNotes(t *testing.T) { storetest.Notes(t, openStores) }
 
-func TestUsersWithFaults(t *testing.T) {
-	t.Parallel()
-	storetest.Users(t, openFaulty)
-}
+func TestUsersWithFaults(t *testing.T) { storetest.Users(t, openFaulty) }
 
-func TestNotesWithFaults(t *testing.T) {
-	t.Parallel()
-	storetest.Notes(t, openFaulty)
-}
+func TestNotesWithFaults(t *testing.T) { storetest.Notes(t, openFaulty) }

@@ -41,47 +41,20 @@ func openLaggingEntities(t *testing.T, now func() time.Time) storetest.EntitySto
 	return s
 }
 
-func TestEntities(t *testing.T) {
-	t.Parallel()
-	storetest.EntitiesSuite(t, openEntities)
-}
+func TestEntities(t *testing.T) { storetest.EntitiesSuite(t, openEntities) }
 
-func TestEntitiesWithFaults(t *testing.T) {
-	t.Parallel()
-	storetest.EntitiesSuite(t, openFaultyEntities)
-}
+func TestEntitiesWithFaults(t *testing.T) { storetest.EntitiesSuite(t, openFaultyEntities) }
 
-func TestEntitiesLaggingRowByRow(t *testing.T) {
-	t.Parallel()
-	storetest.EntitiesSuite(t, openLaggingEntities)
-}
+func TestEntitiesLaggingRowByRow(t *testing.T) { storetest.EntitiesSuite(t, openLaggingEntities) }
 
-func TestScopes(t *testing.T) {
-	t.Parallel()
-	storetest.ScopesSuite(t, openEntities)
-}
+func TestScopes(t *testing.T) { storetest.ScopesSuite(t, openEntities) }
 
-func TestScopesWithFaults(t *testing.T) {
-	t.Parallel()
-	storetest.ScopesSuite(t, openFaultyEntities)
-}
+func TestScopesWithFaults(t *testing.T) { storetest.ScopesSuite(t, openFaultyEntities) }
 
-func TestScopesLaggingRowByRow(t *testing.T) {
-	t.Parallel()
-	storetest.ScopesSuite(t, openLaggingEntities)
-}
+func TestScopesLaggingRowByRow(t *testing.T) { storetest.ScopesSuite(t, openLaggingEntities) }
 
-func TestTasks(t *testing.T) {
-	t.Parallel()
-	storetest.TasksSuite(t, openEntities)
-}
+func TestTasks(t *testing.T) { storetest.TasksSuite(t, openEntities) }
 
-func TestTasksWithFaults(t *testing.T) {
-	t.Parallel()
-	storetest.TasksSuite(t, openFaultyEntities)
-}
+func TestTasksWithFaults(t *testing.T) { storetest.TasksSuite(t, openFaultyEntities) }
 
-func TestTasksLaggingRowByRow(t *testing.T) {
-	t.Parallel()
-	storetest.TasksSuite(t, openLaggingEntities)
-}
+func TestTasksLaggingRowByRow(t *testing.T) { storetest.TasksSuite(t, openLaggingEntities) }

@@ -35,20 +35,15 @@ func openFileTags(t *testing.T, now func() time.Time) storetest.FileTagStores {
 	return fileTagStores(db)
 }
 
-func TestFileTags(t *testing.T) {
-	t.Parallel()
-	storetest.FileTagsSuite(t, openFileTags)
-}
+func TestFileTags(t *testing.T) { storetest.FileTagsSuite(t, openFileTags) }
 
 func TestFileTagsWithFaults(t *testing.T) {
-	t.Parallel()
 	storetest.FileTagsSuite(t, func(t *testing.T, now func() time.Time) storetest.FileTagStores {
 		return fileTagStores(openFaultyDB(t, now))
 	})
 }
 
 func TestFileTagsRowByRow(t *testing.T) {
-	t.Parallel()
 	storetest.FileTagsSuite(t, func(t *testing.T, now func() time.Time) storetest.FileTagStores {
 		db, inj := openDB(t, now)
 		inj.RowByRow(func(context.Context, int, int) { runtime.Gosched() })

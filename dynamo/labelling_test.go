@@ -27,7 +27,6 @@ func openWorldOfLabelling(t testing.TB) (*storetest.LabellingWorld, Labelling, *
 }
 
 func TestLabelling(t *testing.T) {
-	t.Parallel()
 	storetest.LabellingSuite(t, func(t *testing.T, now func() time.Time) storetest.LabellingStores {
 		db, inj := openDB(t, now)
 		t.Cleanup(func() { assert.Empty(t, inj.Recorder().Violations()) })
@@ -36,14 +35,12 @@ func TestLabelling(t *testing.T) {
 }
 
 func TestLabellingWithFaults(t *testing.T) {
-	t.Parallel()
 	storetest.LabellingSuite(t, func(t *testing.T, now func() time.Time) storetest.LabellingStores {
 		return labellingStores(openFaultyDB(t, now))
 	})
 }
 
 func TestLabellingRowByRow(t *testing.T) {
-	t.Parallel()
 	storetest.LabellingSuite(t, func(t *testing.T, now func() time.Time) storetest.LabellingStores {
 		db, inj := openDB(t, now)
 		inj.RowByRow(func(context.Context, int, int) { runtime.Gosched() })

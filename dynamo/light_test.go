@@ -30,7 +30,6 @@ var (
 // A view without content must lack the content and nothing else: an attribute that is missing from the projection would
 // be lost silently.
 func TestWithoutContentLacksContentOnly(t *testing.T) {
-	t.Parallel()
 	listed := map[string]bool{}
 	for _, attribute := range withoutContent.names {
 		listed[attribute] = true
@@ -73,7 +72,6 @@ func full(t *testing.T, thing any) {
 }
 
 func TestWithoutMetadataLacksMetadataOnly(t *testing.T) {
-	t.Parallel()
 	const aUUID = "a5a3cceb-de61-43e4-849c-deafbf750bd7"
 	item := project.Item{
 		ItemID: project.ItemID{Project: "p", ID: "i"}, ExternalID: "e", Name: "n", Type: "image/png", URL: "https://example.org", Metadata: map[string]any{"a": "b"},
@@ -91,7 +89,6 @@ func TestWithoutMetadataLacksMetadataOnly(t *testing.T) {
 }
 
 func TestWithoutOwnLacksWhatClientsChoseOnly(t *testing.T) {
-	t.Parallel()
 	e := entity.Entity{
 		ID: entity.ID{Scope: "s", Type: "t", ID: "i"}, Attributes: map[string]any{"a": "b", "name": "c"}, Version: 3, CreatedAt: fullTime, UpdatedAt: fullTime,
 		Index: []entity.IndexEntry{{Name: "n", Key: "k"}},

@@ -87,7 +87,6 @@ func TestDeletingShownRowByRow(t *testing.T) {
 
 // A buffer that was given back is never seen through the answer that had it.
 func TestReleasedBuffersAreNotShared(t *testing.T) {
-	t.Parallel()
 	for range 100 { // a pool may drop what it is given
 		mine := make([]byte, 8, 64)
 		a := &answer{body: mine}

@@ -23,13 +23,9 @@ func openOriginals(t *testing.T, now func() time.Time) (storetest.ItemStores, st
 	return itemStores(t, db), projectStores(db)
 }
 
-func TestOriginals(t *testing.T) {
-	t.Parallel()
-	storetest.OriginalsSuite(t, openOriginals)
-}
+func TestOriginals(t *testing.T) { storetest.OriginalsSuite(t, openOriginals) }
 
 func TestOriginalsWithFaults(t *testing.T) {
-	t.Parallel()
 	storetest.OriginalsSuite(t, func(t *testing.T, now func() time.Time) (storetest.ItemStores, storetest.ProjectStores) {
 		db := openFaultyDB(t, now)
 		return itemStores(t, db), projectStores(db)
@@ -37,7 +33,6 @@ func TestOriginalsWithFaults(t *testing.T) {
 }
 
 func TestOriginalsRowByRow(t *testing.T) {
-	t.Parallel()
 	storetest.OriginalsSuite(t, func(t *testing.T, now func() time.Time) (storetest.ItemStores, storetest.ProjectStores) {
 		db, inj := openDB(t, now)
 		inj.RowByRow(func(context.Context, int, int) { runtime.Gosched() })

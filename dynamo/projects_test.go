@@ -36,15 +36,9 @@ func openWorldOfProjects(t testing.TB) (*storetest.ProjectWorld, Projects, *faul
 	return w, Projects{db}, inj
 }
 
-func TestProjects(t *testing.T) {
-	t.Parallel()
-	storetest.ProjectsSuite(t, openProjects)
-}
+func TestProjects(t *testing.T) { storetest.ProjectsSuite(t, openProjects) }
 
-func TestProjectsWithFaults(t *testing.T) {
-	t.Parallel()
-	storetest.ProjectsSuite(t, openFaultyProjects)
-}
+func TestProjectsWithFaults(t *testing.T) { storetest.ProjectsSuite(t, openFaultyProjects) }
 
 // openRowByRowProjects returns stores whose transactions are shown row by row.
 func openRowByRowProjects(t *testing.T, now func() time.Time) storetest.ProjectStores {
@@ -54,7 +48,4 @@ func openRowByRowProjects(t *testing.T, now func() time.Time) storetest.ProjectS
 	return projectStores(db)
 }
 
-func TestProjectsRowByRow(t *testing.T) {
-	t.Parallel()
-	storetest.ProjectsSuite(t, openRowByRowProjects)
-}
+func TestProjectsRowByRow(t *testing.T) { storetest.ProjectsSuite(t, openRowByRowProjects) }

@@ -33,32 +33,20 @@ func openRelationWorld(t testing.TB) (*storetest.RelationWorld, *DB, *faultinjec
 	return storetest.NewRelationWorld(t, storetest.RelationStores{RelationStore: Entities{db}, Tasks: Tasks{db}}, clock), db, inj
 }
 
-func TestRelations(t *testing.T) {
-	t.Parallel()
-	storetest.RelationsSuite(t, openRelations)
-}
+func TestRelations(t *testing.T) { storetest.RelationsSuite(t, openRelations) }
 
-func TestRelationsWithFaults(t *testing.T) {
-	t.Parallel()
-	storetest.RelationsSuite(t, openFaultyRelations)
-}
+func TestRelationsWithFaults(t *testing.T) { storetest.RelationsSuite(t, openFaultyRelations) }
 
-func TestEntityDeletions(t *testing.T) {
-	t.Parallel()
-	storetest.EntityDeletionsSuite(t, openRelations)
-}
+func TestEntityDeletions(t *testing.T) { storetest.EntityDeletionsSuite(t, openRelations) }
 
 func TestEntityDeletionsWithFaults(t *testing.T) {
-	t.Parallel()
 	storetest.EntityDeletionsSuite(t, openFaultyRelations)
 }
 
 func TestRelationsLaggingRowByRow(t *testing.T) {
-	t.Parallel()
 	storetest.RelationsSuite(t, openLaggingRelations)
 }
 
 func TestEntityDeletionsLaggingRowByRow(t *testing.T) {
-	t.Parallel()
 	storetest.EntityDeletionsSuite(t, openLaggingRelations)
 }

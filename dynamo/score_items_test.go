@@ -53,23 +53,13 @@ func openFaultyItems(t *testing.T, now func() time.Time) storetest.ItemStores {
 	return itemStores(t, openFaultyDB(t, now))
 }
 
-func TestScoreItems(t *testing.T) {
-	t.Parallel()
-	storetest.ItemsSuite(t, openItems)
-}
+func TestScoreItems(t *testing.T) { storetest.ItemsSuite(t, openItems) }
 
-func TestScoreItemsWithFaults(t *testing.T) {
-	t.Parallel()
-	storetest.ItemsSuite(t, openFaultyItems)
-}
+func TestScoreItemsWithFaults(t *testing.T) { storetest.ItemsSuite(t, openFaultyItems) }
 
-func TestScoreItemsKilled(t *testing.T) {
-	t.Parallel()
-	storetest.KilledItems(t, openItems)
-}
+func TestScoreItemsKilled(t *testing.T) { storetest.KilledItems(t, openItems) }
 
 func TestScoreItemsRowByRow(t *testing.T) {
-	t.Parallel()
 	storetest.ItemsSuite(t, func(t *testing.T, now func() time.Time) storetest.ItemStores {
 		db, inj := openDB(t, now)
 		inj.RowByRow(func(context.Context, int, int) { runtime.Gosched() })

@@ -52,7 +52,6 @@ func plainly(t *testing.T, row attrs) string {
 
 // The rows of the document, with its attribute names; version is what the rules need besides, as are s, g, by and sc below.
 func TestRowsOfScoresAreTheDocuments(t *testing.T) {
-	t.Parallel()
 	at := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 	ref := score.Ref{Owner: documentOwner, ID: documentScore}
 	page := score.Page{Item: documentItem, ItemScore: documentScore, Object: "image.jpg", Label: "1"}
@@ -150,7 +149,6 @@ func TestForgedIDsOfScores(t *testing.T) {
 
 // Every kind of row of the table is told from the others by its keys.
 func TestRowsOfScoresDoNotMeet(t *testing.T) {
-	t.Parallel()
 	s := score.Score{Ref: score.Ref{Owner: documentOwner, ID: documentScore}}
 	id := score.SnapshotID{Score: s.Ref, ID: documentItem}
 	all := map[rowKey]bool{}

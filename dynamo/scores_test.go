@@ -69,30 +69,15 @@ func openSteppedScores(t *testing.T, now func() time.Time) storetest.ScoreStores
 	return scoreStores(db)
 }
 
-func TestScores(t *testing.T) {
-	t.Parallel()
-	storetest.ScoresSuite(t, openScores)
-}
+func TestScores(t *testing.T) { storetest.ScoresSuite(t, openScores) }
 
-func TestScoresAtTheirLimits(t *testing.T) {
-	t.Parallel()
-	storetest.ScoreLimits(t, openScores)
-}
+func TestScoresAtTheirLimits(t *testing.T) { storetest.ScoreLimits(t, openScores) }
 
-func TestScoresWithFaults(t *testing.T) {
-	t.Parallel()
-	storetest.ScoresSuite(t, openFaultyScores)
-}
+func TestScoresWithFaults(t *testing.T) { storetest.ScoresSuite(t, openFaultyScores) }
 
-func TestScoresInSteps(t *testing.T) {
-	t.Parallel()
-	storetest.ScoresSuite(t, openSteppedScores)
-}
+func TestScoresInSteps(t *testing.T) { storetest.ScoresSuite(t, openSteppedScores) }
 
-func TestScoresRowByRow(t *testing.T) {
-	t.Parallel()
-	storetest.ScoresSuite(t, openRowByRowScores)
-}
+func TestScoresRowByRow(t *testing.T) { storetest.ScoresSuite(t, openRowByRowScores) }
 
 // openWorldOfScores returns a world on a DB of its own.
 func openWorldOfScores(t testing.TB) (*storetest.ScoreWorld, *DB, *faultinject.Injector) {
