@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/taggie/taggie/internal/config"
 	"github.com/taggie/taggie/internal/embedded/embeddedtest"
+	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/faultinject"
 )
 
@@ -117,7 +119,9 @@ func TestSubscriptionsOutliveARedisThatIsAway(t *testing.T) {
 	}
 	sources := map[string]*eventSource{
 		"projectEvents": bob.source("", projectEvents, vars{"p": l.id}), "myQueue": bob.source("", myQueue, vars{"p": l.id}), "onlineCount": bob.source("", onlineCount, nil),
+		"projectEvents by POST": bob.posted(projectEvents, vars{"p": l.id}), "myQueue by POST": bob.posted(myQueue, vars{"p": l.id}), "onlineCount by POST": bob.posted(onlineCount, nil),
 	}
+	works := l.worked()
 	for _, name := range []string{"myQueue", "onlineCount"} {
 		sockets[name].next()
 	}
@@ -139,6 +143,7 @@ func TestSubscriptionsOutliveARedisThatIsAway(t *testing.T) {
 	} {
 		assert.Equal(t, websocket.StatusTryAgainLater, websocket.CloseStatus(again.ended()), name)
 	}
+	works.goOn("while Redis is away")
 	waits, resumed := l.listens(bob, nil), l.listens(bob, vars{"after": last})
 	way.mend()
 	waits.snapshot()
@@ -165,6 +170,65 @@ func (l crew) claimsAgain(who *client) (h held) {
 	return h
 }
 
+// work is what goes on in the background of a project and of a scope: an import, an export and the building of an index, none of which any
+// server takes up before it is told to. Each is followed in all ways.
+type work struct {
+	l      crew
+	files  string // the import that waits for its file
+	on     map[string]vars
+	queued map[string][]*stream
+	told   map[string][]*eventSource
+}
+
+var progress = map[string]string{
+	"import": `subscription($import: ID!) { importProgress(importId: $import) { state } }`,
+	"export": `subscription($export: ID!) { exportProgress(exportId: $export) { state } }`,
+	"index":  `subscription($scope: ID!) { indexProgress(scopeId: $scope, name: "plants") { ready } }`,
+}
+
+// worked begins such work, and to follow it.
+func (l crew) worked() work {
+	l.t.Helper()
+	w := work{l: l, queued: map[string][]*stream{}, told: map[string][]*eventSource{}}
+	w.files, _ = l.awaiting("CSV", 100)
+	export := l.mutate("createProjectExport", "export { id }", vars{"projectId": l.id, "format": "CSV"}).str("result.export.id")
+	r := l.space("Herbarium")
+	r.mutate("declareEntityIndex", "scope { id }", vars{"scopeId": r.scope, "name": "plants", "type": "plant", "kind": "STRING", "path": []string{"name"}})
+	w.on = map[string]vars{"import": {"import": w.files}, "export": {"export": export}, "index": {"scope": r.scope}}
+	for name, query := range progress {
+		w.queued[name] = []*stream{l.subscribe(query, w.on[name])}
+		w.told[name] = []*eventSource{l.source("", query, w.on[name]), l.posted(query, w.on[name])}
+		w.queued[name][0].next()
+		for _, source := range w.told[name] {
+			require.Equal(l.t, "next", source.next().name, name)
+		}
+	}
+	return w
+}
+
+// goOn has the import cancelled, and shows that all who followed it are told that and that nothing more comes, and that the others go on.
+func (w work) goOn(when string) {
+	w.l.t.Helper()
+	w.l.mutate("cancelProjectImport", "import { state }", vars{"importId": w.files})
+	w.ends("import", "importProgress.state", "CANCELLED", when)
+}
+
+// ends shows that all who follow are told of an end.
+func (w work) ends(name, at string, last any, when string) {
+	w.l.t.Helper()
+	for _, one := range w.queued[name] {
+		field, member, _ := strings.Cut(at, ".")
+		for one.next().Data[field].(map[string]any)[member] != last { // what is on the way to it
+		}
+		assert.NoError(w.l.t, one.ended(), "%s %s: complete", name, when)
+	}
+	for _, one := range w.told[name] {
+		for one.next().at(at) != last { // what is on the way to it
+		}
+		assert.Equal(w.l.t, "complete", one.next().name, "%s %s", name, when)
+	}
+}
+
 func TestSubscriptionsAreNotRefusedWhileDynamoDBIsAway(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -173,16 +237,40 @@ func TestSubscriptionsAreNotRefusedWhileDynamoDBIsAway(t *testing.T) {
 	ada := l.labellers[0]
 	queue := ada.subscribe(myQueue, vars{"p": l.id})
 	queue.next()
-	all := map[string]string{
-		projectEvents: l.id, myQueue: l.id, `subscription($p: ID!) { importProgress(importId: $p) { state } }`: l.imported,
+	works := l.worked()
+	all := map[string]vars{projectEvents: {"p": l.id}, myQueue: {"p": l.id}}
+	for name, query := range progress {
+		all[query] = works.on[name]
 	}
 	away := s.faults.Fail(http.StatusInternalServerError, "InternalServerError", faultinject.Always)
-	for query, id := range all {
-		assert.Equal(t, websocket.StatusTryAgainLater, websocket.CloseStatus(l.subscribe(query, vars{"p": id}).ended()), query)
-		_, more := l.source("", query, vars{"p": id}).read()
-		assert.False(t, more, "neither an error nor complete: %s", query)
+	sockets, sources := map[string]*stream{}, map[string]*eventSource{}
+	for query, v := range all {
+		sockets[query], sources[query] = l.subscribe(query, v), l.source("", query, v)
 	}
+	interrupted := func() {
+		t.Helper()
+		for query, source := range sources {
+			_, more := source.read()
+			assert.False(t, more, "neither an error nor complete: %s", query)
+		}
+	}
+	for query, socket := range sockets {
+		assert.Equal(t, websocket.StatusTryAgainLater, websocket.CloseStatus(socket.ended()), query)
+	}
+	interrupted()
+	for query, v := range all {
+		sources[query] = l.posted(query, v)
+	}
+	interrupted()
+	sources = map[string]*eventSource{onlineCount: s.as("newcomer@example.com").source("", onlineCount, nil)}
+	interrupted() // not even signed in: an EventSource gives up for ever after any status but 200
 	away.Stop()
 	l.claimed(ada, 1)
 	assert.Len(t, queue.message().list("claims"), 1)
+	works.goOn("after DynamoDB was away")
+	s.during(func() {
+		s.passes(entity.Settle)
+		works.ends("export", "exportProgress.state", "DONE", "after DynamoDB was away")
+		works.ends("index", "indexProgress.ready", true, "after DynamoDB was away")
+	})
 }

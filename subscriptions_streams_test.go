@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"math/rand/v2"
@@ -40,15 +41,36 @@ func (c *client) sourceOver(way http.RoundTripper, last, query string, v vars) (
 	c.t.Helper()
 	text, err := json.Marshal(v)
 	require.NoError(c.t, err)
-	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
 	parameters := url.Values{"query": {query}, "variables": {string(text)}, "access_token": {c.token}}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+"/graphql?"+parameters.Encode(), nil)
+	r, err := http.NewRequestWithContext(c.t.Context(), http.MethodGet, c.url+"/graphql?"+parameters.Encode(), nil)
 	require.NoError(c.t, err)
 	r.Header.Set("Accept", "text/event-stream")
 	if last != "" {
 		r.Header.Set("Last-Event-ID", last)
 	}
-	resp, err := way.RoundTrip(r)
+	return c.listen(way, r)
+}
+
+// posted begins an event stream by POST, as graphql-sse does.
+func (c *client) posted(query string, v vars) *eventSource {
+	c.t.Helper()
+	text, err := json.Marshal(vars{"query": query, "variables": v})
+	require.NoError(c.t, err)
+	r, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.url+"/graphql", bytes.NewReader(text))
+	require.NoError(c.t, err)
+	r.Header.Set("Accept", "text/event-stream")
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+c.token)
+	s, err := c.listen(http.DefaultTransport, r)
+	require.NoError(c.t, err)
+	return s
+}
+
+// listen begins the event stream that a request asks for.
+func (c *client) listen(way http.RoundTripper, r *http.Request) (*eventSource, error) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	resp, err := way.RoundTrip(r.WithContext(ctx))
 	if err != nil {
 		cancel()
 		return nil, err

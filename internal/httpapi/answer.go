@@ -152,6 +152,10 @@ func writeError(w http.ResponseWriter, r *http.Request, status int, err error) {
 	if rec, ok := w.(*recorder); ok {
 		rec.code = string(code)
 	}
+	if again := w.Header().Get("Retry-After"); again != "" && forSource(r) {
+		writeAgain(w, again, shown.Message)
+		return
+	}
 	media := accepted(r)
 	switch {
 	case status == 0:

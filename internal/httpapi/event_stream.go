@@ -2,7 +2,9 @@ package httpapi
 
 import (
 	"context"
+	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -14,7 +16,31 @@ import (
 )
 
 // retryAfter is how many milliseconds an EventSource waits before it connects again.
-const retryAfter = "2000"
+const retryAfter = 2000
+
+// streamHeader tells everybody on the way what comes.
+func streamHeader(h http.Header) {
+	h.Set("Content-Type", mediaStream+"; charset=utf-8")
+	h.Set("Cache-Control", "no-store, no-transform")
+	h.Set("X-Accel-Buffering", "no") // nginx would collect what comes
+}
+
+// retry has an EventSource wait so long before it connects again.
+func retry(milliseconds int) string { return "retry: " + strconv.Itoa(milliseconds) + "\n\n" }
+
+// writeAgain refuses an EventSource for something that passes, after so many seconds perhaps: it gives up for ever after any other status
+// than 200, and connects again after a stream that ends. Other clients get the status; some wait for ever for a stream that ends at once.
+func writeAgain(w http.ResponseWriter, seconds, why string) {
+	wait, _ := strconv.Atoi(seconds) // ours
+	streamHeader(w.Header())
+	if rec, ok := w.(*recorder); ok {
+		rec.ended = why
+	}
+	_, _ = io.WriteString(w, retry(max(wait*1000, retryAfter))+": "+oneLine(why)+"\n\n")
+}
+
+// oneLine keeps a comment from becoming more than that.
+func oneLine(text string) string { return strings.NewReplacer("\n", " ", "\r", " ").Replace(text) }
 
 // eventStream is what is written of one operation. Nothing is queued: who has an event waits until the connection has taken
 // it, and the source of a subscription notices that its events are not taken.
@@ -50,16 +76,13 @@ func newEventStream(w http.ResponseWriter, r *http.Request, pace pace) *eventStr
 func (s *eventStream) begin() {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	h := s.w.Header()
-	h.Set("Content-Type", mediaStream+"; charset=utf-8")
-	h.Set("Cache-Control", "no-store, no-transform")
-	h.Set("X-Accel-Buffering", "no") // nginx would collect what comes
+	streamHeader(s.w.Header())
 	if rec, ok := s.w.(*recorder); ok {
 		rec.began = new(time.Now())
 	}
 	s.begun = true
 	s.w.WriteHeader(http.StatusOK)
-	s.write("retry: " + retryAfter + "\n\n")
+	s.write(retry(retryAfter))
 
 	s.mu.Lock() // tick may come before timer is set
 	defer s.mu.Unlock()

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -129,7 +130,7 @@ func TestEventStreamIsNotBegun(t *testing.T) {
 		{"text", "POST", "/graphql", `{"query":"{ hello }"}`, []string{"Content-Type", "text/plain"}, 415, "BAD_REQUEST"},
 		{"another method", "PUT", "/graphql", "", nil, 405, "BAD_REQUEST"},
 		{"an expired token", "GET", "/graphql?query=%7Bhello%7D&access_token=old", "", nil, 401, "UNAUTHENTICATED"},
-		{"an issuer that is away", "GET", "/graphql?query=%7Bhello%7D&access_token=away", "", nil, 503, "UNAVAILABLE"},
+		{"an issuer that is away", "POST", "/graphql", `{"query":"{ hello }"}`, append([]string{"Authorization", "Bearer away"}, json...), 503, "UNAVAILABLE"},
 		{"a token in the address of a POST", "POST", "/graphql?access_token=ada", `{"query":"{ hello }"}`, json, 400, "BAD_REQUEST"},
 		{"another page", "GET", "/graphql?query=%7Bhello%7D", "", []string{"Origin", "https://evil.example"}, 403, "FORBIDDEN"},
 		{"a page without origin", "GET", "/graphql?query=%7Bhello%7D", "", []string{"Origin", "null"}, 403, "FORBIDDEN"},
@@ -148,6 +149,42 @@ func TestEventStreamIsNotBegun(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAnEventSourceComesAgain refuses it for what passes: it gives up for ever after any status but 200.
+func TestAnEventSourceComesAgain(t *testing.T) {
+	t.Run("an issuer that is away", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			th := newTheatre(t)
+			l := th.begin(http.MethodGet, "/graphql?query=%7Bhello%7D&access_token=away", "").opened()
+			text, err := l.block()
+			require.NoError(t, err)
+			assert.True(t, strings.HasPrefix(text, ": "), text)
+			_, err = l.block()
+			require.ErrorIs(t, err, io.EOF)
+			synctest.Wait()
+			assert.Empty(t, th.counted(), "nothing is carried out")
+			assert.Equal(t, "UNAVAILABLE", th.logged("request")[0]["outcome"])
+			assert.NotEmpty(t, th.logged("request")[0]["ended"])
+		})
+	})
+	t.Run("a server that is full", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			th := newTheatre(t)
+			for th.sockets.reserve() == "" {
+			}
+			l := th.source(`subscription { ticks(source: "a") }`)
+			require.Equal(t, http.StatusOK, l.resp.StatusCode)
+			l.expects("retry: 5000")
+			text, err := l.block()
+			require.NoError(t, err)
+			assert.True(t, strings.HasPrefix(text, ": "), text)
+		})
+	})
+	t.Run("not for what does not pass", func(t *testing.T) {
+		a := newServer(t).get("/graphql?query=%7Bhello%7D&access_token=old", "Accept", mediaStream)
+		a.only(t, http.StatusUnauthorized, "UNAUTHENTICATED")
+	})
 }
 
 // A connection that is closed while the client still sends may lose the answer: this is asked without one.

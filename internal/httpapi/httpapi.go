@@ -13,7 +13,7 @@
 // The status codes of /graphql are those of the GraphQL-over-HTTP specification (docs/decisions/0030). What is no well-formed
 // request has one of its own in every media type: 400 not JSON or not UTF-8, 401 a bad token, 405, 406, 408, 413, 414, 415, 422 a parameter
 // that is missing or of the wrong type (400 for application/json), 429 the caller's budget or operations; 503 the token's issuer or the user store is away, or the time was up
-// before anything was read. For application/graphql-response+json, a document that is not GraphQL is 400, one that does not fit
+// before anything was read. An EventSource, which reads no status, gets 200 and is asked to come again in place of 429 and 503. For application/graphql-response+json, a document that is not GraphQL is 400, one that does not fit
 // the schema or exceeds a bound is 422, data with errors is 294, data without is 200. For application/json all of these are
 // 200, as old clients expect.
 package httpapi

@@ -49,13 +49,18 @@ const tokenParameter = "access_token"
 // inPlace refuses tokens in the address of what is no event stream: else whoever sends one takes the answer for one to the bearer.
 func inPlace(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		begun := r.Method == http.MethodGet && r.Header.Get("Upgrade") == "" && preferred(r, mediaJSON, mediaResponse, mediaStream) == mediaStream
-		if !begun && strings.Contains(r.URL.RawQuery, tokenParameter) && r.URL.Query().Has(tokenParameter) {
+		if !forSource(r) && strings.Contains(r.URL.RawQuery, tokenParameter) && r.URL.Query().Has(tokenParameter) {
 			writeError(w, r, http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, tokenParameter+" is for event streams begun by GET: send the token in the header Authorization"))
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// forSource reports whether a request begins an event stream as an EventSource does.
+func forSource(r *http.Request) bool {
+	return r.Method == http.MethodGet && r.Pattern == "/graphql" && r.Header.Get("Upgrade") == "" &&
+		preferred(r, mediaJSON, mediaResponse, mediaStream) == mediaStream
 }
 
 // authorized puts the token of a query string where tokens are looked for (RFC 6750, section 2.3): the EventSource of
