@@ -31,7 +31,7 @@ export interface ResumeOptions {
  * says so, and a new snapshot follows: put it in the place of what you have.
  *
  * Connections are the client's business: how often it tries again, and with which token. Errors that will not pass are thrown.
- * It ends when the server ends it, as when the caller's membership has changed.
+ * It ends when the server says that there is nothing more to follow: the caller has left the project. A store that is away does not end it.
  *
  * @param document has `projectEvents(projectId:, after: $after)`, in which each type has its `__typename` and its `cursor`.
  */

@@ -1,12 +1,12 @@
-// A network that fails: everything goes through it to the server, until it is cut.
+// A network that fails: everything goes through it to a server, until it is cut.
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { origin } from './server.ts';
 
-/** Opens a proxy in front of the server. */
-export async function openProxy() {
-  const { hostname, port } = new URL(origin);
+/** Opens a proxy in front of the server, or of something else. */
+export async function openProxy(to = origin) {
+  const { hostname, port } = new URL(to);
   const sockets = new Set<Socket>();
   let up = true;
 
