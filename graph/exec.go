@@ -7313,7 +7313,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			data.MarshalGQL(&buf)
 
 			return &graphql.Response{
-				Data: buf.Bytes(),
+				Data: lean.Message(&buf),
 			}
 		}
 

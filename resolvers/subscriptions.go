@@ -86,9 +86,13 @@ func messageOf(t labelling.Told[model.EventDetails]) model.ProjectMessage {
 // mapped hands on what comes from one channel in another form, until that is closed or the context ends.
 func mapped[A, B any](ctx context.Context, from <-chan A, form func(A) B) <-chan B {
 	to := make(chan B)
+	op := graphql.GetOperationContext(ctx)
 	go func() {
 		defer close(to)
 		for a := range from {
+			if Admit(ctx, op) != nil {
+				return
+			}
 			select {
 			case to <- form(a):
 			case <-ctx.Done():

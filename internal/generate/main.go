@@ -71,6 +71,7 @@ func rewrite(path string) error {
 		{"scalars", scalars}, {"objects", objects}, {"ready fields", readyFields}, {"slices", slicesOf},
 		{"deferred fields", replaced("\t\t\t\t// don't run the out.Concurrently() call below\n\t\t\t\tout.Values[i] = graphql.Null\n", "\t\t\t\tout.Values[i] = lean.Deferred\n")},
 		{"deferred results", replaced("\t\t\t\t\tresult := <-ec.DeferredResults\n", "\t\t\t\t\tresult, ok := lean.Next(ctx, ec.DeferredResults)\n\t\t\t\t\tif !ok {\n\t\t\t\t\t\treturn nil\n\t\t\t\t\t}\n")},
+		{"buffers of subscriptions", replaced("\t\t\tdata.MarshalGQL(&buf)\n\n\t\t\treturn &graphql.Response{\n\t\t\t\tData: buf.Bytes(),\n\t\t\t}\n\t\t}\n\n\tdefault:", "\t\t\tdata.MarshalGQL(&buf)\n\n\t\t\treturn &graphql.Response{\n\t\t\t\tData: lean.Message(&buf),\n\t\t\t}\n\t\t}\n\n\tdefault:")},
 		{"imports", replaced("\t\"github.com/99designs/gqlgen/graphql\"\n", "\t\"github.com/99designs/gqlgen/graphql\"\n\t\"github.com/taggie/taggie/internal/lean\"\n")},
 	} {
 		rewritten, n := step.do(code)

@@ -87,6 +87,15 @@ func (a *account) uses(cost int) {
 	}
 }
 
+// usedAlready notes what the parts of an answer have cost that are there, when that is more than what is to be paid whatever comes.
+func (a *account) usedAlready(cost int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.settled {
+		a.used = max(a.used, cost)
+	}
+}
+
 // state is what an operation has cost, and what is left of the budget.
 func (a *account) state() (used, left int) {
 	a.mu.Lock()
@@ -101,8 +110,12 @@ func (s *spenders) open(ctx context.Context, who string, op *graphql.OperationCo
 	if op.Operation.Operation == ast.Mutation {
 		fixed += changeCost * len(op.Operation.SelectionSet)
 	}
-	charge := fixed + p.total - p.kept
-	a := &account{who: who, id: rand.Text(), received: received, fixed: fixed, charge: charge, used: charge}
+	whole := fixed + p.total - p.kept
+	charge := whole
+	if op.Operation.Operation != ast.Subscription { // whose messages are charged as they come
+		charge = fixed + p.charged()
+	}
+	a := &account{who: who, id: rand.Text(), received: received, fixed: fixed, charge: charge, used: whole}
 	left, wait := s.budget.Charge(ctx, who, a.id, charge)
 	if wait > 0 {
 		pause(ctx, wait)

@@ -6,13 +6,17 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/viewer"
 )
 
 const (
-	// maxUnsent is how many bytes the answers of one caller may take up that are not sent yet, on one server.
+	// maxUnsent is how many bytes the answers of one caller may take up that are not sent yet, on one server; half of what there is for
+	// all callers, where that is less.
 	maxUnsent = 64 << 20
 	// defaultUnsent is the same of all callers together, unless Options say otherwise.
 	defaultUnsent = 256 << 20
@@ -24,82 +28,107 @@ const (
 // answers gives room to answers before they are built: to each as much as it may weigh, until it is known what it does, and of that until
 // it is sent.
 type answers struct {
-	most    int64 // of all
-	waiting time.Duration
-	all     *semaphore.Weighted
+	most, share int64 // of all, and of one caller
+	waiting     time.Duration
+	all         *semaphore.Weighted
 
 	mu      sync.Mutex
-	callers map[string]*callers
+	callers map[string]*holder
+}
+
+// holder is whose answers take up room, and how many there are.
+type holder struct {
+	inside *semaphore.Weighted
+	all    int
 }
 
 func newAnswers(most int64, waiting time.Duration) *answers {
 	if most <= 0 {
 		most = defaultUnsent
 	}
-	return &answers{most: most, waiting: waiting, all: semaphore.NewWeighted(most), callers: make(map[string]*callers)}
+	share := max(1, min(maxUnsent, most/2))
+	return &answers{most: most, share: share, waiting: waiting, all: semaphore.NewWeighted(most), callers: make(map[string]*holder)}
 }
 
 // unsent is the room of one answer.
 type unsent struct {
-	of   *answers
-	who  string
-	own  *callers
-	mu   sync.Mutex
-	held int64
-	kept bool // it is sent later than its operation ends
+	of  *answers
+	who string
+	own *holder
+
+	mu    sync.Mutex
+	held  int64
+	kept  bool // it is sent later than its operation ends
+	given bool // back: there is no more of it
 }
 
-// reserve waits until there is room for an answer of this weight, nil for a light one. Faults: Exhausted when it waited in vain,
-// Unavailable when the operation's time is up.
+// begin makes room for nothing yet.
+func (a *answers) begin(who string) *unsent {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	own := a.callers[who]
+	if own == nil {
+		own = &holder{inside: semaphore.NewWeighted(a.share)}
+		a.callers[who] = own
+	}
+	own.all++
+	return &unsent{of: a, who: who, own: own}
+}
+
+// reserve waits until there is room for an answer of this weight, nil for a light one. Faults: those of resize.
 func (a *answers) reserve(ctx context.Context, who string, weight int) (*unsent, error) {
 	if weight <= lightAnswer {
 		return nil, nil
 	}
-	held := min(int64(weight), maxUnsent, a.most)
-	a.mu.Lock()
-	own := a.callers[who]
-	if own == nil {
-		own = &callers{inside: semaphore.NewWeighted(maxUnsent)}
-		a.callers[who] = own
-	}
-	own.all++
-	a.mu.Unlock()
-	u := &unsent{of: a, who: who, own: own}
+	u := a.begin(who)
 	bounded, cancel := context.WithTimeout(ctx, a.waiting)
 	defer cancel()
-	err := own.inside.Acquire(bounded, held)
-	if err == nil {
-		if err = a.all.Acquire(bounded, held); err != nil {
-			own.inside.Release(held)
-		}
+	if err := u.resize(bounded, weight); err != nil {
+		u.sent()
+		return nil, refusedRoom(ctx, err)
 	}
-	if err == nil {
-		u.held = held
-		return u, nil
-	}
-	u.forget()
+	return u, nil
+}
+
+// refusedRoom is why there was no room before a bounded wait was over: nobody waits any more, or others did not read. Faults: Exhausted,
+// Unavailable when the operation's time is up.
+func refusedRoom(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil, fault.Wrap(fault.Unavailable, err, messageLate)
+		return fault.Wrap(fault.Unavailable, err, messageLate)
 	}
-	return nil, &fault.Error{
+	return &fault.Error{
 		Kind: fault.Exhausted, RetryAfter: time.Second,
 		Message: "too many bytes of answers are not taken yet: read those of yours, or ask for less at a time",
 	}
 }
 
-func (u *unsent) forget() {
-	u.of.mu.Lock()
-	defer u.of.mu.Unlock()
-	if u.own.all--; u.own.all == 0 {
-		delete(u.of.callers, u.who)
+// resize makes the room as large as an answer of this weight needs it, and waits for what is missing until the context ends. No room is
+// larger than the share of its caller. Error: the context's.
+func (u *unsent) resize(ctx context.Context, weight int) error {
+	to := min(int64(weight), u.of.share)
+	u.mu.Lock()
+	more := to - u.held
+	if more <= 0 {
+		u.shrinkLocked(to)
 	}
-}
-
-// shrink gives back what an answer does not take up.
-func (u *unsent) shrink(to int) {
+	u.mu.Unlock()
+	if more <= 0 {
+		return nil
+	}
+	if err := u.own.inside.Acquire(ctx, more); err != nil {
+		return err
+	}
+	if err := u.of.all.Acquire(ctx, more); err != nil {
+		u.own.inside.Release(more)
+		return err
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.shrinkLocked(int64(to))
+	u.held += more
+	if u.given { // meanwhile: nobody waits for the answer
+		u.shrinkLocked(0)
+	}
+	return nil
 }
 
 func (u *unsent) shrinkLocked(to int64) {
@@ -110,13 +139,19 @@ func (u *unsent) shrinkLocked(to int64) {
 	}
 }
 
-// sent gives everything back.
+// sent gives everything back, once.
 func (u *unsent) sent() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.held > 0 {
-		u.shrinkLocked(0)
-		u.forget()
+	if u.given {
+		return
+	}
+	u.given = true
+	u.shrinkLocked(0)
+	u.of.mu.Lock()
+	defer u.of.mu.Unlock()
+	if u.own.all--; u.own.all == 0 {
+		delete(u.of.callers, u.who)
 	}
 }
 
@@ -130,7 +165,7 @@ func (u *unsent) over() {
 	}
 }
 
-// keepUnsent keeps the room of an answer until what it returns is called, or the context ends.
+// keepUnsent keeps the room of an answer until what it returns is called, or the context ends; nil for a light one.
 func keepUnsent(ctx context.Context, op *graphql.OperationContext) (sent func()) {
 	u := unsentOf(op)
 	if u == nil {
@@ -152,13 +187,8 @@ func unsentOf(op *graphql.OperationContext) *unsent {
 	return u
 }
 
-// room reserves what the answer of an operation may weigh. Faults: those of reserve.
-func (l limited) room(ctx context.Context, who string, op *graphql.OperationContext) error {
-	asked, _ := op.Stats.GetExtension(statPrice).(price)
-	u, err := l.answers.reserve(ctx, who, asked.bytes)
-	if u == nil {
-		return err
-	}
+// belongsTo gives the room to the answer of an operation, until that is over.
+func (u *unsent) belongsTo(ctx context.Context, op *graphql.OperationContext) {
 	op.Stats.SetExtension(statUnsent, u)
 	if h, ok := ctx.Value(holdKey{}).(*hold); ok {
 		leave := h.leave
@@ -166,5 +196,43 @@ func (l limited) room(ctx context.Context, who string, op *graphql.OperationCont
 	} else {
 		context.AfterFunc(ctx, u.over)
 	}
-	return nil
+}
+
+// room reserves what the answer of an operation may weigh. Faults: those of reserve.
+func (a *answers) room(ctx context.Context, who string, op *graphql.OperationContext) error {
+	asked, _ := op.Stats.GetExtension(statPrice).(price)
+	u, err := a.reserve(ctx, who, asked.weight.bytes())
+	if u != nil {
+		u.belongsTo(ctx, op)
+	}
+	return err
+}
+
+// weighed brings the room of an answer in line with what a part of it takes up, and returns the part, or what stands for it when there is
+// no room for it: its estimate was too low, and nobody reads. Room is given back with the last part.
+func (a *answers) weighed(ctx context.Context, op *graphql.OperationContext, resp *graphql.Response) *graphql.Response {
+	if typeOf(op) == string(ast.Subscription) {
+		return resp // its messages have room of their own
+	}
+	size, u := cap(resp.Data), unsentOf(op)
+	switch {
+	case u == nil && size <= lightAnswer:
+		return resp
+	case u == nil:
+		u = a.begin(spender(viewer.From(ctx)))
+		u.belongsTo(ctx, op)
+	case goesOn(resp):
+		u.mu.Lock()
+		enough := u.held >= min(int64(size), a.share)
+		u.mu.Unlock()
+		if enough {
+			return resp
+		}
+	}
+	bounded, cancel := context.WithTimeout(ctx, a.waiting)
+	defer cancel()
+	if err := u.resize(bounded, size); err != nil {
+		return &graphql.Response{Data: []byte("null"), Errors: gqlerror.List{present(ctx, refusedRoom(ctx, err))}}
+	}
+	return resp
 }

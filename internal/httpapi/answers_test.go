@@ -26,7 +26,7 @@ func TestRoomForAnswers(t *testing.T) {
 	require.ErrorAs(t, err, &refused)
 	assert.Equal(t, fault.Exhausted, refused.Kind)
 	assert.Positive(t, refused.RetryAfter)
-	other, err := a.reserve(t.Context(), "bob", 30<<20)
+	other, err := a.reserve(t.Context(), "bob", 50<<20)
 	require.NoError(t, err)
 	_, err = a.reserve(t.Context(), "eve", 30<<20)
 	assert.True(t, fault.Is(err, fault.Exhausted), "the server has 100 MiB: %v", err)
@@ -35,8 +35,8 @@ func TestRoomForAnswers(t *testing.T) {
 	_, err = a.reserve(ended, "ada", 1<<20)
 	assert.True(t, fault.Is(err, fault.Unavailable), "%v", err)
 
-	first.shrink(1 << 20) // it turned out to be small
-	second, err := a.reserve(t.Context(), "ada", 60<<20)
+	require.NoError(t, first.resize(t.Context(), 1<<20)) // it turned out to be small
+	second, err := a.reserve(t.Context(), "ada", 49<<20)
 	require.NoError(t, err)
 	for _, u := range []*unsent{first, second, other} {
 		u.sent()

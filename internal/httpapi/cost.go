@@ -91,16 +91,20 @@ func (b bounds) MutateOperationContext(_ context.Context, op *graphql.OperationC
 	return nil
 }
 
-// price is what an operation may cost, and how much of it is for what is read besides what is shown.
-// bytes is what its answer may weigh.
-type price struct{ total, kept, bytes int }
+// price is what an operation may cost, and how much of it is for what is read besides what is shown. weight is what its answer may
+// hold at most.
+type price struct {
+	total, kept int
+	weight      weight
+}
+
+// charged is what is taken from the budget before the operation is carried out, besides what is kept: what the answer may weigh, when that
+// is more than what it may cost, as far as any operation may cost as much.
+func (p price) charged() int { return max(p.total, min(p.weight.cost()+p.kept, maxCost)) - p.kept }
 
 func (b bounds) price(op *graphql.OperationContext) price {
 	c := newCosts(op, b.told)
-	p := price{total: c.set(op.Operation.SelectionSet)}
-	weight := newCosts(op, b.told)
-	weight.weighs = true
-	p.bytes = weight.set(op.Operation.SelectionSet)
+	p := price{total: c.set(op.Operation.SelectionSet), weight: weigh(op, b.told)}
 	if c.reads {
 		c = newCosts(op, b.told)
 		c.each = 0
@@ -116,7 +120,6 @@ type costs struct {
 	told      map[string]int
 	each      int  // of a field; 0 leaves only what is read besides
 	reads     bool // something is
-	weighs    bool // it is bytes that are added up
 	fragments map[*ast.FragmentDefinition]int
 }
 
@@ -153,9 +156,6 @@ func (c *costs) spread(fragment *ast.FragmentDefinition) int {
 }
 
 func (c *costs) field(field *ast.Field) int {
-	if c.weighs {
-		return c.weigh(field)
-	}
 	if cost, is := large[qualified(field)]; is {
 		return c.each * cost
 	}
@@ -168,26 +168,6 @@ func (c *costs) field(field *ast.Field) int {
 	besides, is := reads[qualified(field)]
 	c.reads = c.reads || is
 	return min(c.each+besides+c.elements(field)*c.set(field.SelectionSet), hugeCost)
-}
-
-// weigh is how many bytes a field may have in an answer, its name included.
-func (c *costs) weigh(field *ast.Field) int {
-	const (
-		named = 16
-		value = 200 // of a name, a title or an id; addresses are longer, and few
-	)
-	name := named + len(field.Alias)
-	if cost, is := large[qualified(field)]; is {
-		return name + textPerUnit*cost
-	}
-	n := 1
-	if len(field.SelectionSet) > 0 {
-		return min(name+c.elements(field)*(2+c.set(field.SelectionSet)), hugeCost)
-	}
-	if field.Definition != nil && field.Definition.Arguments.ForName("first") != nil {
-		n = c.page(field)
-	}
-	return name + n*value
 }
 
 // elements is how many objects a field may stand for.

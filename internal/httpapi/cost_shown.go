@@ -60,6 +60,8 @@ func (o operations) account(ctx context.Context, op *graphql.OperationContext, r
 	event, last := typeOf(op) == string(ast.Subscription), !goesOn(resp)
 	if charged && !event && last && !d.failed && ctx.Err() == nil {
 		a.uses(a.fixed + d.cost)
+	} else if charged && goesOn(resp) {
+		a.usedAlready(a.fixed + d.cost)
 	}
 	if !asksFor(op, extensionCost) || d.parts > 1 && !last {
 		return

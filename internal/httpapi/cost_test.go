@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/validator"
 	"github.com/vektah/gqlparser/v2/validator/rules"
 )
@@ -65,12 +67,62 @@ func TestCosts(t *testing.T) {
 // A field that was renamed in the schema would count like any other.
 func TestCostsAreOfFieldsThatExist(t *testing.T) {
 	schema := newServer(t).options.Schema.Schema()
-	for _, costs := range []map[string]int{large, expected} {
+	for _, costs := range []map[string]int{large, expected, longest, texts} {
 		for name := range costs {
 			typ, field, _ := strings.Cut(name, ".")
 			require.NotNil(t, schema.Types[typ], name)
 			assert.NotNil(t, schema.Types[typ].Fields.ForName(field), name)
 		}
+	}
+}
+
+// A list of which nobody said how long it may be would be taken for a short one.
+func TestWeightsKnowAllListsWithoutPages(t *testing.T) {
+	schema := newServer(t).options.Schema.Schema()
+	for name, typ := range schema.Types {
+		if typ.Kind != ast.Object || strings.HasPrefix(name, "__") || typ.Fields.ForName("pageInfo") != nil {
+			continue
+		}
+		for _, field := range typ.Fields {
+			args := field.Arguments
+			if field.Type.Elem != nil && args.ForName("first") == nil && args.ForName("ids") == nil {
+				assert.Contains(t, longest, name+"."+field.Name)
+			}
+		}
+	}
+}
+
+func TestWeights(t *testing.T) {
+	schema := newServer(t).options.Schema.Schema()
+	for _, test := range []struct {
+		query string
+		want  weight
+	}{
+		{`{ viewer { id name } }`, weight{3, 0}},
+		{`{ viewer { notes(first: 180) { nodes { content } } } }`, weight{1 + 1 + 180*2, 180 * 350_000}},
+		{`{ project(id: "a") { categories { name } description } }`, weight{1 + 1 + 200 + 1, 10_000}},
+		{`{ project(id: "a") { suggestedKeywords keywordCompletions(prefix: "a", first: 70) } }`, weight{1 + 200 + 70, 0}},
+		{`{ project(id: "a") { items(first: 7) { nodes { metadata } } } }`, weight{1 + 1 + 7*2, 700_000}},
+		{`{ viewer { ...f ...f } } fragment f on User { notes(first: 7) { nodes { content } } }`, weight{1 + 2*(1+7*2), 2 * 7 * 350_000}},
+		{`{ viewer { a: notes(first: 500) { nodes { versions(first: 500) { nodes { content } } } } } }`, weight{1 + 1 + 500*(1+1+500*2), hugeCost}},
+	} {
+		doc, errs := gqlparser.LoadQueryWithRules(schema, test.query, rules.NewDefaultRules())
+		require.Empty(t, errs)
+		got := weigh(&graphql.OperationContext{Doc: doc, Operation: doc.Operations[0]}, introspected(schema))
+		assert.Equal(t, test.want, got, test.query)
+	}
+}
+
+// The content of notes is charged by its bytes, as far as any operation may cost as much.
+func TestChargesKnowTheWeightOfTexts(t *testing.T) {
+	p := newPurse()
+	s := newServer(t, withBudget(p))
+	for _, test := range []struct{ first, charged int }{{1, 101 + 4 + 3_500}, {20, 101 + 23 + 20*3_500}, {180, 101 + maxCost}} {
+		a := s.ask(fmt.Sprintf(`{ viewer { notes(first: %d) { nodes { content } } } }`, test.first), nil, "Taggie-Extensions", "cost")
+		var shown costShown
+		require.NoError(t, json.Unmarshal(a.Extensions["cost"], &shown))
+		assert.InDelta(t, test.charged, shown.Budget.Charged, 20)
+		assert.LessOrEqual(t, shown.Requested, 101+4+test.first*(contentCost+1), "the limit of an operation is the same as ever")
 	}
 }
 

@@ -79,6 +79,7 @@ type Options struct {
 	Operations int
 	// AnswerBytes is how much all answers together may take up that are not sent yet; 256 MiB when 0.
 	AnswerBytes int64
+	unsent      *answers // of tests, which look at it
 	// Budget bounds what a caller spends; nil for none. BudgetSize and BudgetRate are what it holds and how much comes back each
 	// second.
 	Budget                 Budget
@@ -182,11 +183,14 @@ func graphQL(o Options) (limited, operations) {
 	if o.Operations == 0 {
 		o.Operations = 32
 	}
-	l := limited{schema: o.Schema.Schema(), suggests: !o.HideSuggestions, writable: o.Writable, gate: newGate(o.Operations), answers: newAnswers(o.AnswerBytes, o.OperationTimeout/2), documents: newPersisted(o)}
+	if o.unsent == nil {
+		o.unsent = newAnswers(o.AnswerBytes, o.OperationTimeout/2)
+	}
+	l := limited{schema: o.Schema.Schema(), suggests: !o.HideSuggestions, writable: o.Writable, gate: newGate(o.Operations), answers: o.unsent, documents: newPersisted(o)}
 	if o.Budget != nil {
 		l.spenders = &spenders{budget: o.Budget, perSecond: o.BudgetRate, now: time.Now, overdrew: make(map[string]time.Time)}
 	}
-	ops := operations{options: o, spenders: l.spenders, sources: o.Loaders, metrics: o.Metrics, log: o.Log, capacity: o.Session != nil}
+	ops := operations{options: o, answers: l.answers, spenders: l.spenders, sources: o.Loaders, metrics: o.Metrics, log: o.Log, capacity: o.Session != nil}
 	exec := executor.New(o.Schema)
 	exec.SetQueryCache(cache)
 	exec.SetParserTokenLimit(maxTokens)

@@ -273,5 +273,5 @@ func TestPartsThatAreTooLargeTogether(t *testing.T) {
 	assert.Contains(t, texts[1], "67108864 bytes")
 	assert.Contains(t, texts[1], `"code":"EXHAUSTED"`)
 	assert.True(t, strings.HasSuffix(texts[1], `,"hasNext":false}`), texts[1])
-	assert.Equal(t, []int{operationCost + 4 + 500*2}, p.spent(t, 1))
+	assert.Equal(t, []int{operationCost + 1 + spentOn([]byte(`{"viewer":{"id":"`+half+`"}}`))}, p.spent(t, 1), "the part that was sent is paid for")
 }

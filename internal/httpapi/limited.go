@@ -71,7 +71,7 @@ func (l limited) CreateOperationContext(ctx context.Context, params *graphql.Raw
 		return op, errs
 	}
 	if op.Operation.Operation != ast.Subscription {
-		if err := l.room(ctx, who, op); err != nil {
+		if err := l.answers.room(ctx, who, op); err != nil {
 			forgo(op)
 			return op, gqlerror.List{gqlerror.Wrap(err)}
 		}

@@ -30,6 +30,7 @@ type operations struct {
 	capacity bool
 	options  Options
 	spenders *spenders
+	answers  *answers
 }
 
 // create makes an operation of the parameters of a request that is answered in one piece, or says why it is refused.
@@ -70,10 +71,10 @@ func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *
 	if d := later(op); d != nil { // its loaders, and its place in the counts, are those of the part before
 		resp := d.bound(ctx, within(ctx, next))
 		if resp != nil {
+			resp = o.answers.weighed(ctx, op, resp)
 			d.add(resp)
 			o.cost(ctx, resp, d.tally)
 			o.account(ctx, op, resp, d)
-			o.weighed(op, resp)
 			o.tell(ctx, resp)
 		}
 		return resp
@@ -87,6 +88,7 @@ func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *
 	if resp == nil {
 		return nil
 	}
+	resp = o.answers.weighed(ctx, op, resp)
 	if event := typeOf(op) == string(ast.Subscription) && resp.Data != nil; !event {
 		// A subscription is counted once, by begun: most of the time before an event was spent waiting for it.
 		o.metrics.Operation(typeOf(op), outcome(resp), time.Since(start))
@@ -94,16 +96,8 @@ func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *
 	d := begins(op, resp, tally)
 	o.cost(ctx, resp, tally)
 	o.account(ctx, op, resp, d)
-	o.weighed(op, resp)
 	o.tell(ctx, resp)
 	return resp
-}
-
-// weighed gives back the room that an answer does not take up, now that its last part is there.
-func (o operations) weighed(op *graphql.OperationContext, resp *graphql.Response) {
-	if u := unsentOf(op); u != nil && !goesOn(resp) {
-		u.shrink(max(1, cap(resp.Data)))
-	}
 }
 
 // cost adds what was asked of DynamoDB so far, if somebody counts it.

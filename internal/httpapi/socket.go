@@ -209,7 +209,7 @@ func (s *socket) shut(code websocket.StatusCode) bool {
 		return false
 	}
 	s.stage, s.code = stageClosing, code
-	s.queue.messages, s.queue.bytes = nil, 0
+	s.queue.clear()
 	s.timer.Stop()
 	s.room.Broadcast()
 	s.cancel()

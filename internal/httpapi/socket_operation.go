@@ -93,6 +93,7 @@ func (s *socket) complete(id string) {
 	delete(s.operations, id)
 	op.cancelled = true
 	op.cancel()
+	s.queue.drop(op)
 	s.room.Broadcast()
 }
 
@@ -246,7 +247,14 @@ func (s *socket) stream(op *operation, oc *graphql.OperationContext, start time.
 			}
 		},
 		first: func(resp *graphql.Response) { s.logged(op.ctx, oc, resp, start) },
-		tell:  func(resp *graphql.Response) bool { return s.send(op, false, nextMessage(op.id, resp)) },
+		tell: func(resp *graphql.Response, room *unsent) bool {
+			op.sent = room.sent
+			if s.send(op, false, nextMessage(op.id, resp)) {
+				return true
+			}
+			room.sent()
+			return false
+		},
 	})
 	switch how {
 	case refused:

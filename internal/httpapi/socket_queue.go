@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/coder/websocket"
@@ -41,18 +42,35 @@ func (m outgoing) gone() {
 func (q *queue) full() bool { return len(q.messages) >= maxQueued || q.bytes >= maxQueuedBytes }
 
 func (q *queue) pop() (outgoing, bool) {
-	for len(q.messages) > 0 {
+	if len(q.messages) > 0 {
 		m := q.messages[0]
 		q.messages[0] = outgoing{}
 		q.messages = q.messages[1:]
 		q.bytes -= len(m.data)
-		if m.of == nil || !m.of.cancelled {
-			return m, true
-		}
-		m.gone()
+		return m, true
 	}
 	q.messages = nil // an idle socket keeps no memory
 	return outgoing{}, false
+}
+
+// drop takes the messages of an operation out that nobody wants any more.
+func (q *queue) drop(of *operation) {
+	q.messages = slices.DeleteFunc(q.messages, func(m outgoing) bool {
+		if m.of != of {
+			return false
+		}
+		q.bytes -= len(m.data)
+		m.gone()
+		return true
+	})
+}
+
+// clear drops everything.
+func (q *queue) clear() {
+	for _, m := range q.messages {
+		m.gone()
+	}
+	q.messages, q.bytes = nil, 0
 }
 
 // send queues messages of an operation, or of none, when there is room. It reports false when nobody wants them any more.
@@ -73,7 +91,7 @@ func (s *socket) send(of *operation, last bool, messages ...[]byte) bool {
 	}
 	for i, data := range messages {
 		m := outgoing{data: data, of: of, last: last && i == len(messages)-1, ready: ready}
-		if last && i == 0 {
+		if of != nil && i == 0 {
 			m.sent, of.sent = of.sent, nil
 		}
 		s.push(m)

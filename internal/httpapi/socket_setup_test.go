@@ -33,6 +33,7 @@ type play struct {
 
 	mu      sync.Mutex
 	sources map[string]chan int
+	built   int                // answers and messages with the content of notes
 	fresh   []*loaders.Loaders // of each event
 	ended   int                // subscriptions whose context has ended
 }
@@ -41,7 +42,9 @@ func newPlay() *play {
 	return &play{
 		gate: make(chan struct{}), sources: make(map[string]chan int),
 		schema: gqlparser.MustLoadSchema(&ast.Source{Input: `
-			type Query { hello: String! slow: String! fails: String big(size: Int!): String! viewer: String! panics: String! }
+			type Query { hello: String! slow: String! fails: String big(size: Int!): String! viewer: String! panics: String!
+				notes(first: Int!, size: Int!): [Note!]! }
+			type Note { content: String! }
 			type Mutation { slow: String! signUp: String! }
 			type Subscription {
 				ticks(source: String!): Int!
@@ -49,6 +52,7 @@ func newPlay() *play {
 				stuck: Int!
 				panics: Int!
 				half(source: String!): Int
+				note(source: String!): Note!
 			}`}),
 	}
 }
@@ -61,6 +65,13 @@ func (p *play) source(name string) chan int {
 		p.sources[name] = make(chan int)
 	}
 	return p.sources[name]
+}
+
+// contents is how many answers and messages with the content of notes were built.
+func (p *play) contents() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.built
 }
 
 // over is how many subscriptions have ended.
@@ -112,6 +123,11 @@ func (p *play) Exec(ctx context.Context) graphql.ResponseHandler {
 			value = nil
 		case "big":
 			value = strings.Repeat("x", int(args["size"].(int64)))
+		case "notes":
+			p.mu.Lock()
+			p.built++
+			p.mu.Unlock()
+			value = []any{map[string]any{"content": strings.Repeat("x", int(args["size"].(int64)))}}
 		case "viewer":
 			value = string(viewer.From(ctx).UserID)
 		case "signUp":
@@ -138,7 +154,7 @@ func (p *play) subscribe(ctx context.Context, field string, args map[string]any)
 		defer p.mu.Unlock()
 		p.ended++
 	})
-	if field != "ticks" && field != "half" {
+	if field != "ticks" && field != "half" && field != "note" {
 		return nil
 	}
 	source := p.source(args["source"].(string))
@@ -151,6 +167,9 @@ func (p *play) subscribe(ctx context.Context, field string, args map[string]any)
 	return func(ctx context.Context) *graphql.Response {
 		select {
 		case n, ok := <-source:
+			if ok && resolvers.Admit(ctx, op) != nil {
+				return nil
+			}
 			if !ok {
 				if !strings.HasPrefix(args["source"].(string), "breaks") {
 					resolvers.Finisher(op)()
@@ -164,7 +183,12 @@ func (p *play) subscribe(ctx context.Context, field string, args map[string]any)
 			if at != nil {
 				at.Reached(map[bool]string{true: "at" + strconv.Itoa(n)}[field == "ticks"])
 			}
-			if field == "half" {
+			if field == "note" {
+				p.mu.Lock()
+				p.built++
+				p.mu.Unlock()
+				buf.WriteString(`{"note":{"content":"` + strings.Repeat("x", n) + `"}}`)
+			} else if field == "half" {
 				kind := fault.Conflict
 				if strings.HasPrefix(args["source"].(string), "away") {
 					kind = fault.Unavailable

@@ -165,7 +165,10 @@ func (a *streamer) subscribe(w http.ResponseWriter, r *http.Request, s *eventStr
 			}
 			describe(w, oc, first)
 		},
-		tell: func(resp *graphql.Response) bool { return s.next(at.next(), resp) },
+		tell: func(resp *graphql.Response, room *unsent) bool {
+			defer room.sent()
+			return s.next(at.next(), resp)
+		},
 	})
 	switch how {
 	case finished, refused:

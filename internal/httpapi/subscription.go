@@ -8,6 +8,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/viewer"
 	"github.com/taggie/taggie/resolvers"
 )
 
@@ -26,9 +27,10 @@ const messageInterrupted = "a store is away; connect again"
 
 // follower is who is told of a subscription.
 type follower struct {
-	prepared func(inTime bool)            // the set-up has ended, with which the subscription waits
-	first    func(*graphql.Response)      // with what it begins with; nil when it ends with nothing, or nobody wants it any more
-	tell     func(*graphql.Response) bool // an event; false when nobody wants more
+	prepared func(inTime bool)       // the set-up has ended, with which the subscription waits
+	first    func(*graphql.Response) // with what it begins with; nil when it ends with nothing, or nobody wants it any more
+	// tell hands on an event, and gives its room back when it is written; false when nobody wants more.
+	tell func(*graphql.Response, *unsent) bool
 }
 
 // follow carries a subscription out until it ends or ctx does. Only its set-up has a time limit, after which it cancels ctx.
@@ -37,6 +39,10 @@ type follower struct {
 func (a *api) follow(ctx context.Context, cancel context.CancelFunc, oc *graphql.OperationContext, start time.Time, f follower) (ending, *graphql.Response) {
 	var end resolvers.Ending
 	resolvers.WithEnding(oc, &end)
+	asked, _ := oc.Stats.GetExtension(statPrice).(price)
+	rooms := a.ops.answers.messages(spender(viewer.From(ctx)), asked.weight.bytes())
+	defer rooms.end()
+	resolvers.WithRoom(oc, rooms)
 	limit := time.AfterFunc(a.options.OperationTimeout-time.Since(start), cancel)
 	next, running := a.exec.DispatchOperation(graphql.StartOperationTrace(ctx), oc)
 	took := time.Since(start)
@@ -56,6 +62,7 @@ func (a *api) follow(ctx context.Context, cancel context.CancelFunc, oc *graphql
 			a.ops.spenders.told(ctx, owed)
 			owed = 0
 		}
+		rooms.want()
 		resp := next(running)
 		if !counted {
 			first := resp
@@ -78,7 +85,12 @@ func (a *api) follow(ctx context.Context, cancel context.CancelFunc, oc *graphql
 		case len(resp.Data) == 0: // the resolver refused; respond has not seen it
 			a.ops.tell(ctx, resp)
 			return refused, resp
-		case !f.tell(resp):
+		}
+		room, err := rooms.next(ctx, cap(resp.Data))
+		switch {
+		case err != nil && ctx.Err() == nil: // who comes back gets it, when there is room
+			return interrupted, nil
+		case err != nil, !f.tell(resp, room):
 			return unwanted, nil
 		case counted && a.ops.spenders != nil: // the first one is paid for
 			owed += messageCost + spentOn(resp.Data)

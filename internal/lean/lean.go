@@ -54,6 +54,19 @@ func (o Object) MarshalGQL(w io.Writer) {
 	_, _ = io.WriteString(w, "}")
 }
 
+// keptBuffer is how large a buffer is that a subscription keeps for its next message.
+const keptBuffer = 16 << 10
+
+// Message is what was written into the buffer of a subscription. gqlgen keeps that for the next message, however large it is: thousands
+// of subscriptions that were told of one large thing would take up as much for as long as they are open. A large one goes with its message.
+func Message(buf *bytes.Buffer) []byte {
+	data := buf.Bytes()
+	if cap(data) > keptBuffer {
+		*buf = bytes.Buffer{}
+	}
+	return data
+}
+
 // Field names a field of the contract.
 type Field struct{ Type, Name string }
 

@@ -146,3 +146,14 @@ func TestDeferKeepsTheOrder(t *testing.T) {
 	_, ok = Next(ctx, results)
 	assert.False(t, ok, "nobody waits when the time is up")
 }
+
+func TestALargeMessageTakesItsBufferAlong(t *testing.T) {
+	var buf bytes.Buffer
+	buf.WriteString("small")
+	assert.Equal(t, "small", string(Message(&buf)))
+	assert.Positive(t, buf.Cap(), "kept for the next one")
+	buf.Reset()
+	buf.Write(make([]byte, keptBuffer+1))
+	assert.Len(t, Message(&buf), keptBuffer+1)
+	assert.Zero(t, buf.Cap())
+}

@@ -1,0 +1,85 @@
+package httpapi
+
+import (
+	"context"
+	"sync"
+)
+
+// messages gives room to those of one subscription: to each before it is built, until it is written. A subscription that waits for room
+// falls behind, as one does whose client is slow.
+type messages struct {
+	of     *answers
+	who    string
+	weight int           // of one of them, at most
+	wanted chan struct{} // holds one token when the next message is waited for
+
+	mu      sync.Mutex
+	waiting []*unsent // of messages that are handed on and not built yet
+	over    bool
+}
+
+func (a *answers) messages(who string, weight int) *messages {
+	return &messages{of: a, who: who, weight: weight, wanted: make(chan struct{}, 1)}
+}
+
+// want says that the next message can be built: what it may weigh is not reserved for as long as the one before is not taken.
+func (m *messages) want() {
+	select {
+	case m.wanted <- struct{}{}:
+	default:
+	}
+}
+
+// Admit waits until the next message is wanted and there is room for it. Error: the context's.
+func (m *messages) Admit(ctx context.Context) error {
+	select {
+	case <-m.wanted:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	u := m.of.begin(m.who)
+	if err := u.resize(ctx, m.weight); err != nil {
+		u.sent()
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.over {
+		u.sent()
+		return context.Canceled
+	}
+	m.waiting = append(m.waiting, u)
+	return nil
+}
+
+// next is the room of the message that was built now, as large as the message; whoever takes it gives it back. Faults: those of reserve,
+// for a message that is larger than its estimate.
+func (m *messages) next(ctx context.Context, size int) (*unsent, error) {
+	m.mu.Lock()
+	var u *unsent
+	if len(m.waiting) > 0 {
+		u, m.waiting = m.waiting[0], m.waiting[1:]
+	}
+	m.mu.Unlock()
+	if u == nil {
+		u = m.of.begin(m.who)
+	}
+	bounded, cancel := context.WithTimeout(ctx, m.of.waiting)
+	defer cancel()
+	if err := u.resize(bounded, size); err != nil {
+		u.sent()
+		return nil, refusedRoom(ctx, err)
+	}
+	return u, nil
+}
+
+// end gives back the room of what is not built any more.
+func (m *messages) end() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.over = true
+	for _, u := range m.waiting {
+		u.sent()
+	}
+	m.waiting = nil
+}
