@@ -64,7 +64,7 @@ func newServer(t *testing.T, change ...func(*config.Config)) *testServer {
 	engine.Middleware = []func(*middleware.Stack) error{metrics.DynamoDB()}
 	dynamoClient, err := awsclient.DynamoDB(t.Context(), engine)
 	require.NoError(t, err)
-	s.db = dynamo.New(dynamo.Options{Client: dynamoClient, TablePrefix: cfg.TablePrefix, Concurrency: cfg.DynamoConcurrency})
+	s.db = dynamo.New(dynamo.Options{Client: dynamoClient, TablePrefix: cfg.TablePrefix, Concurrency: cfg.DynamoConcurrency, Allowances: cfg.Allowances})
 	require.NoError(t, s.db.ApplyTables(t.Context(), func(dynamo.Step) {}))
 
 	s3Engine := embeddedClient(embeddedtest.S3(t))

@@ -323,6 +323,12 @@ func (a *application) serve(ctx context.Context, listener net.Listener, started 
 	}
 	running.Go(func() { a.revoked.run(working, a.log) })
 	running.Go(func() {
+		jobs.Run(working, a.log, jobs.Job{Name: "count what users have", Every: time.Second, Do: a.stores.db.CountAllowances})
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
+		defer cancel()
+		_ = a.stores.db.CountAllowances(last) // what this server created since
+	})
+	running.Go(func() {
 		jobs.Run(working, a.log, jobs.Job{Name: "ask Redis the time", Every: timeEvery, Do: a.queues.askTime})
 	})
 	running.Go(func() { started(background) })

@@ -124,7 +124,7 @@ func (s *stores) connect(ctx context.Context, cfg config.Config, use storesFor) 
 	if err != nil {
 		return err
 	}
-	s.db = dynamo.New(dynamo.Options{Client: dynamoClient, TablePrefix: cfg.TablePrefix, Concurrency: cfg.DynamoConcurrency, Now: s.clock.Now})
+	s.db = dynamo.New(dynamo.Options{Client: dynamoClient, TablePrefix: cfg.TablePrefix, Concurrency: cfg.DynamoConcurrency, Allowances: cfg.Allowances, Now: s.clock.Now})
 	s.bucket = blob.NewBucket(s3Client, bucket, s3Options.Region, cfg.AllowedOrigins)
 	if use.beside && !use.queues {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 
+	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/internal/config"
 	"github.com/taggie/taggie/internal/httpapi"
 )
@@ -14,7 +15,7 @@ func loadServer(environ []string, board []byte) (cfg config.Config, trusted http
 	cfg, err = config.Load(environ, config.Check{Variable: "TAGGIE_TRUSTED_DOCUMENTS", Do: func(c config.Config) (err error) {
 		trusted, err = trustedDocuments(c, board)
 		return err
-	}})
+	}}, config.Check{Variable: "TAGGIE_ALLOWANCES", Do: func(c config.Config) error { return dynamo.CheckAllowances(c.Allowances) }})
 	return cfg, trusted, err
 }
 

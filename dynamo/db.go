@@ -43,6 +43,7 @@ type DB struct {
 	prepared    int                                      // actions of a change of relations in one transaction; fewer in tests
 	quiet       time.Duration                            // see [quiet]; shorter in tests
 	onTask      func()                                   // see [DB.OnTask]
+	tallies     *tallies                                 // see [DB.CountAllowances]
 }
 
 // Options sets up a [DB].
@@ -52,6 +53,7 @@ type Options struct {
 	Concurrency int              // calls that one batch or one group of queries has under way at most; 16 when 0
 	MaxInFlight int              // calls that the whole DB has under way at most, the others wait; 256 when 0
 	Now         func() time.Time // time.Now when nil
+	Allowances  map[string]int   // how much of a kind one may have, where it is not the usual number; see [CheckAllowances]
 }
 
 // New returns a DB.
@@ -66,6 +68,7 @@ func New(o Options) *DB {
 	if db.now == nil {
 		db.now = time.Now
 	}
+	db.tallies = newTallies(o.Allowances, db.now)
 	return db
 }
 

@@ -26,6 +26,17 @@ func (db Entities) PutEntity(ctx context.Context, before *entity.Entity, after e
 	if err != nil {
 		return err
 	}
+	created := 0
+	if before == nil {
+		created = 1
+	}
+	return db.tallies.spend(allowedEntities, after.ID.Scope, created, func() error {
+		return db.putWith(ctx, after.ID, actions, relations, once)
+	})
+}
+
+// putWith carries out actions, and the change of relations that comes with them.
+func (db Entities) putWith(ctx context.Context, id entity.ID, actions []action, relations map[string][]entity.Object, once idempotency.Key) error {
 	if len(relations) == 0 {
 		return db.transact(ctx, actions, once)
 	}
@@ -33,7 +44,7 @@ func (db Entities) PutEntity(ctx context.Context, before *entity.Entity, after e
 	for predicate, objects := range relations {
 		edits[predicate] = replacing(objects)
 	}
-	_, err = db.changeRelations(ctx, after.ID, edits, actions, once)
+	_, err := db.changeRelations(ctx, id, edits, actions, once)
 	return err
 }
 

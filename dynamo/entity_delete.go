@@ -42,6 +42,7 @@ func (db Entities) DeleteEntity(ctx context.Context, e entity.Entity, once idemp
 	if err != nil && !errors.Is(err, errMarked) {
 		return err
 	}
+	_ = db.tallies.add(allowedEntities, e.Scope, -1) // fewer are always allowed
 	ctx, cancel := within(ctx)
 	defer cancel()
 	_ = db.removeEntity(ctx, d) // the task goes on where this stops
@@ -168,32 +169,37 @@ func (db Entities) removeShown(ctx context.Context, d deletion) error {
 	from := span{table: relationshipEntries, pk: d.subject(), keys: true}
 	entries := span{table: indexEntries, pk: d.subject(), keys: true}
 	for _, s := range []span{to, from, entries} {
-		if err := db.removeRows(ctx, s, d.marked(action{})); err != nil {
+		if err := db.removeRows(ctx, s, d); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// removeRows removes the rows of a span, page by page, each page conditional on the check.
-func (db Entities) removeRows(ctx context.Context, s span, check action) error {
+// removeRows removes the rows of a span, page by page, each page on condition that the deletion is the one of the row of the entity.
+func (db Entities) removeRows(ctx context.Context, s span, d deletion) error {
 	s.limit, s.single = maxActions-1, true
 	for more := true; more; more = s.start != nil {
 		var actions []action
+		relations := 0
 		next, err := db.query(ctx, s, func(item []byte) (bool, error) {
 			key, err := keyOf(item, s.table)
 			actions = append(actions, action{table: s.table, key: key, remove: true})
+			if s.table == relationshipEntries && !keys.IsPredicateEnd(key.SK) {
+				relations++
+			}
 			return true, err
 		})
 		if err != nil {
 			return err
 		}
 		if len(actions) > 0 {
-			actions = slices.Insert(actions, 0, check)
+			actions = slices.Insert(actions, 0, d.marked(action{}))
 		}
 		if err := db.transact(ctx, actions, idempotency.Key{}); err != nil {
 			return err
 		}
+		_ = db.tallies.add(allowedRelations, d.entity.Scope, -relations) // fewer are always allowed
 		s.start = next
 	}
 	return nil

@@ -49,7 +49,8 @@ func (db FileTags) PutSet(ctx context.Context, before, after filetag.Set, proof 
 		actions = append(actions, taskAction(proof.Task))
 	}
 	actions = append([]action{replacedSet(before, after)}, append(actions, counts...)...)
-	if err := db.transact(ctx, actions, once); err != nil {
+	err := db.tallies.spend(allowedFileTags, string(after.Author), len(after.Tags)-len(before.Tags), func() error { return db.transact(ctx, actions, once) })
+	if err != nil {
 		return filetag.Set{}, err
 	}
 	db.forgetValues(ctx, counts)

@@ -112,12 +112,18 @@ func changeItem(before, after project.Item, found bool, attempt string) ([]actio
 	}
 	a := e.action(entitiesMaster, shardedKey(id))
 	a.condition, a.values[":before"] = "#meta.#version = :before", number(int64(before.Version))
+	if found { // those that were taken back, or are incorrect, are kept too
+		a.condition += " AND (attribute_not_exists(#made) OR #made < :most_made)"
+		a.values[":most_made"] = number(project.MaxEfforts)
+	}
 	a.failed = func(row attrs) error {
 		switch {
 		case row == nil:
 			return fault.New(fault.NotFound, noSuchItem)
 		case text(row["_attempt"]) == attempt:
 			return errDone
+		case found && count(row[effortsMade]) >= project.MaxEfforts:
+			return fault.New(fault.Exhausted, "people have said what this item is as often as one may: %d times", project.MaxEfforts)
 		}
 		var current project.Item
 		if err := decodeItem(rowJSON(row), &current); err != nil {

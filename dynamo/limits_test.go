@@ -1,9 +1,11 @@
 package dynamo
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
@@ -22,6 +24,9 @@ const (
 	atOnce = 50
 	left   = 5
 )
+
+// patient returns a context in which so many who want the same row have as much time as a busy machine may need.
+func patient(t *testing.T) context.Context { return soon(t, 3*time.Minute) }
 
 // boundAtOnce checks that of those who come at the same moment so many get what they want, and all others are told that there is no more.
 func boundAtOnce(t *testing.T, room int, one func(n int) error) {
@@ -54,34 +59,41 @@ func TestLimitsOfProjectsHoldAtOnce(t *testing.T) {
 	w, db, _ := openWorldOfProjects(t)
 	id := func() project.TransferID { return project.TransferID{Project: w.Project.ID, ID: uuid.NewString()} }
 	anImport := func(int) error {
-		return db.PutImport(t.Context(), nil, project.Import{TransferID: id(), Source: project.FromFile, Format: project.CSV, State: project.Awaiting, CreatedBy: w.Ada, CreatedAt: w.Clock.Now(), Version: 1}, nil, idempotency.Key{})
+		return db.PutImport(patient(t), nil, project.Import{TransferID: id(), Source: project.FromFile, Format: project.CSV, State: project.Awaiting, CreatedBy: w.Ada, CreatedAt: w.Clock.Now(), Version: 1}, nil, idempotency.Key{})
 	}
 	anExport := func(int) error {
-		return db.PutExport(t.Context(), nil, project.Export{TransferID: id(), Format: project.CSV, State: project.Queued, CreatedBy: w.Ada, CreatedAt: w.Clock.Now(), Version: 1}, nil, idempotency.Key{})
+		return db.PutExport(patient(t), nil, project.Export{TransferID: id(), Format: project.CSV, State: project.Queued, CreatedBy: w.Ada, CreatedAt: w.Clock.Now(), Version: 1}, nil, idempotency.Key{})
 	}
 	ended := project.Import{TransferID: id(), Source: project.FromFile, Format: project.CSV, State: project.Queued, CreatedBy: w.Ada, CreatedAt: w.Clock.Now(), Version: 1}
-	require.NoError(t, db.PutImport(t.Context(), nil, ended, nil, idempotency.Key{}))
+	require.NoError(t, db.PutImport(patient(t), nil, ended, nil, idempotency.Key{}))
 	boundAtOnce(t, project.MaxTransfers-1, anImport)
 	boundAtOnce(t, project.MaxTransfers, anExport)
 	after, ok := ended.Cancel(w.Clock.Now())
 	require.True(t, ok)
 	for range 3 { // ends once
-		err := db.PutImport(t.Context(), &ended, after, nil, idempotency.Key{})
+		err := db.PutImport(patient(t), &ended, after, nil, idempotency.Key{})
 		if err != nil {
 			require.ErrorAs(t, err, new(*project.TransferConflict))
 		}
 	}
 	boundAtOnce(t, 1, anImport)
 	boundAtOnce(t, 0, anExport)
+	other, labels, team := w.Draft(w.Ada, nil, nil)
+	require.NoError(t, db.CreateProject(patient(t), other, labels, team, other.Member, idempotency.Key{}))
+	db.counts(t, entitiesMaster, entityKey(projectID(other.ID)), "#meta.exports_ever", map[string]string{"#meta": "_meta"}, project.MaxTransfersEver-left)
+	boundAtOnce(t, left, func(int) error {
+		of := project.TransferID{Project: other.ID, ID: uuid.NewString()}
+		return db.PutExport(patient(t), nil, project.Export{TransferID: of, Format: project.CSV, State: project.Queued, CreatedBy: w.Ada, CreatedAt: w.Clock.Now(), Version: 1}, nil, idempotency.Key{})
+	})
 
 	db.counts(t, notesTable, profileKey(w.Ada), "projects", nil, project.MaxProjects-left)
 	boundAtOnce(t, left, func(int) error {
 		p, labels, team := w.Draft(w.Ada, nil, nil)
-		return db.CreateProject(t.Context(), p, labels, team, p.Member, idempotency.Key{})
+		return db.CreateProject(patient(t), p, labels, team, p.Member, idempotency.Key{})
 	})
 	boundAtOnce(t, project.MaxTeams-1, func(n int) error {
 		of := project.Team{TeamID: project.TeamID{Project: w.Project.ID, ID: uuid.NewString()}, Name: fmt.Sprint("team ", n), Type: project.Taggie, CreatedAt: w.Clock.Now()}
-		return db.PutTeam(t.Context(), of, true, idempotency.Key{})
+		return db.PutTeam(patient(t), of, true, idempotency.Key{})
 	})
 	users := make([]project.UserID, atOnce)
 	for n := range users {
@@ -89,8 +101,25 @@ func TestLimitsOfProjectsHoldAtOnce(t *testing.T) {
 	}
 	db.counts(t, entitiesMaster, entityKey(projectID(w.Project.ID)), "#meta.members", map[string]string{"#meta": "_meta"}, project.MaxMembers-left)
 	boundAtOnce(t, left, func(n int) error {
-		return db.PutMember(t.Context(), project.Member{Project: w.Project.ID, User: users[n], Team: w.Team.ID, Type: w.Team.Type, AddedAt: w.Clock.Now()}, idempotency.Key{})
+		return db.PutMember(patient(t), project.Member{Project: w.Project.ID, User: users[n], Team: w.Team.ID, Type: w.Team.Type, AddedAt: w.Clock.Now()}, idempotency.Key{})
 	})
+}
+
+// An item whose finish is taken back again and again would have efforts without an end.
+func TestLimitsOfEfforts(t *testing.T) {
+	t.Parallel()
+	w, db, _ := openWorldOfProjects(t)
+	w.Lists()
+	item := w.Fill(1)[0]
+	db.counts(t, entitiesMaster, shardedKey(itemID(item.ItemID)), "#made", map[string]string{"#made": effortsMade}, project.MaxEfforts-1)
+	finish := func(i project.Item) (project.Item, error) {
+		m := w.Finishing(i, w.Ada, "", "")
+		return m.After, Labelling{db}.MoveItem(t.Context(), m, idempotency.Key{})
+	}
+	last, err := finish(item)
+	require.NoError(t, err)
+	_, err = finish(last)
+	require.True(t, fault.Is(err, fault.Exhausted), "got %v", err)
 }
 
 func TestLimitsOfScopesHoldAtOnce(t *testing.T) {
@@ -102,7 +131,7 @@ func TestLimitsOfScopesHoldAtOnce(t *testing.T) {
 	boundAtOnce(t, left, func(n int) error {
 		now := w.Clock.Now()
 		s := entity.Scope{ID: fmt.Sprint("scope", n), Name: "scope", Version: 1, CreatedAt: now, UpdatedAt: now, Role: entity.OwnerRole}
-		return w.Entities.PutScope(t.Context(), nil, s, &entity.Member{Scope: s.ID, User: ada, Role: entity.OwnerRole, AddedAt: now}, nil, idempotency.Key{})
+		return w.Entities.PutScope(patient(t), nil, s, &entity.Member{Scope: s.ID, User: ada, Role: entity.OwnerRole, AddedAt: now}, nil, idempotency.Key{})
 	})
 	users := make([]entity.UserID, atOnce)
 	for n := range users {
@@ -121,7 +150,7 @@ func TestLimitsOfScoresHoldAtOnce(t *testing.T) {
 	of := make([]score.Ref, atOnce)
 	boundAtOnce(t, left, func(n int) error {
 		s := score.Score{Ref: score.Ref{Owner: owner, ID: score.ID(uuid.NewString())}, Title: "t", Access: score.Private, Version: 1, CreatedAt: clock.Now(), UpdatedAt: clock.Now()}
-		err := Scores{db}.CreateScore(t.Context(), s, nil, idempotency.Key{})
+		err := Scores{db}.CreateScore(patient(t), s, nil, idempotency.Key{})
 		if err == nil {
 			of[n] = s.Ref
 		}
@@ -129,7 +158,7 @@ func TestLimitsOfScoresHoldAtOnce(t *testing.T) {
 	})
 	upload := func(int) error {
 		u := score.Upload{ItemRef: score.ItemRef{Owner: owner, Score: score.Library, ID: score.ItemID(uuid.NewString())}, Size: 1, State: score.UploadOpen, CreatedAt: clock.Now(), ExpiresAt: clock.Now()}
-		return ScoreItems{db}.OpenUpload(t.Context(), u, 1<<40, nil, idempotency.Key{})
+		return ScoreItems{db}.OpenUpload(patient(t), u, 1<<40, nil, idempotency.Key{})
 	}
 	key, names := usageKey(owner), map[string]string{"#of": "kept"}
 	db.counts(t, scoresTable, key, "#of", names, score.MaxUploads-left)

@@ -16,7 +16,9 @@ import (
 // USER#<owner>/TAG#<tag>#NOTE#<id> per tag. Cost: 1 TransactWriteItems of 2 to 42 rows.
 func (db Notes) CreateNote(ctx context.Context, n note.Note, once idempotency.Key) error {
 	actions := []action{db.putNew(n), {table: notesTable, item: locatorRow(n)}}
-	return db.transact(ctx, append(actions, tagChanges(n, nil, n.Tags)...), once)
+	return db.tallies.spend(allowedNotes, string(n.Owner), 1, func() error {
+		return db.transact(ctx, append(actions, tagChanges(n, nil, n.Tags)...), once)
+	})
 }
 
 // putNew puts a note where none is.
@@ -79,6 +81,9 @@ func (db Notes) UpdateNote(ctx context.Context, editor note.UserID, before, afte
 		actions = append(actions, db.putNew(after), isCurrent, action{table: notesTable, item: locatorRow(after)})
 	}
 	if keepVersion != nil {
+		if before.Version >= note.MaxVersion { // no row counts the versions, and this number grows with each of them
+			return fault.New(fault.Exhausted, "a note is changed at most %d times: go on with a copy", note.MaxVersion)
+		}
 		actions = append(actions, action{table: notesTable, item: versionRow(before.Owner, *keepVersion)})
 	}
 	return db.transact(ctx, append(actions, tagChanges(after, before.Tags, after.Tags)...), once)

@@ -95,7 +95,9 @@ func (db Projects) importChunk(ctx context.Context, left []importing) (created i
 		for _, i := range left {
 			actions = append(actions, i.actions()...)
 		}
-		err := db.transact(ctx, actions, idempotency.Key{})
+		err := db.tallies.spend(allowedItems, string(left[0].item.Project), len(left), func() error {
+			return db.transact(ctx, actions, idempotency.Key{})
+		})
 		if err == nil {
 			return created + len(left), there, nil
 		}
@@ -119,7 +121,10 @@ func (db Projects) importChunk(ctx context.Context, left []importing) (created i
 		if _, ok := errors.AsType[*score.UnknownItem](err); ok {
 			return created, there, fault.Wrap(fault.Invalid, err, "the item does not exist any more")
 		}
-		if !errors.Is(err, errThere) {
+		var full error // but those that are there already take no room
+		if fault.Is(err, fault.Exhausted) {
+			full = err
+		} else if !errors.Is(err, errThere) {
 			return created, there, err
 		}
 		origins, err := db.origins(ctx, left)
@@ -136,6 +141,9 @@ func (db Projects) importChunk(ctx context.Context, left []importing) (created i
 			default:
 				there = append(there, i.item)
 			}
+		}
+		if full != nil && len(missing) == len(left) {
+			return created, there, full
 		}
 		// The rows of somebody else's transaction are seen one by one: what made ours fail may be hidden from the batch.
 		if len(missing) == len(left) && !db.pause(ctx, idle) {

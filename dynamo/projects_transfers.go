@@ -3,6 +3,8 @@ package dynamo
 import (
 	"context"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/fault"
@@ -53,12 +55,18 @@ func underWay(of project.ID, what string, idle bool, after project.TransferState
 			if row["_meta"] == nil {
 				return fault.New(fault.NotFound, noSuchProject)
 			}
+			if meta, ok := row["_meta"].(*types.AttributeValueMemberM); ok && count(meta.Value[what+"_ever"]) >= project.MaxTransfersEver {
+				return fault.New(fault.Exhausted, "a project has at most %d %s", project.MaxTransfersEver, what)
+			}
 			return fault.New(fault.Exhausted, "at most %d %s of a project are under way at a time; wait for one to end", project.MaxTransfers, what)
 		},
 	}
 	if idle {
-		a.condition = "attribute_exists(#meta) AND (attribute_not_exists(#meta.#what) OR #meta.#what < :most)"
-		a.values[":by"], a.values[":most"] = number(1), number(project.MaxTransfers)
+		a.update += ", #meta.#ever = if_not_exists(#meta.#ever, :none) + :by"
+		a.condition = "attribute_exists(#meta) AND (attribute_not_exists(#meta.#what) OR #meta.#what < :most)" +
+			" AND (attribute_not_exists(#meta.#ever) OR #meta.#ever < :most_ever)"
+		a.names["#ever"] = what + "_ever"
+		a.values[":by"], a.values[":most"], a.values[":most_ever"] = number(1), number(project.MaxTransfers), number(project.MaxTransfersEver)
 	}
 	return []action{a}
 }

@@ -36,7 +36,7 @@ func (db Entities) changeRelations(ctx context.Context, subject entity.ID, edits
 		c.check, c.checked = subjectCheck(subject, with)
 		err := c.plan(ctx, edits)
 		if err == nil {
-			err = c.carryOut(ctx)
+			err = db.tallies.spend(allowedRelations, subject.Scope, c.grows(), func() error { return c.carryOut(ctx) })
 		}
 		if !errors.Is(err, errMoved) {
 			return c.changed(), err
@@ -185,6 +185,14 @@ func (p *predicatePlan) respell(goes []int) (again []entity.Object) {
 	}
 	p.goes, p.respelled = append(p.goes, stay...), len(stay)
 	return again
+}
+
+// grows returns how many relations more there are behind the change.
+func (c *relationsChange) grows() (n int) {
+	for _, p := range c.plans {
+		n += len(p.comes) - len(p.goes)
+	}
+	return n
 }
 
 func (c *relationsChange) changed() map[string]relationsChanged {

@@ -18,16 +18,21 @@ import (
 // USER#<user>/PROFILE exists. Cost: 1 TransactWriteItems of 3 rows; where the locator is missing 1 Query of GSI2, and for a note that
 // another program put 2 TransactWriteItems more.
 func (db Notes) PutShare(ctx context.Context, s note.Share, once idempotency.Key) error {
+	put := action{table: notesTable, item: shareRow(s)}
 	share := func() error {
 		return db.transact(ctx, []action{
-			{table: notesTable, item: shareRow(s)},
+			put,
 			{table: notesTable, key: locatorKey(s.Note), condition: "user_id = :owner", values: attrs{":owner": str(string(s.Owner))},
 				failed: func(attrs) error { return fault.New(fault.NotFound, noSuchNote) }},
 			{table: notesTable, key: profileKey(s.User), condition: "attribute_exists(PK)",
 				failed: func(attrs) error { return &note.UnknownUser{} }},
 		}, once)
 	}
-	err := share()
+	err := db.tallies.spend(allowedShares, string(s.Owner), 1, share)
+	if full := err; fault.Is(err, fault.Exhausted) { // one that there is already can still be changed
+		put.condition, put.failed = "attribute_exists(PK)", func(attrs) error { return full }
+		err = share()
+	}
 	if fault.Is(err, fault.NotFound) {
 		if adopted, failed := db.adopt(ctx, s.Owner, s.Note); adopted || failed != nil {
 			if failed != nil {

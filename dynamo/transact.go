@@ -72,7 +72,9 @@ const writtenBy = "_written_by"
 // Cost: 1 TransactWriteItems, two write units per started KB of each row.
 func (db *DB) transact(ctx context.Context, actions []action, once idempotency.Key) error {
 	if once.Given() {
-		actions = append([]action{db.remember(once)}, actions...)
+		return db.tallies.spend(allowedKeys, once.Viewer, 1, func() error {
+			return db.transact(ctx, append([]action{db.remember(once)}, actions...), idempotency.Key{})
+		})
 	}
 	if len(actions) == 0 {
 		return nil

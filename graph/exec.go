@@ -7554,9 +7554,12 @@ type Mutation {
   """
   revokeUser(input: RevokeUserInput!): RevokeUserPayload
 
-  "Creates a note of the caller."
+  "Creates a note of the caller, who may have about 100,000, those included that were deleted within 30 days: EXHAUSTED."
   createNote(input: CreateNoteInput!): CreateNotePayload
-  "Changes title or content; the state before, tags included, becomes a version. For the owner and those who may edit."
+  """
+  Changes title or content; the state before, tags included, becomes a version. A note that was changed 100,000 times keeps title and
+  content: EXHAUSTED. For the owner and those who may edit.
+  """
   updateNote(input: UpdateNoteInput!): UpdateNotePayload
   "Moves or removes the deadline. No version is made. For the owner and those who may edit."
   changeNoteDeadline(input: ChangeNoteDeadlineInput!): ChangeNoteDeadlinePayload
@@ -7573,7 +7576,7 @@ type Mutation {
   addNoteTags(input: AddNoteTagsInput!): AddNoteTagsPayload
   "Removes tags from a note; those it does not have are ignored. No version is made. For the owner and those who may edit."
   removeNoteTags(input: RemoveNoteTagsInput!): RemoveNoteTagsPayload
-  "Shares a note with a user; again, with another permission, changes it. For the owner."
+  "Shares a note with a user; again, with another permission, changes it. For the owner, who may have about 100,000 shares of notes: EXHAUSTED."
   shareNote(input: ShareNoteInput!): ShareNotePayload
   "Ends a share, if there is one. For the owner, and for the user with whom the note is shared, even when it was deleted."
   unshareNote(input: UnshareNoteInput!): UnshareNotePayload
@@ -7590,7 +7593,10 @@ type Mutation {
   declareEntityIndex(input: DeclareEntityIndexInput!): DeclareEntityIndexPayload
   "Removes an index. For owners."
   removeEntityIndex(input: RemoveEntityIndexInput!): RemoveEntityIndexPayload
-  "Creates an entity, or replaces its attributes, and the relations that are given. For those who may write in the scope."
+  """
+  Creates an entity, or replaces its attributes, and the relations that are given. A scope has about 1,000,000 entities and 10,000,000
+  relations at most: EXHAUSTED. For those who may write in the scope.
+  """
   setEntity(input: SetEntityInput!): SetEntityPayload
   "Changes single attributes of an entity. For those who may write in the scope."
   updateEntity(input: UpdateEntityInput!): UpdateEntityPayload
@@ -7619,7 +7625,8 @@ type Mutation {
   removeProjectMember(input: RemoveProjectMemberInput!): RemoveProjectMemberPayload
   """
   Prepares an import of items and says where its file is to be uploaded. At most 20 imports of a project are under way at a
-  time, those that await their file included: EXHAUSTED. One that is not started within two hours fails. For managers.
+  time, those that await their file included: EXHAUSTED. One that is not started within two hours fails. A project has at most 10,000
+  imports in all, and about 5,000,000 items: lines beyond are mistakes. For managers.
   """
   createProjectImport(input: CreateProjectImportInput!): CreateProjectImportPayload
   "Starts an import whose file was uploaded. For managers."
@@ -7633,7 +7640,7 @@ type Mutation {
   importItems(input: ImportItemsInput!): ImportItemsPayload
   "Ends an import before it is done. For managers."
   cancelProjectImport(input: CancelProjectImportInput!): CancelProjectImportPayload
-  "Has the results of a project written into a file; at most 20 at a time in a project: EXHAUSTED. For managers."
+  "Has the results of a project written into a file; at most 20 at a time in a project, and 10,000 in all: EXHAUSTED. For managers."
   createProjectExport(input: CreateProjectExportInput!): CreateProjectExportPayload
 
   """
@@ -7725,7 +7732,7 @@ type Mutation {
 
   """
   Makes these the caller's tags on an item, and no others; those of other authors stay. For the owner, and for everybody while the item is a
-  page of a public score. Readers see the old tags or the new ones.
+  page of a public score. Readers see the old tags or the new ones. An author has about 500,000 tags on all items at most: EXHAUSTED.
   """
   setItemTags(input: SetItemTagsInput!): SetItemTagsPayload
   """

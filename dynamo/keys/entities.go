@@ -66,6 +66,12 @@ func PredicateHeadKey(predicate string) string { return escape(predicate) + ":!"
 // PredicateTailKey is PREDICATE:~, which sorts behind all relationships under the predicate.
 func PredicateTailKey(predicate string) string { return escape(predicate) + ":~" }
 
+// IsPredicateEnd reports whether a sort key is one of [PredicateHeadKey] or [PredicateTailKey].
+func IsPredicateEnd(key string) bool {
+	_, end, _ := strings.Cut(key, ":")
+	return end == "!" || end == "~"
+}
+
 // IndexName is INDEX_NAME~<shard>, for indexes of which one scope has very many entries.
 func IndexName(name string, shard int) string { return sharded(name, shard) }
 

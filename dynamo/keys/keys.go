@@ -25,6 +25,7 @@ const (
 	LocatorSK      = "LOCATOR"
 	SubjectSK      = "USER"
 	RevokedSK      = "REVOKED"
+	CountSK        = "COUNT"
 )
 
 // UserPK is USER#<user_id>: profile, since when it is revoked, notes, tag rows, shares to the user, tombstones.
@@ -40,6 +41,9 @@ func SubjectPK(issuer, subject string) string {
 
 // IdempotencyPK is IDEM#<viewer>; the sort key is the client's key.
 func IdempotencyPK(viewer string) string { return "IDEM#" + escape(viewer) }
+
+// CountPK is COUNT#<kind>#<of>: how many things of a kind a scope, a project or an author has, about.
+func CountPK(kind, of string) string { return "COUNT#" + escape(kind) + "#" + escape(of) }
 
 // IdempotencySK is the client's key.
 func IdempotencySK(key string) string { return escape(key) }

@@ -42,7 +42,7 @@ func TestEverythingSet(t *testing.T) {
 		"TAGGIE_ADDR=:8080", "TAGGIE_DATA=/var/lib/taggie", "TAGGIE_TABLE_PREFIX=prod-", "TAGGIE_REDIS_URL=redis://cache",
 		"TAGGIE_S3_BUCKET=notes.example", "TAGGIE_SECRET=" + secret32 + "," + secret32 + "2",
 		"TAGGIE_OIDC_ISSUER=https://id.example.com/", "TAGGIE_OIDC_AUDIENCE=web,mobile",
-		"TAGGIE_ALLOWED_ORIGINS=https://a.example,http://localhost:3000", "TAGGIE_TRUSTED_PROXIES=10.0.0.0/8,fd00::/8", "TAGGIE_LOG_LEVEL=DEBUG", "TAGGIE_LOG_FORMAT=json",
+		"TAGGIE_ALLOWED_ORIGINS=https://a.example,http://localhost:3000", "TAGGIE_TRUSTED_PROXIES=10.0.0.0/8,fd00::/8", "TAGGIE_ALLOWANCES=notes=5,items=7", "TAGGIE_LOG_LEVEL=DEBUG", "TAGGIE_LOG_FORMAT=json",
 		"TAGGIE_PPROF=[::1]:6060", "TAGGIE_METRICS_ADDR=:9090", "TAGGIE_OPERATION_TIMEOUT=30s", "TAGGIE_DRAIN_DELAY=5s", "TAGGIE_STREAM_PATIENCE=1m", "TAGGIE_DYNAMO_CONCURRENCY=32", "TAGGIE_ENGINE_REDIS=/opt/redis",
 		"AWS_REGION=eu-central-1", "AWS_ENDPOINT_URL_DYNAMODB=http://db:8000", "AWS_ENDPOINT_URL_S3=http://s3:9000",
 	})
@@ -56,6 +56,7 @@ func TestEverythingSet(t *testing.T) {
 	assert.Equal(t, 5*time.Second, c.DrainDelay)
 	assert.Equal(t, time.Minute, c.StreamPatience)
 	assert.Equal(t, 32, c.DynamoConcurrency)
+	assert.Equal(t, map[string]int{"notes": 5, "items": 7}, c.Allowances)
 	assert.Equal(t, "/opt/redis", c.EngineRedis)
 	assert.Equal(t, ":9090", c.MetricsAddr)
 	assert.False(t, c.EmbeddedDynamoDB())
@@ -118,6 +119,8 @@ func TestProblems(t *testing.T) {
 		"concurrency of none":        {[]string{"TAGGIE_DYNAMO_CONCURRENCY=0"}, "TAGGIE_DYNAMO_CONCURRENCY", "1 to 256"},
 		"no shards":                  {[]string{"TAGGIE_TAG_SHARDS=0"}, "TAGGIE_TAG_SHARDS", "1 to 64"},
 		"too many shards":            {[]string{"TAGGIE_TAG_SHARDS=65"}, "TAGGIE_TAG_SHARDS", "1 to 64"},
+		"allowances of nothing":      {[]string{"TAGGIE_ALLOWANCES=notes"}, "TAGGIE_ALLOWANCES", "notes=200000"},
+		"allowances of words":        {[]string{"TAGGIE_ALLOWANCES=notes=many"}, "TAGGIE_ALLOWANCES", "notes=200000"},
 		"quota of nothing":           {[]string{"TAGGIE_ITEM_QUOTA=0"}, "TAGGIE_ITEM_QUOTA", "above 0"},
 		"table prefix":               {[]string{"TAGGIE_TABLE_PREFIX=a/b"}, "TAGGIE_TABLE_PREFIX", "letters"},
 		"bucket":                     {[]string{"TAGGIE_S3_BUCKET=A", "AWS_REGION=x"}, "TAGGIE_S3_BUCKET", "bucket name"},

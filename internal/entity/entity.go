@@ -21,19 +21,21 @@ type ID struct{ Scope, Type, ID string }
 
 // The bounds of what a client may store.
 const (
-	MaxNameBytes      = 64      // of a type, predicate or index
-	MaxIDBytes        = 200     // of an entity's id; four of them and three names stay below the 1,024 bytes of a sort key
-	MaxAttributeBytes = 350_000 // of the attributes as JSON: an entity is one DynamoDB item, and that holds 400 KB
-	MaxDepth          = 30      // of nested attributes: DynamoDB allows 32 levels
-	MaxIndexEntries   = 40      // of one entity in all indexes: those that come and those that go fit into one transaction of 100 actions
-	MaxIndexKeyBytes  = 512     // of an index key
-	MaxScopes         = 1_000   // that one user creates
-	MaxIndexes        = 20      // declared in one scope
-	MaxRelations      = 10_000  // of one subject under one predicate
-	MaxRelationsAdded = 1_000   // in one mutation
-	MaxMembers        = 1_000   // of one scope
-	MaxScopeNameRunes = 100     // of the name of a scope
-	MaxPath           = 10      // names in the path of an index
+	MaxNameBytes      = 64         // of a type, predicate or index
+	MaxIDBytes        = 200        // of an entity's id; four of them and three names stay below the 1,024 bytes of a sort key
+	MaxAttributeBytes = 350_000    // of the attributes as JSON: an entity is one DynamoDB item, and that holds 400 KB
+	MaxDepth          = 30         // of nested attributes: DynamoDB allows 32 levels
+	MaxIndexEntries   = 40         // of one entity in all indexes: those that come and those that go fit into one transaction of 100 actions
+	MaxIndexKeyBytes  = 512        // of an index key
+	MaxScopes         = 1_000      // that one user creates
+	MaxIndexes        = 20         // declared in one scope
+	MaxRelations      = 10_000     // of one subject under one predicate
+	MaxEntities       = 1_000_000  // of one scope; counted in the background, to within 10 %
+	MaxScopeRelations = 10_000_000 // of one scope; counted in the background, to within 10 %
+	MaxRelationsAdded = 1_000      // in one mutation
+	MaxMembers        = 1_000      // of one scope
+	MaxScopeNameRunes = 100        // of the name of a scope
+	MaxPath           = 10         // names in the path of an index
 
 	MaxAttributeNameBytes     = 255     // of an attribute, nested or not
 	MaxStoredBytes            = 380_000 // of the attributes as DynamoDB counts them: "[0,0]" takes more there than as JSON

@@ -26,6 +26,9 @@ type UserID = viewer.UserID
 // transaction has 100 actions.
 const MaxTags = 20
 
+// MaxTagsOfAuthor is how many tags an author may put on all items together; they are counted in the background, to within 10 %.
+const MaxTagsOfAuthor = 500_000
+
 // MaxSets is how many sets may be asked about at once.
 const MaxSets = 100
 

@@ -18,6 +18,9 @@ import (
 // TTL is how long a key is remembered.
 const TTL = 24 * time.Hour
 
+// MaxKeys is how many keys of one user are remembered at a time; they are counted in the background, to within 10 %.
+const MaxKeys = 500_000
+
 // MaxBytes bounds a key as clients choose it.
 const MaxBytes = 255
 

@@ -32,6 +32,13 @@ const (
 	MaxTags    = 40
 )
 
+// Limits of what a user may have; those of notes and shares are counted in the background and hold to within 10 %.
+const (
+	MaxNotes   = 100_000 // with those that may be brought back
+	MaxShares  = 100_000 // of the user's notes
+	MaxVersion = 100_000 // of one note; from there on title and content stay as they are
+)
+
 // UndoFor is how long a deleted note can be brought back, and how long deletions are told to clients that synchronise.
 const UndoFor = 30 * 24 * time.Hour
 

@@ -31,6 +31,9 @@ const (
 	MaxProjects         = 1_000 // that one user creates
 	MaxTeams            = 50
 	MaxMembers          = 2_000
+	MaxItems            = 5_000_000 // of a project; counted in the background, to within 10 %
+	MaxEfforts          = 1_000     // of an item, with those that were taken back or found incorrect
+	MaxTransfersEver    = 10_000    // imports of a project since it was created, and as many exports
 	MaxExternalIDBytes  = 200
 	MaxItemNameRunes    = 200
 	MaxItemTypeRunes    = 100

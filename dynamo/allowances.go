@@ -1,0 +1,251 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/internal/entity"
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/filetag"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/note"
+	"github.com/taggie/taggie/internal/project"
+)
+
+// allowance is how many things of a kind one user, scope or project may have, where no transaction writes a row that could count
+// them: those who create notes side by side would wait for one another there. They are counted in the background instead, so that
+// the limit holds to within 10 %. See docs/decisions/0049.
+type allowance struct {
+	kind string
+	most int    // unless [Options.Allowances] has another number
+	says string // what somebody is told who wants more; %d is the number
+	// rows are the rows that are counted. Where they are in no one partition it is nil, and servers add up what they create.
+	rows func(of string) span
+}
+
+var (
+	allowedNotes = allowance{kind: "notes", most: note.MaxNotes, says: "a user has at most %d notes, those included that were deleted within 30 days",
+		rows: func(owner string) span { return span{table: notesTable, index: lsi1, pk: keys.UserPK(owner)} }}
+	allowedShares = allowance{kind: "shares", most: note.MaxShares, says: "a user has at most %d shares of notes: end some first",
+		rows: func(owner string) span { return span{table: notesTable, index: gsi1, pk: keys.OwnerPK(owner)} }}
+	allowedKeys = allowance{kind: "keys", most: idempotency.MaxKeys, says: "a user uses at most %d idempotency keys within 24 hours",
+		rows: func(viewer string) span { return span{table: notesTable, pk: keys.IdempotencyPK(viewer)} }}
+	allowedEntities  = allowance{kind: "entities", most: entity.MaxEntities, says: "a scope has at most %d entities: delete some first"}
+	allowedRelations = allowance{kind: "relations", most: entity.MaxScopeRelations, says: "a scope has at most %d relations: end some first"}
+	allowedItems     = allowance{kind: "items", most: project.MaxItems, says: "a project has at most %d items"}
+	allowedFileTags  = allowance{kind: "tags", most: filetag.MaxTagsOfAuthor, says: "a user has at most %d tags on items: take some off first"}
+)
+
+func allowances() []allowance {
+	return []allowance{allowedNotes, allowedShares, allowedKeys, allowedEntities, allowedRelations, allowedItems, allowedFileTags}
+}
+
+// CheckAllowances says what is wrong with numbers for [Options.Allowances].
+func CheckAllowances(numbers map[string]int) error {
+	kinds := make([]string, 0, len(allowances()))
+	for _, a := range allowances() {
+		kinds = append(kinds, a.kind)
+	}
+	for kind, n := range numbers {
+		if !slices.Contains(kinds, kind) || n < 1 {
+			return fmt.Errorf("expected numbers from 1, as in %s=%d, of some of %s", allowedNotes.kind, allowedNotes.most, strings.Join(kinds, ", "))
+		}
+	}
+	return nil
+}
+
+// How often and how long things are counted.
+const (
+	countedAgain     = 10 * time.Minute // rows, of somebody who creates some
+	countedElsewhere = 10 * time.Second // where servers add up, what others have added for somebody who created something within a minute
+	countedFull      = time.Minute      // rows of somebody who has most: whoever deletes some can create others then; a minute more for each 100,000
+	allowancesIdle   = 10 * time.Minute // after which what is known of somebody is forgotten
+	allowancesKept   = 100_000          // of whom something is known at most; more are not counted
+)
+
+// allowed is whose allowance of what.
+type allowed struct{ kind, of string }
+
+// spent is what one server knows of an allowance.
+type spent struct {
+	allowance
+	of      string
+	known   bool      // whether total was ever counted
+	refused bool      // somebody was refused since
+	total   int       // when it was counted last
+	pending int       // created here since
+	counted time.Time // last
+	used    time.Time // last
+}
+
+// tallies is what one server knows of all allowances.
+type tallies struct {
+	mu      sync.Mutex
+	by      map[allowed]*spent
+	numbers map[string]int // in place of those of the allowances
+	now     func() time.Time
+}
+
+func newTallies(numbers map[string]int, now func() time.Time) *tallies {
+	return &tallies{by: map[allowed]*spent{}, numbers: numbers, now: now}
+}
+
+// spend carries out what creates n things, unless that is more than is allowed: Exhausted. Of what fails nothing is counted. It asks
+// no store.
+func (t *tallies) spend(a allowance, of string, n int, create func() error) error {
+	if n > 0 {
+		if err := t.add(a, of, n); err != nil {
+			return err
+		}
+	}
+	err := create()
+	switch {
+	case err != nil && n > 0:
+		_ = t.add(a, of, -n)
+	case err == nil && n < 0:
+		_ = t.add(a, of, n)
+	}
+	return err
+}
+
+// add counts n things more, or fewer.
+func (t *tallies) add(a allowance, of string, n int) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.by[allowed{a.kind, of}]
+	if s == nil {
+		if number, given := t.numbers[a.kind]; given {
+			a.most = number
+		}
+		s = &spent{allowance: a, of: of}
+		if len(t.by) < allowancesKept {
+			t.by[allowed{a.kind, of}] = s
+		}
+	}
+	s.used = t.now()
+	if n > 0 && s.total+s.pending+n > s.most {
+		s.refused = true
+		return fault.New(fault.Exhausted, s.says, s.most)
+	}
+	s.pending += n
+	return nil
+}
+
+// due returns what is to be counted now, and forgets what nobody has used for long.
+func (t *tallies) due() []*spent {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.now()
+	maps.DeleteFunc(t.by, func(_ allowed, s *spent) bool {
+		return now.Sub(s.used) > allowancesIdle && (s.rows != nil || s.pending == 0)
+	})
+	var due []*spent
+	for _, s := range t.by {
+		if s.due(now) {
+			due = append(due, s)
+		}
+	}
+	slices.SortFunc(due, func(a, b *spent) int { return a.counted.Compare(b.counted) })
+	return due
+}
+
+func (s *spent) due(now time.Time) bool {
+	switch {
+	case !s.known:
+		return true
+	case s.rows == nil:
+		return s.pending != 0 || s.refused || now.Sub(s.counted) >= countedElsewhere && now.Sub(s.used) < time.Minute
+	case s.refused:
+		return now.Sub(s.counted) >= countedFull*time.Duration(1+s.total/100_000)
+	}
+	return s.pending > s.most/100 || s.pending > 0 && now.Sub(s.counted) >= countedAgain
+}
+
+// CountAllowances counts, in the background, what those have who created something here. Servers do so each second; what cannot be
+// counted now is counted later.
+//
+// Index: LSI1, eventually consistent. Key: PK = USER#<owner>. Index: GSI1, eventually consistent. Key: GSI1PK = OWNER#<owner>.
+// Index: primary. Key: PK = IDEM#<viewer>; PK = COUNT#<kind>#<of> AND SK = COUNT. Cost: for each user who created notes or
+// shares, or used idempotency keys, 1 Query that counts per megabyte, at first and then after each hundredth of what is allowed, or ten
+// minutes; for each scope, project or author of tags that got more, or has fewer, 1 TransactWriteItems of 1 row and 1 GetItem.
+func (db *DB) CountAllowances(ctx context.Context) error {
+	due := db.tallies.due()
+	return errors.Join(db.each(len(due), func(i int) error { return db.countAllowance(ctx, due[i]) })...)
+}
+
+func (db *DB) countAllowance(ctx context.Context, s *spent) error {
+	t := db.tallies
+	t.mu.Lock()
+	by := s.pending
+	t.mu.Unlock()
+	var total int
+	var err error
+	if s.rows != nil {
+		total, err = db.countRows(ctx, s.rows(s.of), s.most)
+	} else {
+		total, err = db.addTally(ctx, allowed{s.kind, s.of}, by)
+	}
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s.pending -= by
+	s.total, s.known, s.refused, s.counted = total, true, false, t.now()
+	return nil
+}
+
+// addTally adds to the row that counts, which nobody but servers in the background write, and returns what it counts.
+func (db *DB) addTally(ctx context.Context, of allowed, by int) (int, error) {
+	key := rowKey{keys.CountPK(of.kind, of.of), keys.CountSK}
+	if by != 0 {
+		// A transaction, so that a repeated attempt counts once.
+		err := db.transact(ctx, []action{{table: notesTable, key: key, update: "ADD #n :by", names: map[string]string{"#n": "n"}, values: attrs{":by": number(int64(by))}}}, idempotency.Key{})
+		if err != nil {
+			return 0, err
+		}
+	}
+	total := 0
+	_, err := db.get(ctx, notesTable, key, func(item []byte) error {
+		return attributes(item, func(name []byte, v value) (err error) {
+			if string(name) == "n" {
+				total, err = v.int()
+				return err
+			}
+			return v.skip()
+		})
+	})
+	return max(total, 0), err
+}
+
+// countRows counts the rows of a span: not many more than most.
+func (db *DB) countRows(ctx context.Context, s span, most int) (total int, err error) {
+	if s.index.name == "" {
+		s.index = s.table.primary()
+	}
+	in := dynamodb.QueryInput{TableName: db.table(s.table), Select: types.SelectCount, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
+	if s.index.name != "" {
+		in.IndexName = db.indexName(s.index)
+	}
+	s.condition(&in)
+	for {
+		out, err := db.client.Query(ctx, &in)
+		if err != nil {
+			return 0, failed(err, "count rows")
+		}
+		total += int(out.Count)
+		if in.ExclusiveStartKey = out.LastEvaluatedKey; in.ExclusiveStartKey == nil || total > most {
+			return total, nil
+		}
+	}
+}
