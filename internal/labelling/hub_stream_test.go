@@ -64,9 +64,7 @@ func TestAStoreMayFailForAWhile(t *testing.T) {
 					return nil
 				}
 				s.tape.change(func() { s.tape.fails = fails })
-				s.truth.mu.Lock()
-				s.truth.before = fails
-				s.truth.mu.Unlock()
+				s.truth.setBefore(fails)
 				if what == "Read" {
 					s.tape.note(labelling.Event{})
 				} else {

@@ -92,15 +92,15 @@ func TestAnythingMayBeLost(t *testing.T) {
 			w.relayed()
 		},
 		"the answer to the move, and the message": func(w *world, item project.Item) {
-			w.truth.after = func(what string) error {
+			w.truth.setAfter(func(what string) error {
 				if what == "MoveItem" {
 					return errLost
 				}
 				return nil
-			}
+			})
 			_, err := w.service.Finish(w.as(ada), w.finishing(item))
 			require.Error(w.t, err)
-			w.truth.after = nil
+			w.truth.setAfter(nil)
 			w.relayed()
 		},
 		"the answer to the queue's following": func(w *world, item project.Item) {
@@ -111,15 +111,15 @@ func TestAnythingMayBeLost(t *testing.T) {
 		},
 		"who deletes it from the outbox": func(w *world, item project.Item) {
 			w.finish(item)
-			w.truth.before = func(what string) error {
+			w.truth.setBefore(func(what string) error {
 				if what == "DeleteOutbox" {
 					return errLost
 				}
 				return nil
-			}
+			})
 			m := w.queue.mail[0]
 			require.Error(w.t, w.consumer.Handle(w.t.Context(), m))
-			w.truth.before = nil
+			w.truth.setBefore(nil)
 			require.NoError(w.t, w.consumer.Handle(w.t.Context(), m))
 			require.NoError(w.t, w.consumer.Handle(w.t.Context(), m), "and once more")
 			w.queue.mail = nil
@@ -231,15 +231,15 @@ func TestNothingIsPassedOver(t *testing.T) {
 
 func TestReservationsThatCameToNothingGoBack(t *testing.T) {
 	w := newWorld(t, 3, queue.Options{Reservation: time.Millisecond})
-	w.truth.before = func(what string) error {
+	w.truth.setBefore(func(what string) error {
 		if what == "MoveItem" {
 			return errLost
 		}
 		return nil
-	}
+	})
 	_, err := w.service.Claim(w.as(ada), labelling.ClaimItems{Project: w.project, Count: 3})
 	require.ErrorIs(t, err, errLost)
-	w.truth.before = nil
+	w.truth.setBefore(nil)
 	assert.Equal(t, 0, w.state().Queued)
 	assert.Eventually(t, func() bool {
 		require.NoError(t, w.reaper.Run(t.Context()))

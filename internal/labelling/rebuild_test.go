@@ -71,13 +71,13 @@ func TestRebuildsGiveWayToOneAnother(t *testing.T) {
 	w.exact()
 
 	broken := true
-	w.truth.before = func(what string) error {
+	w.truth.setBefore(func(what string) error {
 		if broken && what == "ListTeams" {
 			broken = false
 			return errLost
 		}
 		return nil
-	}
+	})
 	_, err := w.rebuild.Rebuild(t.Context(), w.project, true)
 	require.ErrorIs(t, err, errLost)
 	_, err = w.queue.State(t.Context(), w.project)
@@ -109,7 +109,7 @@ func TestRebuildIsExact(t *testing.T) {
 			}
 			acting := false
 			n := 0
-			w.truth.before = func(what string) error {
+			w.truth.setBefore(func(what string) error {
 				switch what {
 				case "ScanItems", "ScanEfforts", "ItemWithEfforts", "ListOutbox", "ListTeams":
 				default:
@@ -129,11 +129,11 @@ func TestRebuildIsExact(t *testing.T) {
 				acting = false
 				w.clock.Unlock()
 				return nil
-			}
+			})
 			done, err := w.rebuild.Rebuild(t.Context(), w.project, true)
 			require.NoError(t, err)
 			require.True(t, done)
-			w.truth.before = nil
+			w.truth.setBefore(nil)
 			w.truth.lags(nil)
 			assert.Greater(t, n, 3, "something happened")
 			for range 20 {

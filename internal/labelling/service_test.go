@@ -153,15 +153,15 @@ func TestFinishTwice(t *testing.T) {
 func TestFinishAfterTheAnswerWasLost(t *testing.T) {
 	w := newWorld(t, 1, queue.Options{})
 	in := w.finishing(w.claim(ada, 1)[0])
-	w.truth.after = func(what string) error {
+	w.truth.setAfter(func(what string) error {
 		if what == "MoveItem" {
 			return errLost
 		}
 		return nil
-	}
+	})
 	_, err := w.service.Finish(w.as(ada), in)
 	require.True(t, fault.Is(err, fault.Unavailable))
-	w.truth.after = nil
+	w.truth.setAfter(nil)
 	_, err = w.service.Finish(w.as(ada), in)
 	var already *labelling.AlreadyFinished
 	require.ErrorAs(t, err, &already)

@@ -3,6 +3,7 @@ package labelling_test
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -63,23 +64,20 @@ func TestAClaimThatArrivesAfterTheAnswerChangesNothing(t *testing.T) {
 func TestAClaimThatNobodyWasToldOfIsGivenBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 3, queue.Options{})
-	made := 0
-	w.truth.after = func(what string) error { // the first claim is made, and then nothing answers any more
+	var made atomic.Int32
+	w.truth.setAfter(func(what string) error { // the first claim is made, and then nothing answers any more
 		if what == "MoveItem" {
-			w.truth.mu.Lock()
-			defer w.truth.mu.Unlock()
-			if made++; made == 1 {
-				w.truth.before = func(string) error { return errLost }
+			if made.Add(1) == 1 {
+				w.truth.setBefore(func(string) error { return errLost })
 			}
 			return errLost
 		}
 		return nil
-	}
+	})
 	_, err := w.service.Claim(w.as(ada), labelling.ClaimItems{Project: w.project, Count: 1})
 	require.ErrorIs(t, err, errLost)
-	w.truth.mu.Lock()
-	w.truth.before, w.truth.after = nil, nil
-	w.truth.mu.Unlock()
+	w.truth.setBefore(nil)
+	w.truth.setAfter(nil)
 	assert.Eventually(t, func() bool {
 		w.truth.mu.Lock()
 		defer w.truth.mu.Unlock()
@@ -100,13 +98,13 @@ func TestAnUndoWhoseAnswerWasLostTellsTheClaim(t *testing.T) {
 	w := newWorld(t, 1, queue.Options{})
 	effort := w.finish(w.claim(ada, 1)[0])
 	lost := 0
-	w.truth.after = func(what string) error {
+	w.truth.setAfter(func(what string) error {
 		if what == "MoveItem" && lost == 0 {
 			lost++
 			return errLost
 		}
 		return nil
-	}
+	})
 	undone, err := w.service.Undo(w.as(ada), labelling.Undoing{Effort: effort.Effort.EffortID})
 	require.NoError(t, err)
 	assert.NotEmpty(t, undone.Item.Claim.Token)

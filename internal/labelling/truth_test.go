@@ -80,6 +80,20 @@ func newTruth() *truth {
 
 var errLost = fault.New(fault.Unavailable, "the answer was lost")
 
+// setBefore sets the hook of before. Servers work in the background, so that it changes under the lock.
+func (s *truth) setBefore(hook func(what string) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.before = hook
+}
+
+// setAfter sets the hook of after.
+func (s *truth) setAfter(hook func(what string) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.after = hook
+}
+
 // begin counts a call and asks the hook; it holds the lock afterwards.
 func (s *truth) begin(what string) error {
 	s.mu.Lock()

@@ -72,7 +72,8 @@ func (w *world) watched() *watching {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
 	done := make(chan error, 1)
-	go func() { done <- w.rebuild.Run(ctx) }()
+	rebuild := w.rebuild // that of the server that runs now
+	go func() { done <- rebuild.Run(ctx) }()
 	w.t.Cleanup(func() { cancel(); assert.NoError(w.t, <-done) })
 	compare := labelling.NewComparison(w.options, w.rebuild, 0, nil)
 	return &watching{world: w, compare: compare, watch: labelling.NewWatch(w.options, w.rebuild, compare)}
@@ -148,7 +149,8 @@ func TestARedisThatComesBackOlderIsNoticed(t *testing.T) {
 					w.watch = labelling.NewWatch(w.options, w.rebuild, w.compare)
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
-					go func() { _ = w.rebuild.Run(ctx) }()
+					rebuild := w.rebuild
+					go func() { _ = rebuild.Run(ctx) }()
 				}
 				require.Eventually(t, func() bool { return w.client.Ping(t.Context()).Err() == nil }, 10*time.Second, time.Millisecond)
 				require.NotEqual(t, before.Counts, w.state().Counts, "it is older")
