@@ -37,6 +37,9 @@ type Checks interface {
 	Fits(ctx context.Context, p project.ID, was Cursor) (Cursor, bool, error)
 	// Whole reports whether the keys of a project fit together; when they do not, it is not ready any more. [ErrNotReady].
 	Whole(ctx context.Context, p project.ID) (bool, error)
+	// Keeps reports whether each event of the epoch is still there that this process was told of since, as the answer to a change of its own;
+	// false, too, when it cannot tell.
+	Keeps(ctx context.Context, p project.ID, epoch string, since time.Time) (bool, error)
 	// Condemn has a project be not ready, unless its epoch is another one by now.
 	Condemn(ctx context.Context, p project.ID, epoch string) (bool, error)
 	// Identities returns which process of Redis keeps each project; "" when that cannot be told.
@@ -52,6 +55,8 @@ const (
 	wholeEvery = 4 * time.Second
 	// lately is how long before Redis became another one a project may have been busy without its last mark saying so.
 	lately = time.Hour
+	// inFlight is how long what Redis told may be on its way.
+	inFlight = 5 * time.Second
 	// marksAtOnce is how many marks are read in one call.
 	marksAtOnce = 100
 )
@@ -61,14 +66,16 @@ const (
 //
 //   - While a project has events, the last one is marked in the truth, at most once a second. A mark whose event Redis does not have any
 //     more says that Redis went back: each next mark is written only when the one before still fits, so that none hides a loss.
-//   - Between two marks events may be lost. That takes another process of Redis, which has another identity: projects that were busy
-//     lately are then rebuilt, others are compared with the truth.
+//   - Between two marks events may be lost. That takes another process of Redis, which has another identity. Each server then looks whether
+//     the events are still there that it was told of lately: one that is not has the project rebuilt. A server that was not there before cannot
+//     tell, and has those projects rebuilt that were busy lately; others are compared with the truth.
 //   - A key that is gone is missed by the scripts that use it, and by a look at all keys every few seconds.
 type Watch struct {
 	Options
 	rebuild *Rebuilder
 	compare *Comparison
 	census  census
+	asked   time.Time // by Run: when the identities were asked for that are known
 
 	mu    sync.Mutex
 	known map[project.ID]watched
@@ -92,6 +99,7 @@ func (w *Watch) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	now := time.Now()
 	redis, err := w.Queue.Identities(ctx, ids)
 	if err != nil {
 		return err
@@ -99,6 +107,7 @@ func (w *Watch) Run(ctx context.Context) error {
 	if err := w.meet(ctx, ids, redis); err != nil {
 		return err
 	}
+	w.asked = now
 	errs := make([]error, len(ids))
 	each(len(ids), func(i int) {
 		if ctx.Err() == nil {
@@ -150,7 +159,7 @@ func (w *Watch) meet(ctx context.Context, ids []project.ID, redis []string) erro
 	return nil
 }
 
-// doubt has a project rebuilt whose last events another Redis may not have, or compared if it has had none lately.
+// doubt has a project rebuilt whose last events another Redis does not have, or may not have as far as this server knows; or compared.
 func (w *Watch) doubt(ctx context.Context, p project.ID, mark Mark, redis string) error {
 	at, fits, err := w.Queue.Fits(ctx, p, mark.Cursor)
 	switch {
@@ -161,9 +170,19 @@ func (w *Watch) doubt(ctx context.Context, p project.ID, mark Mark, redis string
 		return err
 	case !fits:
 		return w.condemn(ctx, p, at.Epoch, "Redis went back to before what it had told")
+	}
+	was := w.of(p)
+	if was.seen {
+		if kept, err := w.Queue.Keeps(ctx, p, at.Epoch, w.asked.Add(-inFlight)); err != nil {
+			return err
+		} else if !kept {
+			return w.condemn(ctx, p, at.Epoch, "Redis is another one, which lacks events that this server was told of")
+		}
+	}
+	switch {
 	case mark.Redis == "" || redis == "" || mark.Redis == redis:
 		return nil
-	case w.Now().Sub(mark.At) < lately:
+	case !was.seen && w.Now().Sub(mark.At) < lately:
 		return w.condemn(ctx, p, at.Epoch, "Redis is another one, which may lack the last events")
 	}
 	w.compare.Want(p)

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/taggie/taggie/internal/embedded/embeddedtest"
 	"github.com/taggie/taggie/internal/labelling"
+	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/queue"
 )
 
@@ -160,28 +162,70 @@ func TestARedisThatComesBackOlderIsNoticed(t *testing.T) {
 	}
 }
 
+// newWorldOn has a client that, once promote was called, reaches the replica: the master is killed then.
+func newWorldOn(t *testing.T, master, replica *ownRedis) (w *watching, promote func()) {
+	t.Helper()
+	w = newWorldAt(t, master.url(), 60, queue.Options{}).watched()
+	require.NoError(t, w.client.Close())
+	var promoted atomic.Bool
+	w.client = redis.NewClient(&redis.Options{Dialer: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		if promoted.Load() {
+			return new(net.Dialer).DialContext(ctx, network, replica.client.Options().Addr)
+		}
+		return new(net.Dialer).DialContext(ctx, network, master.client.Options().Addr)
+	}})
+	w.queue.Queue = queue.New(w.client, queue.Options{})
+	return w, func() {
+		require.NoError(t, replica.client.ReplicaOf(t.Context(), "NO", "ONE").Err())
+		master.kill()
+		promoted.Store(true)
+	}
+}
+
+// has waits until a replica has an event.
+func (r *ownRedis) has(p project.ID, c labelling.Cursor) {
+	r.t.Helper()
+	require.Eventually(r.t, func() bool {
+		found, err := r.client.XRange(r.t.Context(), "taggie:project:events:{"+string(p)+"}", c.ID, c.ID).Result()
+		return err == nil && len(found) == 1
+	}, 20*time.Second, 10*time.Millisecond)
+}
+
 func TestAReplicaThatWasBehindIsNoticed(t *testing.T) {
 	t.Parallel()
 	master := newOwnRedis(t)
 	replica := newOwnRedis(t, "--replicaof", "127.0.0.1 "+master.port, "--repl-diskless-sync-delay", "0")
-	w := newWorldAt(t, master.url(), 60, queue.Options{}).watched()
+	w, promote := newWorldOn(t, master, replica)
 	w.works()
 	w.looks()
-	last := w.state().Cursor
-	require.Eventually(t, func() bool {
-		found, err := replica.client.XRange(t.Context(), "taggie:project:events:{"+string(w.project)+"}", last.ID, last.ID).Result()
-		return err == nil && len(found) == 1
-	}, 20*time.Second, 10*time.Millisecond)
+	replica.has(w.project, w.state().Cursor)
 	require.NoError(t, replica.client.ReplicaOf(t.Context(), "NO", "ONE").Err())
 	w.works() // it does not get these
 	w.looks()
 	before := w.state()
-	master.kill()
-	w.client = redis.NewClient(&redis.Options{Addr: replica.client.Options().Addr})
-	w.queue.Queue = queue.New(w.client, queue.Options{})
+	promote()
 	require.NotEqual(t, before.Counts, w.state().Counts)
 	w.works() // before anybody looks
 	w.mends(before.Cursor.Epoch)
+}
+
+// TestAReplicaThatHasEverythingIsBelieved moves a project to a replica that lacks nothing: work goes on, and nothing is rebuilt.
+func TestAReplicaThatHasEverythingIsBelieved(t *testing.T) {
+	t.Parallel()
+	master := newOwnRedis(t)
+	replica := newOwnRedis(t, "--replicaof", "127.0.0.1 "+master.port, "--repl-diskless-sync-delay", "0")
+	w, promote := newWorldOn(t, master, replica)
+	w.works()
+	w.looks()
+	w.works() // since the last mark
+	before := w.state()
+	replica.has(w.project, before.Cursor)
+	promote()
+	w.looks()
+	w.works()
+	w.looks()
+	assert.Equal(t, before.Cursor.Epoch, w.state().Cursor.Epoch)
+	w.exact()
 }
 
 func TestARedisThatWentBackIsNoticedWhateverCameSince(t *testing.T) {

@@ -22,11 +22,13 @@ import (
 
 // TestQueue runs the conformance suite on every engine.
 func TestQueue(t *testing.T) {
+	t.Parallel()
 	for _, engine := range []struct {
 		name  string
 		start func(*testing.T) redis.UniversalClient
 	}{{"embedded", embeddedClient}, {"redis-server", serverClient}, {"cluster", clusterClient}} {
 		t.Run(engine.name, func(t *testing.T) {
+			t.Parallel()
 			client := engine.start(t)
 			for _, test := range suite {
 				t.Run(test.name, func(t *testing.T) { test.run(t, newFixture(t, client)) })
@@ -87,6 +89,7 @@ var suite = []struct {
 	{"flushed at any moment", testFlushed},
 	{"each key is missed", testEachKeyIsMissed},
 	{"a position that is gone", testAPositionThatIsGone},
+	{"an event that was told is gone", testAnEventThatWasToldIsGone},
 }
 
 // fixture is a queue in an empty Redis, with a project that is ready and has no items.

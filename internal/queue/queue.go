@@ -27,6 +27,7 @@ type Queue struct {
 	client   redis.UniversalClient
 	blocking redis.UniversalClient
 	o        Options
+	told     told
 }
 
 var _ interface {

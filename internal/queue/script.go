@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -131,7 +132,11 @@ func (q *Queue) run(ctx context.Context, what string, s *redis.Script, keys []st
 	if len(reply) == 0 {
 		return nil, fmt.Errorf("%s in Redis: no answer", what)
 	}
-	outcome := text(reply[0])
+	outcome, at, happened := strings.Cut(text(reply[0]), " ")
+	if happened {
+		epoch, id, _ := strings.Cut(at, " ")
+		q.told.add(keys[0], labelling.Cursor{Epoch: epoch, ID: id}, time.Now())
+	}
 	if outcome == "OK" {
 		return reply[1:], nil
 	}

@@ -1,8 +1,10 @@
 package queue
 
 import (
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -91,4 +93,34 @@ func testAPositionThatIsGone(t *testing.T, f *fixture) {
 	assert.True(t, gone)
 	_, err = f.State(t.Context(), f.project)
 	require.ErrorIs(t, err, labelling.ErrNotReady)
+}
+
+func testAnEventThatWasToldIsGone(t *testing.T, f *fixture) {
+	start := time.Now()
+	keeps := func(epoch string) bool {
+		t.Helper()
+		all, err := f.Keeps(t.Context(), f.project, epoch, start)
+		require.NoError(t, err)
+		return all
+	}
+	f.items(t, 9)
+	f.claim(t, "ada", 1)
+	state, err := f.State(t.Context(), f.project)
+	require.NoError(t, err)
+	lost, events := state.Cursor, keysOf(f.project).events()
+	assert.True(t, keeps(lost.Epoch))
+	f.claim(t, "ada", 1)
+	require.NoError(t, f.client.XDel(t.Context(), events, lost.ID).Err())
+	assert.False(t, keeps(lost.Epoch), "whatever came after it")
+	assert.True(t, keeps("other"), "nothing was told of another epoch")
+	require.NoError(t, f.client.XTrimMaxLen(t.Context(), events, 1).Err())
+	assert.True(t, keeps(lost.Epoch), "what is older than all was trimmed")
+
+	for i := range toldKept {
+		_, err := f.Note(t.Context(), f.project, strconv.Itoa(i), labelling.Event{Cause: labelling.Members})
+		require.NoError(t, err)
+	}
+	assert.False(t, keeps(lost.Epoch), "more than can be remembered")
+	start = time.Now()
+	assert.True(t, keeps(lost.Epoch), "none of that is asked for")
 }

@@ -26,4 +26,7 @@ for _, key in ipairs(guarded) do
   if now > there[key] then redis.call('SADD', present, key) end
   if now < there[key] then redis.call('SREM', present, key) end
 end
+-- Who changed something learns where it is, after OK: the epoch and the last event.
+local named = told and redis.call('GET', KEYS[1])
+if named and reply[1] == 'OK' then reply[1] = 'OK ' .. named .. ' ' .. told end
 return reply

@@ -31,10 +31,11 @@ local function move(metadata, from, to)
   redis.call('HINCRBY', metadata, 'remaining-items', remains[to] - remains[from])
 end
 
--- tell appends an event, with the counts as they are now.
+-- tell appends an event, with the counts as they are now. What it is called is kept in told: see guard.lua.
+local told
 local function tell(events, metadata, queue, max, e)
   local n = redis.call('HMGET', metadata, 'total-items', 'new-items', 'claimed-items', 'finished-items', 'skipped-items')
-  return redis.call('XADD', events, 'MAXLEN', '~', max, '*',
+  told = redis.call('XADD', events, 'MAXLEN', '~', max, '*',
     'cause', e.cause, 'item', e.item or '', 'user', e.user or '', 'author', e.author or '', 'team', e.team or '',
     'status', e.status or '', 'at', e.at,
     'total', n[1] or '0', 'new', n[2] or '0', 'claimed', n[3] or '0', 'finished', n[4] or '0', 'skipped', n[5] or '0',
