@@ -35,7 +35,7 @@ var rooms = map[string][]string{
 	// domains share ids only.
 	"internal/filetag":     {"internal/fault", "internal/idempotency", "internal/page", "internal/retry", "internal/score", "internal/tag", "internal/task", "internal/viewer"}, // tags are on the items of scores
 	"internal/entity":      {"internal/fault", "internal/idempotency", "internal/page", "internal/retry", "internal/task", "internal/viewer"},
-	"internal/labelling":   {"internal/fault", "internal/idempotency", "internal/project", "internal/tag", "internal/viewer"}, // what happens to the items of projects
+	"internal/labelling":   {"internal/fault", "internal/idempotency", "internal/project", "internal/retry", "internal/tag", "internal/viewer"}, // what happens to the items of projects
 	"internal/note":        {"internal/fault", "internal/idempotency", "internal/page", "internal/retry", "internal/tag", "internal/viewer"},
 	"internal/project":     {"internal/fault", "internal/idempotency", "internal/jsontext", "internal/page", "internal/retry", "internal/tag", "internal/task", "internal/viewer"},
 	"internal/score":       {"internal/fault", "internal/idempotency", "internal/page", "internal/project", "internal/retry", "internal/task", "internal/viewer"}, // into projects items are imported

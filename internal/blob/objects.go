@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/taggie/taggie/internal/fault"
 )
@@ -109,7 +111,8 @@ func (o *object) Close() error {
 	return o.body.Close()
 }
 
-// failed says what could not be done with an object.
+// failed says what could not be done with an object: Unavailable when the storage did not answer, Internal when it refused what we
+// asked, which asking again would not mend.
 func failed(verb string, err error) error {
 	switch {
 	case is(err, "NotFound"), is(err, "NoSuchKey"), is(err, "NoSuchUpload"):
@@ -117,5 +120,18 @@ func failed(verb string, err error) error {
 	case is(err, "PreconditionFailed"):
 		return fault.Wrap(fault.Invalid, err, "the file was replaced while it was read")
 	}
+	if refused(err) {
+		return fault.Wrap(fault.Internal, fmt.Errorf("%s an object: %w", verb, err), "the file storage refused this")
+	}
 	return fault.Wrap(fault.Unavailable, fmt.Errorf("%s an object: %w", verb, err), "the file storage did not answer")
+}
+
+// refused reports whether the storage has understood what we asked, and will answer the same again.
+func refused(err error) bool {
+	answer, ok := errors.AsType[*smithyhttp.ResponseError](err)
+	const conditional = 409 // "conflicting conditional operation", which others cause
+	if !ok || answer.HTTPStatusCode()/100 != 4 || answer.HTTPStatusCode() == conditional {
+		return false
+	}
+	return retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) != aws.TrueTernary
 }

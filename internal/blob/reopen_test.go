@@ -79,3 +79,29 @@ func TestReadingEndsWhenNothingComesAnyMore(t *testing.T) {
 	assert.True(t, fault.Is(err, fault.Unavailable), err)
 	assert.Len(t, s.ranges, 4)
 }
+
+// TestWhatIsRefusedIsNotAnOutage tells what asking again may mend from what it does not.
+func TestWhatIsRefusedIsNotAnOutage(t *testing.T) {
+	for code, status := range map[string]int{
+		"AccessDenied": 403, "NoSuchBucket": 404, "InvalidPart": 400, "EntityTooLarge": 400,
+		"SlowDown": 503, "InternalError": 500, "OperationAborted": 409, "RequestTimeout": 400,
+	} {
+		t.Run(code, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(status)
+				_, _ = io.WriteString(w, "<Error><Code>"+code+"</Code></Error>")
+			}))
+			t.Cleanup(server.Close)
+			client, err := awsclient.S3(t.Context(), awsclient.Options{Endpoint: server.URL, Region: "us-east-1",
+				Credentials: awsclient.Credentials{AccessKeyID: "id", SecretAccessKey: "secret"}})
+			require.NoError(t, err)
+			_, err = blob.NewBucket(client, "bucket", "us-east-1", nil).Open(t.Context(), "k", 0)
+			want := fault.Internal
+			if code == "SlowDown" || code == "InternalError" || code == "OperationAborted" || code == "RequestTimeout" {
+				want = fault.Unavailable
+			}
+			assert.True(t, fault.Is(err, want), "%v", err)
+		})
+	}
+}

@@ -22,8 +22,8 @@ const (
 	NotFound                    // it does not exist, or the viewer may not know that it does
 	Forbidden                   // the viewer sees it but may not do this
 	Unauthenticated             // nobody, or nobody valid, is asking
-	Conflict                    // somebody else was faster
-	Unavailable                 // a store did not answer in time; the same request may succeed later
+	Conflict                    // it does not fit what is there by now: the same request fails again, so the caller has to look first
+	Unavailable                 // a store did not answer in time, or others change the same thing: the same request may succeed later
 	Exhausted                   // a quota, a budget or a limit of a store is used up
 )
 

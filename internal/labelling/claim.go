@@ -9,6 +9,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/retry"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -165,7 +166,7 @@ func (c *claiming) acknowledge(ctx context.Context, reserved []Claim) (got []pro
 // claim makes a reservation true. *project.ItemConflict when the item is not NEW any more.
 func (s *Service) claim(ctx context.Context, before project.Item, r Claim, key idempotency.Key) (project.Item, error) {
 	var conflict *project.ItemConflict
-	for range attempts {
+	for range retry.Until(ctx) {
 		if before.Status == project.Claimed && before.Claim.Token == r.Token {
 			return before, nil // by an earlier attempt
 		}
@@ -181,7 +182,7 @@ func (s *Service) claim(ctx context.Context, before project.Item, r Claim, key i
 		}
 		before = conflict.Current
 	}
-	return before, fault.Wrap(fault.Unavailable, errors.New(conflict.Error()), "somebody else changes this item again and again")
+	return before, retry.Busy("this item")
 }
 
 // claimedBefore returns what is left of the claims that an earlier request made.

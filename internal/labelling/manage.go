@@ -8,6 +8,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/retry"
 )
 
 // Managed is the input of what managers do to a whole project.
@@ -70,7 +71,7 @@ func (s *Service) SetQueueSize(ctx context.Context, in SetQueueSize) (project.Pr
 func (s *Service) set(ctx context.Context, mutation string, id project.ID, key *string, in any, change func(*project.Project), follow func(context.Context, project.Project) error) (project.Project, error) {
 	return once(ctx, s, mutation, key, in, func(ctx context.Context, key idempotency.Key) (project.Project, error) {
 		var conflict *project.VersionConflict
-		for range attempts {
+		for range retry.Until(ctx) {
 			before, err := s.project(ctx, id, project.Manager)
 			if err != nil {
 				return project.Project{}, err
@@ -90,7 +91,7 @@ func (s *Service) set(ctx context.Context, mutation string, id project.ID, key *
 			s.follow(ctx, after, follow)
 			return after, nil
 		}
-		return project.Project{}, fault.Wrap(fault.Conflict, conflict, "somebody else changes this project again and again")
+		return project.Project{}, retry.Busy("this project")
 	}, func(ctx context.Context, _ []string) (project.Project, error) {
 		return gone(s.project(ctx, id, project.Taggie))
 	})

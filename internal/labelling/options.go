@@ -23,7 +23,7 @@ type Options struct {
 }
 
 const (
-	// attempts bounds how often a change is tried again when others change the same thing.
+	// attempts bounds how often what runs in the background is tried again when others change the same thing; it comes again anyway.
 	attempts = 8
 	// width bounds how many calls one request or one round of a job makes at a time.
 	width = 8

@@ -8,6 +8,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/retry"
 )
 
 // Reason says why an item is skipped.
@@ -104,7 +105,7 @@ func (o Options) drop(ctx context.Context, c Claim) error {
 	items, _, errs := o.Truth.ItemsByID(ctx, "", []project.ItemID{c.Item})
 	item, err := first(items, errs)
 	var conflict *project.ItemConflict
-	for range attempts {
+	for range retry.Until(ctx) {
 		if err != nil || item.Status != project.Claimed || item.Claim.Token != c.Token {
 			return err
 		}
@@ -113,5 +114,5 @@ func (o Options) drop(ctx context.Context, c Claim) error {
 		}
 		item, err = conflict.Current, nil
 	}
-	return conflict
+	return retry.Busy("this item")
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/retry"
 )
 
 // Reviewing is the input of [Service.Review].
@@ -138,7 +139,7 @@ func (s *Service) revise(ctx context.Context, p project.Project, id project.Effo
 		return project.FinishedItem{}, err
 	}
 	var conflict *project.ItemConflict
-	for range attempts {
+	for range retry.Until(ctx) {
 		item, efforts, err := s.Truth.ItemWithEfforts(ctx, project.ItemID{Project: id.Project, ID: known.Item})
 		if err != nil {
 			return project.FinishedItem{}, err
@@ -162,7 +163,7 @@ func (s *Service) revise(ctx context.Context, p project.Project, id project.Effo
 			return project.FinishedItem{Item: after, Effort: changed}, err
 		}
 	}
-	return project.FinishedItem{}, fault.Wrap(fault.Conflict, errors.New(conflict.Error()), "somebody else changes this item again and again")
+	return project.FinishedItem{}, retry.Busy("this item")
 }
 
 // revised returns an effort and its item as they are now, for a request that is repeated.

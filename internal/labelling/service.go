@@ -10,6 +10,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/retry"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -87,7 +88,7 @@ func (s *Service) change(ctx context.Context, id project.ItemID, key idempotency
 		return Move{}, member, err
 	}
 	var conflict *project.ItemConflict
-	for range attempts {
+	for range retry.Until(ctx) {
 		m, err := decide(before, member)
 		if err != nil {
 			return Move{}, member, err
@@ -97,7 +98,7 @@ func (s *Service) change(ctx context.Context, id project.ItemID, key idempotency
 		}
 		before = of(member).Item(conflict.Current)
 	}
-	return Move{}, member, fault.Wrap(fault.Conflict, conflict, "somebody else changes this item again and again")
+	return Move{}, member, retry.Busy("this item")
 }
 
 // mine returns *[LeaseLost] when the viewer does not have the item by this token.

@@ -1,6 +1,8 @@
 package labelling_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -71,6 +73,58 @@ func TestClaimIsIdempotent(t *testing.T) {
 	in.Count = 4
 	_, err = w.service.Claim(w.as(ada), in)
 	assert.True(t, fault.Is(err, fault.Conflict))
+}
+
+// TestWhatOthersDoNotLetThroughCanBeTriedAgain has others be faster each time, until the caller's time is up: the same may succeed later,
+// and nothing says that the caller has to look first.
+func TestWhatOthersDoNotLetThroughCanBeTriedAgain(t *testing.T) {
+	w := newWorld(t, 3, queue.Options{})
+	held, done := w.claim(ada, 1)[0], w.claim(ada, 1)[0]
+	effort := w.finish(done).Effort.EffortID
+	lease := labelling.Held{Item: held.ItemID, Token: held.Claim.Token}
+	ops := map[string]func(context.Context) error{
+		"release": func(ctx context.Context) error { _, err := w.service.Release(ctx, lease); return err },
+		"extend":  func(ctx context.Context) error { _, err := w.service.Extend(ctx, lease); return err },
+		"finish":  func(ctx context.Context) error { _, err := w.service.Finish(ctx, w.finishing(held)); return err },
+		"undo": func(ctx context.Context) error {
+			_, err := w.service.Undo(ctx, labelling.Undoing{Effort: effort})
+			return err
+		},
+		"claim": func(ctx context.Context) error {
+			_, err := w.service.Claim(ctx, labelling.ClaimItems{Project: w.project, Count: 1})
+			return err
+		},
+		"pause": func(context.Context) error {
+			ctx, cancel := context.WithTimeout(w.as(boss), 100*time.Millisecond)
+			defer cancel()
+			_, err := w.service.Pause(ctx, labelling.Managed{Project: w.project})
+			return err
+		},
+	}
+	w.truth.before = func(what string) error {
+		w.truth.mu.Lock()
+		defer w.truth.mu.Unlock()
+		switch what {
+		case "MoveItem":
+			for id, i := range w.truth.items {
+				i.Version++
+				w.truth.items[id] = i
+			}
+		case "UpdateProject":
+			p := w.truth.projects[w.project]
+			p.Version++
+			w.truth.projects[w.project] = p
+		}
+		return nil
+	}
+	for name, op := range ops {
+		ctx, cancel := context.WithTimeout(w.as(ada), 100*time.Millisecond)
+		err := op(ctx)
+		cancel()
+		assert.True(t, fault.Is(err, fault.Unavailable), "%s: %v", name, err)
+		var conflict *project.ItemConflict
+		assert.False(t, errors.As(err, &conflict), "%s: which clients are shown as a conflict", name)
+	}
 }
 
 func TestClaimTakesOthersForItemsThatAreGone(t *testing.T) {
