@@ -57,7 +57,7 @@ func TestTwentyWritersOfTheTagsOfAnItem(t *testing.T) {
 	w, _, _ := openTagWorld(t)
 	item := w.NewItems(w.Ada, "", 1)[0]
 	ada := viewer.From(w.As(w.Ada))
-	writers(t, 20, 3, func(ctx context.Context, writer, i int) error {
+	writers(t, 20, 19, func(ctx context.Context, writer, i int) error {
 		_, err := w.Rules.PutTags(viewer.With(ctx, ada), filetag.PutTags{Item: item, Tags: []filetag.NewTag{{Value: fmt.Sprint(writer, ".", i)}}})
 		return err
 	})
@@ -76,12 +76,12 @@ func TestTwentyWritersOfAnEntity(t *testing.T) {
 	require.NoError(t, err)
 	e, err := rules.Set(asAda, entity.Set{Scope: "s", Type: "t", ID: ptr("e")})
 	require.NoError(t, err)
-	writers(t, 20, 4, func(ctx context.Context, writer, i int) error {
+	writers(t, 20, 19, func(ctx context.Context, writer, i int) error {
 		_, err := rules.Update(viewer.With(ctx, ada), entity.Update{Entity: e.ID, Attributes: map[string]any{fmt.Sprint("w", writer): i}})
 		return err
 	})
 	found, errs := rules.ListByID(asAda, []entity.ID{e.ID})
 	require.Empty(t, errs)
-	assert.Equal(t, 81, found[0].Version)
+	assert.Equal(t, 381, found[0].Version)
 	assert.Len(t, found[0].Attributes, 20)
 }

@@ -27,7 +27,7 @@ func (m mutation) projectProblem(ctx context.Context, err error) any {
 		return model.NameTaken{Message: project.NameTaken.Message, Field: f.Field}
 	case errors.Is(err, project.ErrLastManager):
 		return model.LastManager{Message: project.ErrLastManager.Message}
-	case isFault: // a conflict after many attempts is one, too
+	case isFault: // that others were faster until the deadline is one, too
 		return nil
 	}
 	if stale, ok := errors.AsType[*project.VersionConflict](err); ok {

@@ -36,7 +36,7 @@ func (m mutation) scoreProblem(ctx context.Context, err error) any {
 	case errors.Is(err, score.ErrNotUploaded):
 		return model.NotUploaded{Message: score.ErrNotUploaded.Message}
 	}
-	if _, isFault := errors.AsType[*fault.Error](err); isFault { // a conflict after many attempts is one, too
+	if _, isFault := errors.AsType[*fault.Error](err); isFault { // that others were faster until the deadline is one, too
 		return nil
 	}
 	if stale, ok := errors.AsType[*score.VersionConflict](err); ok {

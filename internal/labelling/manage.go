@@ -71,7 +71,7 @@ func (s *Service) SetQueueSize(ctx context.Context, in SetQueueSize) (project.Pr
 func (s *Service) set(ctx context.Context, mutation string, id project.ID, key *string, in any, change func(*project.Project), follow func(context.Context, project.Project) error) (project.Project, error) {
 	return once(ctx, s, mutation, key, in, func(ctx context.Context, key idempotency.Key) (project.Project, error) {
 		var conflict *project.VersionConflict
-		for range retry.Until(ctx) {
+		for range s.turns.Until(ctx, string(id)) {
 			before, err := s.project(ctx, id, project.Manager)
 			if err != nil {
 				return project.Project{}, err

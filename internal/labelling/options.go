@@ -23,8 +23,6 @@ type Options struct {
 }
 
 const (
-	// attempts bounds how often what runs in the background is tried again when others change the same thing; it comes again anyway.
-	attempts = 8
 	// width bounds how many calls one request or one round of a job makes at a time.
 	width = 8
 	// prompt bounds what is done between looking at Redis and changing the truth, or the other way round. It is shorter than what a

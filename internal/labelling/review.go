@@ -139,7 +139,7 @@ func (s *Service) revise(ctx context.Context, p project.Project, id project.Effo
 		return project.FinishedItem{}, err
 	}
 	var conflict *project.ItemConflict
-	for range retry.Until(ctx) {
+	for range s.turns.Until(ctx, string(id.Project)+" "+known.Item) {
 		item, efforts, err := s.Truth.ItemWithEfforts(ctx, project.ItemID{Project: id.Project, ID: known.Item})
 		if err != nil {
 			return project.FinishedItem{}, err

@@ -21,11 +21,12 @@ type Service struct {
 	Options
 	populate *Populate
 	rebuild  *Rebuilder
+	turns    *retry.Turns // of those who change one project, or one item
 }
 
 // NewService returns a service that has queues filled and rebuilt by the given ones.
 func NewService(o Options, populate *Populate, rebuild *Rebuilder) *Service {
-	return &Service{Options: o, populate: populate, rebuild: rebuild}
+	return &Service{Options: o, populate: populate, rebuild: rebuild, turns: &retry.Turns{}}
 }
 
 // self returns the viewer, who has to be a user.
@@ -88,7 +89,7 @@ func (s *Service) change(ctx context.Context, id project.ItemID, key idempotency
 		return Move{}, member, err
 	}
 	var conflict *project.ItemConflict
-	for range retry.Until(ctx) {
+	for range s.turns.Until(ctx, string(id.Project)+" "+id.ID) {
 		m, err := decide(before, member)
 		if err != nil {
 			return Move{}, member, err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/retry"
 )
 
 // Mark ties what Redis knows of a project to a point in the truth: Redis had this event, then.
@@ -287,12 +288,12 @@ func (o Options) mark(ctx context.Context, p project.ID, epoch string) error {
 		return err
 	}
 	before := marks[0]
-	for range attempts {
+	for range retry.Until(ctx) {
 		var moved *MarkMoved
 		if err = o.Truth.PutMark(ctx, p, before, next); !errors.As(err, &moved) {
 			return err
 		}
 		before = moved.Current
 	}
-	return err
+	return retry.Busy("this mark")
 }
