@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"testing"
 	"time"
 
@@ -16,15 +17,29 @@ import (
 	"github.com/taggie/taggie/internal/task"
 )
 
-// KilledItems kills the server at each call that it makes while it uploads, completes, aborts, sweeps and deletes, before and after
-// the call was carried out: the client goes on, or nobody does, and in the end nothing is left that belongs to no item.
+// killedFlow is what a server does that may die. It returns an error when it has.
+type killedFlow struct {
+	do func(*ItemWorld, *score.Items) error
+	// items is how many there are in the end, whenever the server died; -1 where that depends on how far it came.
+	items int
+}
+
+// KilledItems kills the server at each call that it makes while it uploads, signs again, completes, aborts, sweeps and deletes, before and
+// after the call was carried out: the client goes on, or nobody does. In the end nothing is left that belongs to no item, and until then
+// what can still be put is counted.
 func KilledItems(t *testing.T, open OpenItems) {
-	for name, flow := range map[string]func(*ItemWorld, *score.Items) error{
-		"an image":          func(w *ItemWorld, s *score.Items) error { return w.throughout(s, "image/png", pngOf(picture(50, 50))) },
-		"a file in parts":   func(w *ItemWorld, s *score.Items) error { return w.throughout(s, "video/mp4", large()) },
-		"an aborted upload": abortedThroughout,
-		"a lying image":     lyingThroughout,
-		"a deleted item":    deletedThroughout,
+	for name, flow := range map[string]killedFlow{
+		"an image":                       {func(w *ItemWorld, s *score.Items) error { return w.throughout(s, "image/png", pngOf(picture(50, 50))) }, 1},
+		"a file in parts":                {func(w *ItemWorld, s *score.Items) error { return w.throughout(s, "video/mp4", large()) }, 1},
+		"an aborted upload":              {abortedThroughout, 0},
+		"a lying image":                  {lyingThroughout, 0},
+		"a deleted item":                 {deletedThroughout, -1},
+		"an upload that is signed again": {signedThroughout, 0},
+		"an upload that is completed and put again":    {completedUntilForgotten, 1},
+		"an upload that is aborted and put again":      {abortedUntilForgotten, 0},
+		"an upload of which nobody heard again":        {expiredUntilForgotten, 0},
+		"an item that is deleted and put again":        {deletedUntilForgotten, -1},
+		"an item that is deleted behind its signature": {deletedLater, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -32,14 +47,19 @@ func KilledItems(t *testing.T, open OpenItems) {
 				clock := NewClock()
 				w := NewItemWorld(t, open(t, clock.Now), clock)
 				m := &mortal{left: step, after: after}
-				err := flow(w, w.Over(mortalItems{w.Items, m}, mortalFiles{w.Files, m}))
+				err := flow.do(w, w.Over(mortalItems{w.Items, m}, mortalFiles{w.Files, m}))
+				items := w.settle()
+				for _, i := range items {
+					assert.Len(t, w.download(w.Files.PresignGet(t.Context(), i.Object, i.Name, i.Type, time.Minute)), int(i.Size))
+				}
+				if flow.items >= 0 {
+					assert.Len(t, items, flow.items)
+				}
 				if !m.dead {
 					require.NoError(t, err)
 					require.Greater(t, step, 3, "there are steps")
-					w.settle()
 					return
 				}
-				w.settle()
 				if t.Failed() {
 					t.Fatalf("killed at call %d, after it: %t", step, after)
 				}
@@ -70,6 +90,9 @@ func (w *ItemWorld) throughout(s *score.Items, mediaType string, content []byte)
 	w.Put(ticket, content)
 	complete := score.CompleteUpload{Upload: ticket.ItemRef, IdempotencyKey: ptr("complete")}
 	if _, err = s.Complete(ctx, complete); err != nil {
+		if !ticket.InParts() {
+			w.covered(ticket, content)
+		}
 		return errors.Join(err, w.completed(ticket.ItemRef))
 	}
 	return nil
@@ -103,6 +126,7 @@ func lyingThroughout(w *ItemWorld, s *score.Items) error {
 	}
 	w.Put(ticket, content)
 	if _, err = s.Complete(ctx, score.CompleteUpload{Upload: ticket.ItemRef}); errors.Is(err, errKilled) {
+		w.covered(ticket, content)
 		return err
 	}
 	require.Error(w.t, err)
@@ -111,6 +135,118 @@ func lyingThroughout(w *ItemWorld, s *score.Items) error {
 
 func deletedThroughout(w *ItemWorld, s *score.Items) error {
 	i := w.upload("file", "image/png", pngOf(picture(50, 50)))
+	if err := s.Delete(w.As(w.Ada), score.DeleteItem{Item: i.ItemRef}); err != nil {
+		return err
+	}
+	return w.dying(s)
+}
+
+// signedThroughout has the requests of an upload signed once more, shortly before the first end, by a server that may die. Then it is
+// aborted, and put with what was signed last.
+func signedThroughout(w *ItemWorld, s *score.Items) error {
+	content := []byte("small")
+	in := announce("file", "text/plain", content)
+	in.IdempotencyKey = ptr("request")
+	first := w.ask(in)
+	w.Clock.Advance(score.PutTime - time.Minute)
+	second, err := s.RequestUpload(w.As(w.Ada), w.Ada, in)
+	if err != nil {
+		second = w.ask(in)
+	}
+	aborted := s.Abort(w.As(w.Ada), score.AbortUpload{Upload: first.ItemRef})
+	w.Clock.Advance(2 * time.Minute)
+	require.True(w.t, first.Signed.Before(w.Clock.Now()))
+	w.work()
+	w.covered(second, content)
+	if err = errors.Join(err, aborted); err != nil {
+		return err
+	}
+	return w.untilForgotten(s, second, content)
+}
+
+// covered puts the file, if nothing is there, and checks that what is kept of it is counted, wherever it is.
+func (w *ItemWorld) covered(ticket score.Ticket, content []byte) {
+	w.t.Helper()
+	_, _ = send(w.t, ticket.Put, content)
+	assert.GreaterOrEqual(w.t, w.usage().Claimed, int64(len(content)), "what can be put is counted")
+}
+
+// untilForgotten has the file be put once more by its form, which works until the signature has ended, and then lets the time pass by
+// steps until the upload is forgotten, with a server that may die. Until the signature has ended, the file is counted.
+func (w *ItemWorld) untilForgotten(s *score.Items, ticket score.Ticket, content []byte) error {
+	w.t.Helper()
+	put := func() {
+		status, text := sendForm(w.t, ticket.Form, content)
+		require.Equal(w.t, http.StatusNoContent, status, text)
+	}
+	for w.Clock.Now().Before(ticket.Signed) {
+		put()
+		err := w.dying(s)
+		assert.GreaterOrEqual(w.t, w.usage().Claimed, int64(len(content)), "what can still be put is counted")
+		if err != nil {
+			return err
+		}
+		put() // until the last moment
+		w.Clock.Advance(score.PutTime)
+	}
+	for range 2 {
+		w.Clock.Advance(2 * time.Hour)
+		err := w.dying(s)
+		if kept, _ := w.bytes(); kept > 0 {
+			assert.Positive(w.t, w.usage().Claimed, "what is kept is counted")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func completedUntilForgotten(w *ItemWorld, s *score.Items) error {
+	content := pngOf(picture(30, 30))
+	ticket := w.ask(announce("page", "image/png", content))
+	w.Put(ticket, content)
+	_, err := w.Complete(ticket.ItemRef)
+	require.NoError(w.t, err)
+	return w.untilForgotten(s, ticket, content)
+}
+
+func abortedUntilForgotten(w *ItemWorld, s *score.Items) error {
+	content := []byte("small")
+	ticket := w.ask(announce("file", "text/plain", content))
+	w.Put(ticket, content)
+	if err := s.Abort(w.As(w.Ada), score.AbortUpload{Upload: ticket.ItemRef}); err != nil {
+		w.covered(ticket, content)
+		return err
+	}
+	return w.untilForgotten(s, ticket, content)
+}
+
+func expiredUntilForgotten(w *ItemWorld, s *score.Items) error {
+	content := []byte("small")
+	ticket := w.ask(announce("file", "text/plain", content))
+	w.Put(ticket, content)
+	w.Clock.Advance(score.UploadTime)
+	return w.untilForgotten(s, ticket, content)
+}
+
+func deletedUntilForgotten(w *ItemWorld, s *score.Items) error {
+	content := pngOf(picture(30, 30))
+	ticket := w.ask(announce("page", "image/png", content))
+	w.Put(ticket, content)
+	i, err := w.Complete(ticket.ItemRef)
+	require.NoError(w.t, err)
+	if err := s.Delete(w.As(w.Ada), score.DeleteItem{Item: i.ItemRef}); err != nil {
+		w.covered(ticket, content)
+		return err
+	}
+	return w.untilForgotten(s, ticket, content)
+}
+
+func deletedLater(w *ItemWorld, s *score.Items) error {
+	i := w.upload("page", "image/png", pngOf(picture(30, 30)))
+	w.Clock.Advance(signatureOver)
+	w.work()
 	if err := s.Delete(w.As(w.Ada), score.DeleteItem{Item: i.ItemRef}); err != nil {
 		return err
 	}
