@@ -28,44 +28,45 @@ var rooms = map[string][]string{
 
 	"graph/model": {"internal/entity", "internal/filetag", "internal/gid", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/user"},
 
-	"dynamo":      {"dynamo/keys", "internal/entity", "internal/fault", "internal/filetag", "internal/idempotency", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/retry", "internal/score", "internal/tag", "internal/task", "internal/user"},
+	"dynamo":      {"dynamo/keys", "internal/entity", "internal/fault", "internal/filetag", "internal/idempotency", "internal/labelling", "internal/limit", "internal/note", "internal/page", "internal/project", "internal/retry", "internal/score", "internal/tag", "internal/task", "internal/user"},
 	"dynamo/keys": {},
 
 	// The domain. Notes carry tags and projects names that are compared like tags, so both know what a word is; otherwise
 	// domains share ids only.
-	"internal/filetag":     {"internal/fault", "internal/idempotency", "internal/page", "internal/retry", "internal/score", "internal/tag", "internal/task", "internal/viewer"}, // tags are on the items of scores
-	"internal/entity":      {"internal/fault", "internal/idempotency", "internal/page", "internal/retry", "internal/task", "internal/viewer"},
-	"internal/labelling":   {"internal/fault", "internal/idempotency", "internal/project", "internal/retry", "internal/tag", "internal/viewer"}, // what happens to the items of projects
-	"internal/note":        {"internal/fault", "internal/idempotency", "internal/page", "internal/retry", "internal/tag", "internal/viewer"},
-	"internal/project":     {"internal/fault", "internal/idempotency", "internal/jsontext", "internal/page", "internal/retry", "internal/tag", "internal/task", "internal/viewer"},
-	"internal/score":       {"internal/fault", "internal/idempotency", "internal/page", "internal/project", "internal/retry", "internal/task", "internal/viewer"}, // into projects items are imported
-	"internal/tag":         {"internal/fault", "internal/viewer"},
+	"internal/filetag":     {"internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/score", "internal/tag", "internal/task", "internal/viewer"}, // tags are on the items of scores
+	"internal/entity":      {"internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/task", "internal/viewer"},
+	"internal/labelling":   {"internal/fault", "internal/idempotency", "internal/limit", "internal/project", "internal/retry", "internal/tag", "internal/viewer"}, // what happens to the items of projects
+	"internal/note":        {"internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/tag", "internal/viewer"},
+	"internal/project":     {"internal/fault", "internal/idempotency", "internal/jsontext", "internal/limit", "internal/page", "internal/retry", "internal/tag", "internal/task", "internal/viewer"},
+	"internal/score":       {"internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/project", "internal/retry", "internal/task", "internal/viewer"}, // into projects items are imported
+	"internal/tag":         {"internal/fault", "internal/limit", "internal/viewer"},
 	"internal/task":        {},
-	"internal/user":        {"internal/fault", "internal/idempotency", "internal/retry", "internal/viewer"},
-	"internal/idempotency": {"internal/fault"},
+	"internal/user":        {"internal/fault", "internal/idempotency", "internal/limit", "internal/retry", "internal/viewer"},
+	"internal/idempotency": {"internal/fault", "internal/limit"},
 
 	// Shared words.
 	"internal/clock":     {},
 	"internal/fault":     {},
-	"internal/gid":       {"internal/fault"},
+	"internal/gid":       {"internal/fault", "internal/limit"},
 	"internal/jsontext":  {},
 	"internal/lean":      {},
+	"internal/limit":     {},
 	"internal/memory":    {},
-	"internal/page":      {"internal/fault"},
+	"internal/page":      {"internal/fault", "internal/limit"},
 	"internal/retry":     {"internal/fault"},
 	"internal/scalar":    {},
 	"internal/viewer":    {},
-	"internal/config":    {},
+	"internal/config":    {"internal/limit"},
 	"internal/telemetry": {},
 
-	"internal/auth":        {"internal/fault", "internal/jsontext", "internal/viewer"},
+	"internal/auth":        {"internal/fault", "internal/jsontext", "internal/limit", "internal/viewer"},
 	"internal/awsclient":   {},
 	"internal/blob":        {"internal/fault", "internal/score"}, // whose files it keeps
-	"internal/edge":        {},
+	"internal/edge":        {"internal/limit"},
 	"internal/jobs":        {"internal/task"},
 	"internal/redisclient": {},
 	"internal/queue":       {"internal/fault", "internal/labelling", "internal/project"},
-	"internal/httpapi":     {"console", "graph", "graph/model", "internal/auth", "internal/fault", "internal/jsontext", "internal/telemetry", "internal/viewer", "loaders", "resolvers"},
+	"internal/httpapi":     {"console", "graph", "graph/model", "internal/auth", "internal/fault", "internal/jsontext", "internal/lean", "internal/limit", "internal/telemetry", "internal/viewer", "loaders", "resolvers"},
 
 	"internal/embedded":              {"internal/embedded/child"},
 	"internal/embedded/child":        {},

@@ -197,7 +197,7 @@ func assemble(cfg config.Config, trusted httpapi.Trusted, s *stores, metrics *te
 	now := s.clock.Now
 	metrics.Clock(s.clock.Ahead)
 	notesStore := dynamo.Notes{DB: s.db}
-	users := user.NewService(dynamo.Users{DB: s.db}, edge.NewLimiter(s.redis, cfg.TablePrefix+"email", 60, time.Second, time.Now), now, newID)
+	users := user.NewService(dynamo.Users{DB: s.db}, edge.NewLimiter(s.redis, cfg.TablePrefix+"email", user.MaxTries, user.TryEvery, time.Now), now, newID)
 	a.revoked = revocations{news: edge.NewRevocations(s.redis, cfg.TablePrefix+"users"), users: users, sockets: a.sockets}
 	users.Telling(a.revoked.news)
 	notes := note.NewService(notesStore.Store(), now, newID).Knowing(users)

@@ -27,6 +27,8 @@ const (
 	maxActions    = 100   // actions in one TransactWriteItems
 	maxPK         = 2_048 // bytes of a partition key
 	maxSK         = 1_024 // bytes of a sort key
+	maxItemKB     = 400
+	maxUserGB     = 10 // of the rows with one partition key in a table with a local index
 )
 
 // callWithin bounds one batch, query or transaction when its context has no deadline.

@@ -148,7 +148,7 @@ func cancelled(actions []action, canceled *types.TransactionCanceledException) (
 		case "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded":
 			again = true
 		case "ItemCollectionSizeLimitExceeded":
-			return false, fault.Wrap(fault.Exhausted, canceled, "the rows of one user may take up 10 GB")
+			return false, fault.Wrap(fault.Exhausted, canceled, "the rows of one user may take up %d GB", maxUserGB)
 		case "ValidationError":
 			return false, refused(errors.New(aws.ToString(reason.Message)))
 		}
@@ -160,7 +160,7 @@ func cancelled(actions []action, canceled *types.TransactionCanceledException) (
 func refused(err error) error {
 	switch {
 	case strings.Contains(err.Error(), "Item size"):
-		return fault.Wrap(fault.Exhausted, err, "this is larger than the 400 KB that DynamoDB keeps in one item")
+		return fault.Wrap(fault.Exhausted, err, "this is larger than the %d KB that DynamoDB keeps in one item", maxItemKB)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return failed(err, "the change could not be made in time; whether it was made is unknown")
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -80,7 +81,7 @@ func readMessage(data []byte) (m message, wrong string) {
 		fallthrough
 	case "complete":
 		if m.ID == nil || *m.ID == "" || len(*m.ID) > maxID {
-			return m, m.Type + " needs an id of 1 to 128 bytes"
+			return m, fmt.Sprintf("%s needs an id of 1 to %d bytes", m.Type, maxID)
 		}
 	case "":
 		return m, "the message has no type"

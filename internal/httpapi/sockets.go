@@ -13,6 +13,16 @@ import (
 	"github.com/taggie/taggie/internal/viewer"
 )
 
+// What sockets and event streams may hold of one server, as a rule.
+const (
+	maxSockets     = 20_000
+	maxPerUser     = 20  // of one bearer
+	maxOnSocket    = 100 // operations under way, subscriptions included
+	networkShare   = 16  // of all, anonymous ones of one network have so many times fewer
+	anonymousShare = 2   // all anonymous ones together
+	newcomerShare  = 4   // those that have not signed in yet
+)
+
 // SocketLimits bound what sockets and event streams may hold. Zero stands for the usual number.
 type SocketLimits struct {
 	Sockets    int // open on this server, event streams counted among them; 20,000
@@ -64,10 +74,10 @@ func NewSockets(limits SocketLimits) *Sockets {
 			*n = usual
 		}
 	}
-	set(&limits.Sockets, 20_000)
-	set(&limits.PerUser, 20)
-	set(&limits.PerNetwork, max(1, limits.Sockets/16))
-	set(&limits.Operations, 100)
+	set(&limits.Sockets, maxSockets)
+	set(&limits.PerUser, maxPerUser)
+	set(&limits.PerNetwork, max(1, limits.Sockets/networkShare))
+	set(&limits.Operations, maxOnSocket)
 	return &Sockets{
 		limits: limits, pace: standardPace,
 		open: make(map[connection]struct{}), newcomers: newcomers{of: make(map[connection]string), many: make(map[string]int)}, owners: make(map[owner]int), none: make(chan struct{}),
@@ -211,7 +221,7 @@ func (r *Sockets) welcome(s connection, network string) {
 	r.mu.Lock()
 	r.newcomers.add(s, network)
 	var leaving connection
-	if len(r.newcomers.of) > max(1, r.limits.Sockets/4) {
+	if len(r.newcomers.of) > max(1, r.limits.Sockets/newcomerShare) {
 		leaving = r.newcomers.crowding(s)
 		r.newcomers.remove(leaving)
 	}
@@ -237,7 +247,7 @@ func (r *Sockets) admit(who owner) bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.owners[who] >= most || who.anonymous() && r.anonymous >= max(1, r.limits.Sockets/2) {
+	if r.owners[who] >= most || who.anonymous() && r.anonymous >= max(1, r.limits.Sockets/anonymousShare) {
 		return false
 	}
 	r.owners[who]++

@@ -27,7 +27,7 @@ func confine(memory int64) error {
 		// Each thread that may still be started maps the stack that libc gives it (8 MiB, ulimit -s), and touches next to nothing of it.
 		books += 8 * (8 << 20)
 	}
-	if err := limit(syscall.RLIMIT_CPU, renderSeconds); err != nil {
+	if err := setRlimit(syscall.RLIMIT_CPU, renderSeconds); err != nil {
 		return err
 	}
 	// RLIMIT_DATA counts what is mapped to be written, not what the runtime reserves.
@@ -35,13 +35,13 @@ func confine(memory int64) error {
 	if raced {
 		memory *= 16
 	}
-	if err := limit(data, uint64(status+memory+books)); err != nil { //nolint:gosec // never negative
+	if err := setRlimit(data, uint64(status+memory+books)); err != nil { //nolint:gosec // never negative
 		return err
 	}
 	return syscall.Setpriority(syscall.PRIO_PGRP, 0, politeness) // with all threads
 }
 
-func limit(what int, most uint64) error {
+func setRlimit(what int, most uint64) error {
 	return syscall.Setrlimit(what, &syscall.Rlimit{Cur: most, Max: most})
 }
 

@@ -1,0 +1,59 @@
+package httpapi
+
+import (
+	"github.com/taggie/taggie/internal/lean"
+	"github.com/taggie/taggie/internal/limit"
+)
+
+// Limits are those of requests, answers, sockets and event streams.
+func Limits() []limit.Limit {
+	const (
+		closed  = "or 1013 on a socket"
+		message = "the socket is closed with 4400"
+	)
+	return []limit.Limit{
+		{What: "Size of the body, or of a message of a socket", Of: "a request", Most: limit.Bytes(maxBody), Code: limit.BadRequest, Then: "or 1009 on a socket"},
+		{What: "Size of the address", Of: "a request", Most: limit.Bytes(maxAddress), Code: limit.BadRequest},
+		{What: "Values in the variables", Of: "a request", Most: limit.Count(maxValues), Code: limit.BadRequest},
+		{What: "Time to send it", Of: "a request", Most: limit.Time(maxReading), Then: "the connection is closed"},
+		{What: "Requests above " + limit.Bytes(bulkyBody) + " that are read at a time", Of: "a caller", Most: limit.Count(maxBulky), Code: limit.Exhausted, Then: "after a wait of " + limit.Time(maxReading)},
+		{What: "Memory of what was read and is under way, " + limit.Count(valueSize) + " bytes for each value besides its text", Of: "a caller", Most: limit.Bytes(maxRead), Code: limit.Exhausted, Then: "after a wait of " + limit.Time(maxReading)},
+		{What: "Operations that wait for each that is carried out", Of: "a caller", Most: limit.Count(waitingPer), Code: limit.Exhausted},
+		{What: "Size", Of: "a document", Most: limit.Bytes(maxDocument), Code: limit.BadRequest},
+		{What: "Tokens", Of: "a document", Most: limit.Count(maxTokens), Code: limit.BadRequest},
+		{What: "Size of a name", Of: "a document", Most: limit.Bytes(maxName), Code: limit.BadRequest},
+		{What: "Levels of fields", Of: "a document", Most: limit.Count(maxDepth), Code: limit.BadRequest},
+		{What: "Levels of lists and objects in a value", Of: "a document", Most: limit.Count(maxValueDepth), Code: limit.BadRequest},
+		{What: "Root fields", Of: "a document", Most: limit.Count(maxRootFields), Code: limit.BadRequest},
+		{What: "Fields, those of fragments counted where they are spread", Of: "a document", Most: limit.Count(maxFields), Code: limit.BadRequest},
+		{What: "Aliases", Of: "a document", Most: limit.Count(maxAliases), Code: limit.BadRequest},
+		{What: "Directives", Of: "a document", Most: limit.Count(maxDirectives), Code: limit.BadRequest},
+		{What: "Fragments", Of: "a document", Most: limit.Count(maxFragments), Code: limit.BadRequest},
+		{What: "Pairs of fields with one name in one place; 63 fields of one name have so many", Of: "a document", Most: limit.Count(maxPairs), Code: limit.BadRequest},
+		{What: "Steps to find such pairs", Of: "a document", Most: limit.Count(maxVisits), Code: limit.BadRequest},
+		{What: "Cost", Of: "an operation", Most: limit.Count(maxCost), Code: limit.BadRequest},
+		{What: "Cost of a message", Of: "a subscription", Most: limit.Count(maxEventCost), Code: limit.BadRequest},
+		{What: "Size, all parts together", Of: "an answer", Most: limit.Bytes(min(maxAnswer, lean.MaxAnswer)), Code: limit.Exhausted},
+		{What: "Errors that are told", Of: "an answer", Most: limit.Count(maxErrors), Then: "counted in `extensions.omittedErrors`"},
+		{What: "Mistakes that are looked for", Of: "a document", Most: limit.Count(maxFound), Then: "not counted"},
+		{What: "Size of a message of an error", Of: "an answer", Most: limit.Bytes(maxMessage), Then: "cut off"},
+		{What: "Mistakes with suggestions", Of: "a document", Most: limit.Count(maxSuggested), Then: "no suggestions"},
+		{What: "Size with suggestions", Of: "a document with mistakes", Most: limit.Bytes(maxSuggestedDocument), Then: "no suggestions"},
+		{What: "Size of a name with suggestions", Of: "a document with mistakes", Most: limit.Bytes(maxSuggestedName), Then: "no suggestions"},
+		{What: "Answers that are not sent yet, together", Of: "a caller", Most: limit.Bytes(maxUnsent), Code: limit.Exhausted, Then: "after a wait of half of `TAGGIE_OPERATION_TIMEOUT`"},
+		{What: "Answers that are not sent yet, together", Of: "a server", Most: "a quarter of its memory", Code: limit.Exhausted, Then: "after a wait of half of `TAGGIE_OPERATION_TIMEOUT`"},
+		{What: "Sockets and event streams", Of: "a server", Most: limit.Count(maxSockets), Code: limit.Exhausted, Then: closed},
+		{What: "Sockets and event streams", Of: "the bearer of a token, on a server", Most: limit.Count(maxPerUser), Code: limit.Exhausted, Then: closed},
+		{What: "Sockets and event streams without a token", Of: "a network, on a server", Most: limit.Count(maxSockets / networkShare), Code: limit.Exhausted, Then: closed},
+		{What: "Sockets and event streams without a token", Of: "a server", Most: limit.Count(maxSockets / anonymousShare), Code: limit.Exhausted, Then: closed},
+		{What: "Sockets that have not signed in yet", Of: "a server", Most: limit.Count(maxSockets / newcomerShare), Then: "one of the network that has most of them is closed with 1013"},
+		{What: "Operations under way", Of: "a socket", Most: limit.Count(maxOnSocket), Code: limit.Exhausted},
+		{What: "Size of operations under way, together, but for a single one", Of: "a socket", Most: limit.Bytes(maxBody), Code: limit.Exhausted},
+		{What: "Operations that are worked on at a time", Of: "a socket", Most: limit.Count(maxWorking), Then: "others wait"},
+		{What: "Size of a message before `connection_ack`", Of: "a socket", Most: limit.Bytes(maxBeforeInit), Then: "the socket is closed with 1009"},
+		{What: "Size of a message without a token", Of: "a socket", Most: limit.Bytes(bulkyBody), Then: "the socket is closed with 1009"},
+		{What: "Size of the id of an operation", Of: "a socket", Most: limit.Bytes(maxID), Then: message},
+		{What: "Size of the payload of `ping` and `pong`", Of: "a socket", Most: limit.Bytes(maxPing), Then: message},
+		{What: "Time to take what is ready", Of: "a socket or an event stream", Most: limit.Time(standardPace.whole), Then: "it is closed"},
+	}
+}

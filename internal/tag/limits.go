@@ -1,0 +1,8 @@
+package tag
+
+import "github.com/taggie/taggie/internal/limit"
+
+// Limits are those of tags and other words.
+func Limits() []limit.Limit {
+	return []limit.Limit{{What: "Size", Of: "a tag, as it is typed", Most: limit.Bytes(MaxBytes), Code: limit.Invalid}}
+}
