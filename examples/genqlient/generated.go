@@ -276,7 +276,8 @@ func (v *UpdateNotePayload) __premarshalJSON() (*__premarshalUpdateNotePayload, 
 
 // UpdateNoteResponse is returned by UpdateNote on success.
 type UpdateNoteResponse struct {
-	// Changes title or content; the state before, tags included, becomes a version. For the owner and those who may edit.
+	// Changes title or content; the state before, tags included, becomes a version. A note that was changed 100,000 times keeps title and
+	// content: EXHAUSTED. For the owner and those who may edit.
 	UpdateNote *UpdateNotePayload `json:"updateNote"`
 }
 
