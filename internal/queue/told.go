@@ -26,6 +26,7 @@ type told struct {
 	mu    sync.Mutex
 	of    map[string][]tale // by the key of the epoch
 	sweep int               // how many projects there are when old ones are looked for
+	lost  time.Time         // when the last event was told that is not remembered any more because its project was old
 }
 
 type tale struct {
@@ -47,8 +48,11 @@ func (t *told) add(key string, c labelling.Cursor, now time.Time) {
 	t.of[key] = append(all, tale{Cursor: c, at: now})
 	if len(t.of) > t.sweep {
 		for key, all := range t.of {
-			if now.Sub(all[len(all)-1].at) > toldFor {
+			if last := all[len(all)-1].at; now.Sub(last) > toldFor {
 				delete(t.of, key)
+				if last.After(t.lost) {
+					t.lost = last
+				}
 			}
 		}
 		t.sweep = max(1000, 2*len(t.of))
@@ -66,7 +70,7 @@ func (t *told) since(key, epoch string, from time.Time) ([]string, bool) {
 			ids = append(ids, one.ID)
 		}
 	}
-	return ids, len(all) < toldKept || all[0].at.Before(from)
+	return ids, t.lost.Before(from) && (len(all) < toldKept || all[0].at.Before(from))
 }
 
 // Keeps reports whether Redis has each event of the epoch that it has told this process of since, in answer to a change that this process made. It
