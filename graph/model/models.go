@@ -1902,12 +1902,13 @@ const (
 	ErrorCodeForbidden ErrorCode = "FORBIDDEN"
 	// The object does not exist, or the caller may not know that it does.
 	ErrorCodeNotFound ErrorCode = "NOT_FOUND"
-	// Somebody else changes the same thing at this moment, or an idempotency key was used for another input.
+	// It does not fit what is there by now, or an idempotency key was used for another input: the same would be refused again, so look first.
 	ErrorCodeConflict ErrorCode = "CONFLICT"
 	// A limit, quota or budget is used up. With `extensions.retryAfter` it is the budget of the caller's costs, or there are too many operations of the
 	// caller under way: nothing was carried out, and the same may succeed after so many seconds.
 	ErrorCodeExhausted ErrorCode = "EXHAUSTED"
-	// A store did not answer in time. What was asked can be asked again: with its idempotency key, if a mutation.
+	// A store did not answer in time, or others change the same thing again and again. The same can be asked again and may succeed: with its
+	// idempotency key, if a mutation.
 	ErrorCodeUnavailable ErrorCode = "UNAVAILABLE"
 	// A mistake of the server. Its log knows more under `extensions.requestId`.
 	ErrorCodeInternal ErrorCode = "INTERNAL"
