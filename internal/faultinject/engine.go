@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -135,6 +136,61 @@ func (i *Injector) set(ctx context.Context, r *http.Request, k Key, item json.Ra
 		return i.ask(ctx, r, "DeleteItem", map[string]any{"TableName": k.Table, "Key": json.RawMessage(k.Attributes)}, nil)
 	}
 	return i.ask(ctx, r, "PutItem", map[string]any{"TableName": k.Table, "Item": item}, nil)
+}
+
+// read reads rows as they are now, in the order of their keys; nil stands for no row.
+func (i *Injector) read(ctx context.Context, r *http.Request, keys []Key) ([]json.RawMessage, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	gets := make([]any, len(keys))
+	for n, k := range keys {
+		gets[n] = map[string]any{"Get": map[string]any{"TableName": k.Table, "Key": json.RawMessage(k.Attributes)}}
+	}
+	var out struct {
+		Responses []struct{ Item json.RawMessage }
+	}
+	rows := make([]json.RawMessage, len(keys))
+	if err := i.ask(ctx, r, "TransactGetItems", map[string]any{"TransactItems": gets}, &out); err == nil && len(out.Responses) == len(keys) {
+		for n, one := range out.Responses {
+			rows[n] = one.Item
+		}
+		return rows, nil
+	}
+	// They are too many, too large, or the same: what the engine says of that in the transaction itself is for the caller.
+	for n, k := range keys {
+		var err error
+		if rows[n], err = i.row(ctx, r, k); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+// write writes rows as they shall be; nil removes one.
+func (i *Injector) write(ctx context.Context, r *http.Request, keys []Key, rows []json.RawMessage) error {
+	const most = 25 // of BatchWriteItem
+	for len(keys) > 0 {
+		asked := map[string][]any{}
+		n := min(most, len(keys))
+		for j, k := range keys[:n] {
+			write := map[string]any{"DeleteRequest": map[string]any{"Key": json.RawMessage(k.Attributes)}}
+			if rows[j] != nil {
+				write = map[string]any{"PutRequest": map[string]any{"Item": rows[j]}}
+			}
+			asked[k.Table] = append(asked[k.Table], write)
+		}
+		var out struct{ UnprocessedItems map[string]json.RawMessage }
+		err := i.ask(ctx, r, "BatchWriteItem", map[string]any{"RequestItems": asked}, &out)
+		if err == nil && len(out.UnprocessedItems) > 0 {
+			err = errors.New("faultinject: the engine left rows unprocessed")
+		}
+		if err != nil {
+			return err
+		}
+		keys, rows = keys[n:], rows[n:]
+	}
+	return nil
 }
 
 // rows returns the keys that a write touches; for a transaction one per action (with an empty Attributes for a condition check).

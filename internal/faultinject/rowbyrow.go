@@ -114,16 +114,10 @@ func (t *transactions) commit(ctx context.Context, x *exchange, next handler, ke
 	if in := t.inConflict(keys); len(in) > 0 { // since it was asked the first time
 		return nil, nil, held(in)
 	}
-	var changes []change
-	for _, k := range keys {
-		if k.Attributes == "" {
-			continue // a condition check
-		}
-		before, err := i.row(ctx, x.r, k)
-		if err != nil {
-			return nil, nil, err
-		}
-		changes = append(changes, change{key: k, before: before})
+	keys = slices.DeleteFunc(slices.Clone(keys), func(k Key) bool { return k.Attributes == "" }) // condition checks
+	before, err := i.read(ctx, x.r, keys)
+	if err != nil {
+		return nil, nil, err
 	}
 	alone := *x
 	alone.locked = true
@@ -131,16 +125,20 @@ func (t *transactions) commit(ctx context.Context, x *exchange, next handler, ke
 	if err != nil || !a.ok() {
 		return nil, a, err
 	}
-	for n := range changes {
-		c := &changes[n]
-		if c.after, err = i.row(ctx, x.r, c.key); err != nil {
-			return nil, nil, err
-		}
+	after, err := i.read(ctx, x.r, keys)
+	if err != nil {
+		return nil, nil, err
+	}
+	var changes []change
+	for n, k := range keys {
+		changes = append(changes, change{key: k, before: before[n], after: after[n]})
 		if n > 0 {
-			if err := i.set(ctx, x.r, c.key, c.before); err != nil {
-				return nil, nil, fmt.Errorf("take a row back: %w", err)
-			}
-			t.hold(c.key, true)
+			t.hold(k, true)
+		}
+	}
+	if len(keys) > 1 {
+		if err := i.write(ctx, x.r, keys[1:], before[1:]); err != nil {
+			return nil, nil, fmt.Errorf("take rows back: %w", err)
 		}
 	}
 	return changes, a, nil
