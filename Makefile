@@ -4,7 +4,7 @@
 # Every target walks every go.mod of the repository: `./...` stops at the border of a module.
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo build engines console test check check-go check-generated check-console e2e examples bench
+.PHONY: help run demo build engines console test test-long check check-go check-generated check-console e2e examples bench
 .DELETE_ON_ERROR:
 
 MODULES     := $(shell find . -name node_modules -prune -o -name go.mod -exec dirname {} \; | LC_ALL=C sort -r)
@@ -75,15 +75,19 @@ test: engines ## Run all tests of all modules; the last lines say what was left 
 	if [ -n "$$left" ]; then printf "Left out:\n$$left"; else echo 'Nothing was left out for want of a tool.'; fi; \
 	if [ -n "$$failed" ]; then echo "FAILED in:$$failed"; exit 1; fi
 
+# Without the race detector, which would slow down the tests and not the servers. Only on Unix: servers are stopped and continued there.
+test-long: engines ## Break servers and Redis for ten minutes, and check all that was answered (docs/reliability.md)
+	TAGGIE_TEST_REQUIRE=redis,cluster go test -tags long -count 1 -timeout 40m -v -run '^TestLongCampaigns$$' $(TESTFLAGS) .
+
 check: check-generated check-go check-console ## Format, vet, linters, tidy modules, current generated code, the tests of the pages
 
 check-go:
 	@unformatted=$$(find . -name node_modules -prune -o -name '*.go' -exec gofmt -l {} +); \
 	if [ -n "$$unformatted" ]; then echo "not formatted (run gofmt -w):"; echo "$$unformatted"; exit 1; fi
 	@$(call each-module,go mod tidy -diff)
-	@$(call each-module,go vet ./...)
-	@$(call each-module,go run $(STATICCHECK) ./...)
-	@$(call each-module,go run $(GOLANGCI) run ./...)
+	@$(call each-module,go vet -tags long ./...)
+	@$(call each-module,go run $(STATICCHECK) -tags long ./...)
+	@$(call each-module,go run $(GOLANGCI) run --build-tags long ./...)
 
 # Generates into place and compares with what was there, so that it also works on a tree with changes in it.
 check-generated:

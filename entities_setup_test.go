@@ -18,7 +18,7 @@ import (
 )
 
 // passes does the work of entities that is due within d, as if that time had passed: it has a clock of its own, and DynamoDB
-// for itself, so that neither faults nor counts of the server see it.
+// for itself, so that neither faults nor counts of the server see it. Not within during: the server works on tasks then.
 func (s *testServer) passes(d time.Duration) {
 	s.t.Helper()
 	now := func() time.Time { return time.Now().Add(d) }

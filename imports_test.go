@@ -262,26 +262,66 @@ func unique(all []string) map[string]bool {
 	return set
 }
 
+// exported has the results of a project written, and returns the file.
+func (l crew) exported(format string, status any) string {
+	l.t.Helper()
+	a := l.mutate("createProjectExport", "export { id state status url bytes }", vars{"projectId": l.id, "format": format, "status": status})
+	assert.Equal(l.t, "QUEUED", a.str("result.export.state"))
+	id := a.str("result.export.id")
+	l.during(func() { l.becomes("DONE", id) })
+	a = l.must(`query($i: ID!) { node(id: $i) { ... on ProjectExport { url bytes items endedAt } } }`, vars{"i": id})
+	resp, err := http.Get(a.str("node.url"))
+	require.NoError(l.t, err)
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(l.t, err)
+	require.Equal(l.t, http.StatusOK, resp.StatusCode, "%s", text)
+	assert.InDelta(l.t, len(text), a.at("node.bytes"), 0)
+	return string(text)
+}
+
+// What was exported can be imported into another project as it is: the items are the same, and nothing comes along of what was
+// found out about them.
+func TestAnExportIsImportedIntoAnotherProject(t *testing.T) {
+	t.Parallel()
+	ada := newServer(t).user("ada@example.com")
+	l := ada.project("From")
+	l.importedAs("DONE", "JSON_LINES", `{"externalId":"=1+1","name":"+say \"x\"; '@y","type":"-楽譜","url":"https://example.com/a,b;=c"}
+{"externalId":"'=1+1","name":"''''","metadata":{"=n":12345678901234567890,"k;":";=\"1\"\r\n\t'@x","l":[null,true,{"'":"楽譜"}]}}
+{"externalId":"@x, \"y\"","name":"a;=b;''-c","metadata":{"text":"\t","empty":""}}
+`)
+	l.finished(l.client, l.claimedAs("=1+1"), vars{"categoryId": l.categories[1], "keywords": []string{"@k", "l"}})
+	const fields = `externalId name type url metadata status keywords category { name } efforts { nodes { id } }`
+	of := func(l crew) map[string]map[string]any {
+		found := map[string]map[string]any{}
+		require.Eventually(t, func() bool { // the list lags behind by moments
+			for _, node := range l.must(`query($p: ID!) { project(id: $p) { items(first: 500) { nodes { `+fields+` } } } }`, vars{"p": l.id}).list("project.items.nodes") {
+				item := node.(map[string]any)
+				found[item["externalId"].(string)] = item
+			}
+			return len(found) == 3
+		}, 10*time.Second, 20*time.Millisecond)
+		return found
+	}
+	want := of(l)
+	for _, item := range want {
+		item["status"], item["keywords"], item["category"], item["efforts"] = "NEW", []any{}, nil, map[string]any{"nodes": []any{}}
+	}
+	for _, format := range []string{"CSV", "JSON_LINES"} {
+		again := ada.project("Into " + format)
+		i := again.importedAs("DONE", format, l.exported(format, nil))
+		assert.InDelta(t, 0, i.at("mistakes"), 0, "%s", i.body)
+		assert.InDelta(t, 3, i.at("imported"), 0, "%s", i.body)
+		assert.Equal(t, want, of(again), format)
+	}
+}
+
 func TestExportsOfBothFormats(t *testing.T) {
 	s := newServer(t)
 	l := s.user("ada@example.com").project("Birds")
 	l.importedAs("DONE", "JSON_LINES", `{"externalId": "a", "name": "=1+1", "metadata": {"n": 12345678901234567890}}`+"\n"+`{"externalId": "b", "name": "two\" lines"}`+"\n"+lines(0, 20))
 	l.finished(l.client, l.claimedAs("a"), vars{"categoryId": l.categories[1], "keywords": []string{"k", "l"}})
-	download := func(format string, status any) string {
-		a := l.mutate("createProjectExport", "export { id state status url bytes }", vars{"projectId": l.id, "format": format, "status": status})
-		assert.Equal(t, "QUEUED", a.str("result.export.state"))
-		id := a.str("result.export.id")
-		s.during(func() { l.becomes("DONE", id) })
-		a = l.must(`query($i: ID!) { node(id: $i) { ... on ProjectExport { url bytes items endedAt } } }`, vars{"i": id})
-		resp, err := http.Get(a.str("node.url"))
-		require.NoError(t, err)
-		defer func() { _ = resp.Body.Close() }()
-		text, err := io.ReadAll(resp.Body)
-		require.NoError(t, err)
-		require.Equal(t, http.StatusOK, resp.StatusCode, "%s", text)
-		assert.InDelta(t, len(text), a.at("node.bytes"), 0)
-		return string(text)
-	}
+	download := func(format string, status any) string { return l.exported(format, status) }
 	seen := map[string]map[string]any{}
 	for line := range strings.Lines(download("JSON_LINES", nil)) {
 		var result map[string]any

@@ -251,6 +251,7 @@ var shownTypes = []string{
 var ofSome = []string{
 	"ProjectItem.category", "ProjectItem.subcategory", "ProjectItem.claim", "ProjectItem.returnedTo", "ProjectItemEffort.undoneAt", "ProjectItemEffort.review",
 	"ProjectImport.endedAt", "Score.snapshot", "Item.score", "ProjectItem.item", "ProjectItem.url", "ProjectItem.metadata",
+	"Project.queueRebuild",
 }
 
 // unseen are mutations that change nothing which a snapshot shows.

@@ -97,6 +97,14 @@ func (w *world) follow(l crew) {
 	})
 	require.NoError(w.t, err)
 	w.redis().ZAdd(w.t.Context(), "taggie:project:online:{"+string(l.key())+"}", redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: globalKey(w.t, w.ids["edit"])[1]})
+	w.renewRebuild()
+}
+
+// renewRebuild has the project be one whose queue is being made anew, as far as members are told.
+func (w *world) renewRebuild() {
+	w.t.Helper()
+	key := "taggie:project:rebuild:{" + string(w.crew("project").key()) + "}:progress"
+	require.NoError(w.t, w.redis().HSet(w.t.Context(), key, "token", "somebody", "started", time.Now().UnixMilli(), "read", 7, "total", 9).Err())
 }
 
 func (w *world) redis() redis.UniversalClient { return w.app.stores.redis }

@@ -39,7 +39,7 @@ type queues struct {
 
 // newQueues wires labelling. Nothing runs until [queues.run] does, or somebody listens to the hub, which is to be closed.
 func newQueues(s *stores, patience time.Duration, metrics *telemetry.Metrics, log *slog.Logger) *queues {
-	kept := queue.New(s.redis, queue.Options{Blocking: s.waiting, Log: log})
+	kept := queue.New(s.redis, queue.Options{Blocking: s.waiting, Waiting: maxListened - listenedBesides, Log: log})
 	truth := dynamo.Labelling{Projects: dynamo.Projects{DB: s.db}}
 	shown := lightItems{Labelling: truth, items: truth.WithoutMetadata()} // of which events are kept in memory
 	o := labelling.Options{Truth: truth, Queue: countedQueue{kept, metrics}, Now: s.clock.Now, NewID: uuid.NewString, Log: log}

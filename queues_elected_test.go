@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -56,23 +58,10 @@ func (l crew) worksAfter(lose func(*embeddedtest.RedisNode), master *embeddedtes
 	l.finished(who, first)
 	require.Equal(l.t, first.id, watcher.event("FINISHED").str("item.id"))
 
-	before := map[*embeddedtest.RedisNode]bool{}
-	for _, n := range all {
-		before[n] = n.Master(l.t.Context())
-	}
-	require.True(l.t, before[master])
+	require.True(l.t, master.Master(l.t.Context()))
 	elected := make(chan time.Time, 1)
-	go func() {
-		for l.t.Context().Err() == nil {
-			for _, n := range all {
-				if !before[n] && n.Master(l.t.Context()) {
-					elected <- time.Now()
-					return
-				}
-			}
-			time.Sleep(5 * time.Millisecond)
-		}
-	}()
+	others := replicas(l.t.Context(), all)
+	go func() { elected <- electedOf(l.t.Context(), others) }()
 	lost := time.Now()
 	lose(master)
 	var claimed []held
@@ -103,4 +92,22 @@ func (l crew) worksAfter(lose func(*embeddedtest.RedisNode), master *embeddedtes
 	l.t.Logf("a new master after %v, work %v later, told %v later", at.Sub(lost), worked.Sub(at), told.Sub(at))
 	assert.Less(l.t, worked.Sub(at), soon, "claimed and finished")
 	assert.Less(l.t, told.Sub(at), heard, "told")
+}
+
+// replicas are the nodes that are no masters now.
+func replicas(ctx context.Context, all []*embeddedtest.RedisNode) []*embeddedtest.RedisNode {
+	return slices.DeleteFunc(slices.Clone(all), func(n *embeddedtest.RedisNode) bool { return n.Master(ctx) })
+}
+
+// electedOf waits until one of the nodes is a master, and returns when that was; zero when the context ends first.
+func electedOf(ctx context.Context, replicas []*embeddedtest.RedisNode) time.Time {
+	for ctx.Err() == nil {
+		for _, n := range replicas {
+			if n.Master(ctx) {
+				return time.Now()
+			}
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return time.Time{}
 }

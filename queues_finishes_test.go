@@ -177,6 +177,7 @@ func TestAFinishIsTakenBack(t *testing.T) {
 	assert.Empty(t, a.list("result.item.keywords"))
 	assert.Equal(t, ada.id, a.str("result.item.claim.user.id"))
 	assert.NotEmpty(t, a.str("result.effort.undoneAt"))
+	l.showsUndone(h.id, a.list("result.item.efforts.nodes"), effort)
 	again := held{a.str("result.item.id"), a.str("result.item.claim.token")}
 	assert.NotEqual(t, h.token, again.token)
 	l.counts("0 1 0 0")
@@ -192,6 +193,25 @@ func TestAFinishIsTakenBack(t *testing.T) {
 	require.Nil(t, a.at("result.problem"), "%s", a.body)
 	assert.Equal(t, "EffortReviewed", ada.mutate("undoFinish", undoShown, vars{"effortId": second}).str("result.problem.__typename"))
 	l.counts("0 0 1 0")
+}
+
+// showsUndone asks in all ways for the efforts of an item whose only effort was taken back.
+func (l crew) showsUndone(item string, told []any, effort string) {
+	l.t.Helper()
+	require.Len(l.t, told, 1, "what was taken back is still shown")
+	shown := told[0].(map[string]any)
+	assert.Equal(l.t, effort, shown["id"])
+	assert.NotNil(l.t, shown["undoneAt"])
+	const efforts = `id efforts(first: 5) { nodes { id undoneAt } }`
+	a := l.must(`query($i: ID!, $p: ID!) { node(id: $i) { ... on ProjectItem { `+efforts+` } } whole: node(id: $i) { ... on ProjectItem { metadata } }
+		project(id: $p) { items(status: CLAIMED, first: 5) { nodes { `+efforts+` } } whole: items(status: CLAIMED, first: 5) { nodes { metadata `+efforts+` } } } }`,
+		vars{"i": item, "p": l.id})
+	assert.Equal(l.t, told, a.list("node.efforts.nodes"))
+	for _, list := range []string{"items", "whole"} {
+		nodes := a.list("project." + list + ".nodes")
+		require.Len(l.t, nodes, 1)
+		assert.Equal(l.t, told, (&answer{t: l.t, Data: nodes[0].(map[string]any)}).list("efforts.nodes"))
+	}
 }
 
 // aged is a change of an item of which an effort was made so long ago.

@@ -35,8 +35,8 @@ type fleet struct {
 	binary  string
 	env     []string
 	local   *auth.Local
-	redis   *redis.Client
-	prefix  string // of the tables
+	redis   *redis.Client // nil when there are several
+	prefix  string        // of the tables
 	web     *http.Client
 	servers []*server
 }
@@ -56,24 +56,36 @@ type server struct {
 // newFleet starts n servers on tables, a bucket and a Redis of their own: with the race detector as the tests have it.
 func newFleet(t *testing.T, n int) *fleet {
 	t.Helper()
+	return newFleetOnItself(t, n, embeddedtest.RealRedis(t).URL)
+}
+
+// newFleetOnItself starts n servers of the program that the tests are, on a Redis.
+func newFleetOnItself(t *testing.T, n int, redisURL string) *fleet {
+	t.Helper()
 	binary, err := os.Executable()
 	require.NoError(t, err)
-	return newFleetOf(t, n, binary)
+	return newFleetOn(t, n, binary, redisURL)
 }
 
 // newFastFleet starts servers without the race detector, with which they take ten times as long for everything.
 func newFastFleet(t *testing.T, n int) *fleet {
 	t.Helper()
+	return newFleetOn(t, n, fastBinary(t), embeddedtest.RealRedis(t).URL)
+}
+
+// fastBinary builds the server without the race detector.
+func fastBinary(t *testing.T) string {
+	t.Helper()
 	binary := filepath.Join(t.TempDir(), "taggie")
 	// As the Makefile does it, so that there is less to compile.
 	out, err := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", binary, ".").CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	return newFleetOf(t, n, binary)
+	return binary
 }
 
-func newFleetOf(t *testing.T, n int, binary string) *fleet {
+// newFleetOn starts n servers of this program on a Redis, a Redis Cluster or Sentinels.
+func newFleetOn(t *testing.T, n int, binary, redisURL string) *fleet {
 	t.Helper()
-	redisURL := embeddedtest.RealRedis(t).URL
 	env := append(remote(t), "TAGGIE_REDIS_URL="+redisURL)
 	_, err := run(t, env, tablesApply{}.Run)
 	require.NoError(t, err)
@@ -81,13 +93,12 @@ func newFleetOf(t *testing.T, n int, binary string) *fleet {
 	require.NoError(t, err)
 	local, err := localIssuer(cfg) // the servers share the directory of the secret, and nothing else in it
 	require.NoError(t, err)
-	options, err := redis.ParseURL(redisURL)
-	require.NoError(t, err)
-	f := &fleet{t: t, binary: binary, env: env, local: local, prefix: cfg.TablePrefix, redis: redis.NewClient(options)}
-	t.Cleanup(func() { assert.NoError(t, f.redis.Close()) })
-	transport := &http.Transport{MaxIdleConnsPerHost: 200}
-	t.Cleanup(transport.CloseIdleConnections)
-	f.web = &http.Client{Transport: transport, Timeout: 20 * time.Second} // longer than an operation may take
+	f := fleetOf(t, local, cfg.TablePrefix)
+	f.binary, f.env = binary, env
+	if options, err := redis.ParseURL(redisURL); err == nil {
+		f.redis = redis.NewClient(options)
+		t.Cleanup(func() { assert.NoError(t, f.redis.Close()) })
+	}
 	for i := range n {
 		s := &server{fleet: f, number: i}
 		f.servers = append(f.servers, s)
@@ -101,6 +112,15 @@ func newFleetOf(t *testing.T, n int, binary string) *fleet {
 	all.Wait()
 	require.NoError(t, errors.Join(errs...))
 	return f
+}
+
+// fleetOf is a fleet that has no servers yet.
+func fleetOf(t *testing.T, local *auth.Local, prefix string) *fleet {
+	transport := &http.Transport{MaxIdleConnsPerHost: 200}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &fleet{
+		t: t, local: local, prefix: prefix, web: &http.Client{Transport: transport, Timeout: 20 * time.Second}, // longer than an operation may take
+	}
 }
 
 // listening is how a server's log tells where it listens.

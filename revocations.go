@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -17,18 +18,42 @@ import (
 )
 
 // revocations are what a server does about users whose tokens count no more: those who sign in are looked at anew, those who
-// have sockets lose them.
+// have sockets lose them. Redis tells it at once; without it, DynamoDB tells it within some seconds.
 type revocations struct {
 	news    *edge.Revocations
 	users   *user.Service
 	sockets *httpapi.Sockets
+	every   time.Duration // about how often DynamoDB is asked
 }
 
 // run follows the revocations of all servers until the context ends.
 func (r revocations) run(ctx context.Context, log *slog.Logger) {
-	jobs.Run(ctx, log, jobs.Job{Name: "follow revocations", Every: restartAfter, Do: lasting(func(ctx context.Context) error {
-		return r.news.Follow(ctx, r.look, r.told)
-	})})
+	jobs.Run(ctx, log,
+		jobs.Job{Name: "follow revocations", Every: restartAfter, Do: lasting(func(ctx context.Context) error {
+			return r.news.Follow(ctx, r.look, r.told)
+		})},
+		jobs.Job{Name: "look who was revoked", Every: r.every, Do: r.read},
+	)
+}
+
+// read does what [revocations.told] does for those of whom DynamoDB tells.
+func (r revocations) read(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, user.LookEvery)
+	defer cancel()
+	err := r.users.News(ctx, func(fresh []user.Revocation, all bool) error {
+		if all {
+			return r.look(ctx)
+		}
+		var errs []error
+		for _, one := range fresh {
+			errs = append(errs, r.told(ctx, string(one.User), one.At))
+		}
+		return errors.Join(errs...)
+	})
+	if err != nil {
+		return fmt.Errorf("look who was revoked: %w", err)
+	}
+	return nil
 }
 
 // told closes what was opened with tokens that count no more. Who had not signed up when it was opened may be this user now, which

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/internal/config"
+	"github.com/taggie/taggie/internal/faultinject"
 )
 
 // pair are two servers of the same stores. The second one is told of revocations only when the test says so.
@@ -165,4 +167,59 @@ func TestWhoIsRevoked(t *testing.T) {
 	first := root.mutate("revokeUser", "revokedAt", input).str("result.revokedAt")
 	assert.Equal(t, first, root.mutate("revokeUser", "revokedAt", input).str("result.revokedAt"))
 	ada.do(`{ viewer { id } }`, nil).fails("UNAUTHENTICATED", "")
+}
+
+// TestARevocationIsHeededWithoutRedis has two servers on one DynamoDB, and no Redis from some moment on.
+func TestARevocationIsHeededWithoutRedis(t *testing.T) {
+	t.Parallel()
+	way, url := newBridge(t)
+	var shared config.Config
+	p := pair{first: newServer(t, withRedis(url), func(c *config.Config) { shared = *c })}
+	p.second = newServer(t, withRedis(url), func(c *config.Config) { c.Data, c.TablePrefix = shared.Data, shared.TablePrefix })
+	for _, s := range []*testServer{p.first, p.second} {
+		s.app.revoked.every = 50 * time.Millisecond // in place of seconds
+		s.follows()
+	}
+	p.first.listeners(2)
+	ada, bob, root := p.first.user("ada@example.com"), p.first.user("bob@example.com"), p.first.admin("root@example.com")
+	hers, source, stranger := ada.at(p.second).subscribe(online, nil), ada.at(p.second).source("", online, nil), p.first.as("late@example.com").at(p.second).opened()
+	his := bob.at(p.second).subscribe(online, nil)
+	hers.next()
+	source.next()
+	his.next()
+	late := p.first.user("late@example.com")
+
+	way.cut()
+	root.revoke(ada.id).time("result.revokedAt")
+	root.revoke(late.id).time("result.revokedAt")
+	ada.do(`{ viewer { id } }`, nil).fails("UNAUTHENTICATED", "") // at once, where it was asked for
+	assert.EqualValues(t, 4403, websocket.CloseStatus(hers.ended()))
+	assert.EqualValues(t, 4403, stranger.lost(), "who signed up after the socket was opened")
+	for source.lines.Scan() { // until it ends
+		assert.NotContains(t, source.lines.Text(), "complete")
+	}
+	require.Eventually(t, func() bool { return ada.at(p.second).do(`{ viewer { id } }`, nil).status == 401 }, patience, 10*time.Millisecond)
+	bob.at(p.second).must(`{ viewer { id } }`, nil)
+}
+
+// TestNobodyIsLetInWhileNobodyCanTell has a server that cannot ask DynamoDB: what it knew is too old soon.
+func TestNobodyIsLetInWhileNobodyCanTell(t *testing.T) {
+	t.Parallel()
+	p := newPair(t)
+	p.second.app.revoked.users.Believing(300 * time.Millisecond)
+	ada, root := p.first.user("ada@example.com"), p.first.admin("root@example.com")
+	ada.at(p.second).must(`{ viewer { id } }`, nil)
+	p.second.faults.Fail(http.StatusInternalServerError, "InternalServerError", faultinject.Always)
+	root.revoke(ada.id).time("result.revokedAt")
+	var last *answer
+	require.Eventually(t, func() bool {
+		last = ada.at(p.second).do(`{ __typename }`, nil)
+		return last.status != 200
+	}, patience, 10*time.Millisecond)
+	assert.Equal(t, 503, last.status)
+	last.fails("UNAVAILABLE", "")
+	_, err := ada.at(p.second).dial(t.Context(), nil, online, nil)
+	assert.EqualValues(t, 1013, websocket.CloseStatus(err))
+	p.second.faults.Clear()
+	ada.at(p.second).do(`{ __typename }`, nil).fails("UNAUTHENTICATED", "")
 }

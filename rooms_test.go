@@ -24,7 +24,7 @@ var rooms = map[string][]string{
 	"console":   {},
 	"graph":     {"graph/model", "internal/entity", "internal/filetag", "internal/gid", "internal/labelling", "internal/lean", "internal/note", "internal/page", "internal/project", "internal/scalar", "internal/score", "internal/tag", "internal/user", "internal/viewer"},
 	"loaders":   {"internal/entity", "internal/fault", "internal/filetag", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/user"},
-	"resolvers": {"graph", "graph/model", "internal/entity", "internal/fault", "internal/filetag", "internal/gid", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/scalar", "internal/score", "internal/tag", "internal/user", "internal/viewer", "loaders"},
+	"resolvers": {"graph", "graph/model", "internal/entity", "internal/fault", "internal/filetag", "internal/gid", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/scalar", "internal/score", "internal/tag", "internal/task", "internal/user", "internal/viewer", "loaders"},
 
 	"graph/model": {"internal/entity", "internal/filetag", "internal/gid", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/user"},
 
@@ -73,6 +73,7 @@ var rooms = map[string][]string{
 	"internal/embedded/embeddedtest": {"internal/awsclient", "internal/embedded", "internal/embedded/child"},
 
 	// Tools of builds, tests and demonstrations.
+	"internal/campaign":    {},
 	"internal/generate":    {},
 	"bench":                {"*"},
 	"internal/demo":        {},

@@ -198,7 +198,7 @@ func assemble(cfg config.Config, trusted httpapi.Trusted, s *stores, metrics *te
 	metrics.Clock(s.clock.Ahead)
 	notesStore := dynamo.Notes{DB: s.db}
 	users := user.NewService(dynamo.Users{DB: s.db}, edge.NewLimiter(s.redis, cfg.TablePrefix+"email", user.MaxTries, user.TryEvery, time.Now), now, newID)
-	a.revoked = revocations{news: edge.NewRevocations(s.redis, cfg.TablePrefix+"users"), users: users, sockets: a.sockets}
+	a.revoked = revocations{news: edge.NewRevocations(s.redis, cfg.TablePrefix+"users"), users: users, sockets: a.sockets, every: user.LookEvery}
 	users.Telling(a.revoked.news)
 	notes := note.NewService(notesStore.Store(), now, newID).Knowing(users)
 	a.cleaning = note.NewCleaning(notesStore, now)

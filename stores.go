@@ -192,8 +192,10 @@ func redisOptions(cfg config.Config, engines *embedded.Engines, answer time.Dura
 
 const (
 	// maxListened bounds how many connections wait, to each node of Redis: one for each project that somebody listens to, and a few for
-	// messages. A Redis takes 10,000 connections, of all servers together, unless it was told otherwise.
+	// messages. Projects beyond are asked once a second. A Redis takes 10,000 connections, of all servers together, unless it was told otherwise.
 	maxListened = 3_000
+	// listenedBesides are those of them that are left for messages.
+	listenedBesides = 100
 	// waitingBuffer is in bytes, two for each connection: what is waited for is one small event, or a few messages.
 	waitingBuffer = 4 << 10
 )

@@ -50,6 +50,35 @@ func TestSigningUp(t *testing.T) {
 	assert.Nil(t, s.as("bob@example.com").must("{ viewer { id } }", nil).at("viewer"), "nobody was created")
 }
 
+// Two spellings that differ in normal form only are one user, wherever an address is looked at.
+func TestAddressesInAnyNormalFormAreOne(t *testing.T) {
+	t.Parallel()
+	const composed, decomposed = "Jos\u00e9@example.com", "jose\u0301@example.com"
+	s := newServer(t)
+	ada, jose := s.user("ada@example.com"), s.user(composed)
+	assert.Equal(t, jose.id, s.as(decomposed).must("{ viewer { id } }", nil).str("viewer.id"), "tokens of the embedded issuer")
+	assert.Equal(t, jose.id, jose.must(`query($e: String!) { userByEmail(email: $e) { id } }`, vars{"e": decomposed}).str("userByEmail.id"))
+
+	taken := s.as("bob@example.com").must(createUser, vars{"name": "Bob", "email": decomposed})
+	assert.Equal(t, "EmailTaken", taken.str("createUser.problem.__typename"))
+	assert.Equal(t, "EmailTaken", ada.must(updateUser, vars{"input": vars{"email": decomposed}}).str("updateUser.problem.__typename"))
+	own := jose.must(updateUser, vars{"input": vars{"email": decomposed}})
+	assert.Nil(t, own.at("updateUser.problem"), "one's own address in another spelling")
+	assert.Equal(t, decomposed, own.str("updateUser.user.email"), "as typed")
+
+	for _, spelling := range []string{composed, decomposed} {
+		note := ada.mutate("createNote", "note { id }", vars{"title": "n", "content": "c"}).str("result.note.id")
+		shared := ada.mutate("shareNote", "accessEdge { node { id } }", vars{"noteId": note, "email": spelling, "permission": "VIEW"})
+		assert.Equal(t, jose.id, shared.str("result.accessEdge.node.id"))
+		member := ada.mutate("putScopeMember", "memberEdge { node { id } }", vars{"scopeId": ada.space("S").scope, "email": spelling, "role": "READER"})
+		assert.Equal(t, jose.id, member.str("result.memberEdge.node.id"))
+		l := ada.project("P")
+		team := ada.mutate("createTeam", "team { id }", vars{"projectId": l.id, "name": "T", "type": "TAGGIE"}).str("result.team.id")
+		joined := ada.mutate("putProjectMember", "member { user { id } }", vars{"teamId": team, "email": spelling})
+		assert.Equal(t, jose.id, joined.str("result.member.user.id"))
+	}
+}
+
 func TestOneOfManySignUpsWithAnAddressWins(t *testing.T) {
 	s := newServer(t)
 	const rivals = 12

@@ -27,11 +27,14 @@ type siege struct {
 	api    *api
 	normal string   // tokens
 	enemy  []string // of hostile users
+	filled bool     // with what answers that nobody reads are made of
 }
 
 // attack is one kind of hostile request.
 type attack struct {
 	name string
+	// prepare makes what send needs; nil when it needs nothing.
+	prepare func(s *siege, ctx context.Context) error
 	// send makes one request, and returns how it was refused.
 	send func(ctx context.Context, s *siege, client *http.Client, token string) (status int, err error)
 }
@@ -55,9 +58,14 @@ func measureSiege(ctx context.Context, o options) error {
 	}
 	out := siegeReport{to: os.Stdout}
 	out.begin(o)
-	for _, a := range attacks() {
+	for _, a := range append(attacks(), heavyAttacks()...) {
 		if !strings.Contains(a.name, o.hostileKind) {
 			continue
+		}
+		if a.prepare != nil {
+			if err := a.prepare(&s, ctx); err != nil {
+				return fmt.Errorf("prepare %s: %w", a.name, err)
+			}
 		}
 		alone, err := s.watch(ctx, nil)
 		if err != nil {
@@ -154,7 +162,7 @@ func (s *siege) watch(ctx context.Context, a *attack) (seen, error) {
 	ticks := time.NewTicker(pace)
 	defer ticks.Stop()
 	var cpu time.Duration
-	resident := s.server.watch()
+	resident := peak(s.server.family)
 	warm := false
 	for time.Since(began) < warmUp+s.siege {
 		if !warm && time.Since(began) >= warmUp {
@@ -198,17 +206,19 @@ func attacks() []attack {
 	}
 	document := func(name, text string) attack {
 		var sent atomic.Int64
-		return attack{name, func(ctx context.Context, s *siege, client *http.Client, token string) (int, error) {
+		return attack{name: name, send: func(ctx context.Context, s *siege, client *http.Client, token string) (int, error) {
 			body, err := json.Marshal(map[string]any{"query": fmt.Sprintf("#%d\n", sent.Add(1)) + text}) // no document twice
 			if err != nil {
 				return 0, err
 			}
-			return s.post(ctx, client, token, bytes.NewReader(body), nil)
+			status, _, err := s.post(ctx, client, token, bytes.NewReader(body), nil)
+			return status, err
 		}}
 	}
 	body := func(name string, text []byte, headers http.Header) attack {
-		return attack{name, func(ctx context.Context, s *siege, client *http.Client, token string) (int, error) {
-			return s.post(ctx, client, token, bytes.NewReader(text), headers)
+		return attack{name: name, send: func(ctx context.Context, s *siege, client *http.Client, token string) (int, error) {
+			status, _, err := s.post(ctx, client, token, bytes.NewReader(text), headers)
+			return status, err
 		}}
 	}
 	return []attack{
@@ -230,17 +240,17 @@ func attacks() []attack {
 		body("bad UTF-8", []byte("{\"query\":\"{ viewer { name } } #\xff\"}"), nil),
 		body("batches", []byte("["+strings.Repeat(`{"query":"{ viewer { name } }"},`, 1_000)+"{}]"), nil),
 		body("compressed bombs", []byte("\x1f\x8b"), http.Header{"Content-Encoding": {"gzip"}}),
-		{"slow bodies", func(ctx context.Context, s *siege, _ *http.Client, token string) (int, error) {
+		{name: "slow bodies", send: func(ctx context.Context, s *siege, _ *http.Client, token string) (int, error) {
 			return s.dribble(ctx, token)
 		}},
 	}
 }
 
-// post sends a hostile body.
-func (s *siege) post(ctx context.Context, client *http.Client, token string, body io.Reader, headers http.Header) (int, error) {
+// post sends a body, which may be hostile.
+func (s *siege) post(ctx context.Context, client *http.Client, token string, body io.Reader, headers http.Header) (status int, answer []byte, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.server.url+"/graphql", body)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	for name, values := range headers {
 		r.Header[name] = values
@@ -250,10 +260,10 @@ func (s *siege) post(ctx context.Context, client *http.Client, token string, bod
 	r.Header.Set("Authorization", "Bearer "+token)
 	response, err := client.Do(r)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
-	_, err = io.Copy(io.Discard, response.Body)
-	return response.StatusCode, errors.Join(err, response.Body.Close())
+	answer, err = io.ReadAll(response.Body)
+	return response.StatusCode, answer, errors.Join(err, response.Body.Close())
 }
 
 // dribble opens a connection and sends a byte of a body now and then.

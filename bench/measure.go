@@ -70,7 +70,7 @@ func (t turn) measure(ctx context.Context, warmUp, long time.Duration) (result, 
 		return result{}, err
 	}
 	began, calls, connections := time.Now(), t.engine.calls.Load(), t.engine.connections.Load()
-	watched := t.process.watch()
+	watched := peak(t.process.resident)
 	latencies, err := t.load(ctx, client, long)
 	resident, watchErr := watched()
 	if err := errors.Join(err, watchErr); err != nil {

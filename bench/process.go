@@ -135,8 +135,48 @@ func (p *process) resident() (int64, error) {
 	return pages * int64(os.Getpagesize()), err
 }
 
-// watch looks at the memory of the process until the returned function is called, which returns the most that was seen.
-func (p *process) watch() func() (int64, error) {
+// family returns the memory of the process and of all that it started, in bytes. What they share is counted with each.
+func (p *process) family() (int64, error) {
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return 0, err
+	}
+	type one struct {
+		parent string
+		bytes  int64
+	}
+	all := make(map[string]one, len(stats))
+	for _, path := range stats {
+		stat, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		pid, rest, _ := strings.Cut(string(stat), " ")
+		fields := strings.Fields(rest[strings.LastIndexByte(rest, ')')+1:]) // the name may hold blanks
+		if len(fields) < 22 {
+			return 0, errors.New("/proc/…/stat has another form than proc(5) says")
+		}
+		pages, err := strconv.ParseInt(fields[21], 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		all[pid] = one{parent: fields[1], bytes: pages * int64(os.Getpagesize())}
+	}
+	var sum int64
+	eldest := strconv.Itoa(p.cmd.Process.Pid)
+	for pid, member := range all {
+		for ancestor := pid; ancestor != ""; ancestor = all[ancestor].parent {
+			if ancestor == eldest {
+				sum += member.bytes
+				break
+			}
+		}
+	}
+	return sum, nil
+}
+
+// peak looks at the memory of processes until the returned function is called, which returns the most that was seen.
+func peak(memory func() (int64, error)) func() (int64, error) {
 	done, found := make(chan struct{}), make(chan int64, 1)
 	var failed error
 	go func() {
@@ -144,7 +184,7 @@ func (p *process) watch() func() (int64, error) {
 		every := time.NewTicker(50 * time.Millisecond)
 		defer every.Stop()
 		for {
-			resident, err := p.resident()
+			resident, err := memory()
 			if err != nil {
 				failed = err
 			}

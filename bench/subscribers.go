@@ -48,6 +48,9 @@ func measureSubscribers(ctx context.Context, o options) error {
 		return fmt.Errorf("make a project for subscribers: %w", err)
 	}
 	out := crowdReport{to: os.Stdout}
+	if err := c.rush(ctx, o.subscribers, &out); err != nil {
+		return fmt.Errorf("%d subscribers at once: %w", o.subscribers, err)
+	}
 	out.begin(o)
 	for _, n := range []int{1, o.subscribers} {
 		if err := c.listen(ctx, n, &out); err != nil {

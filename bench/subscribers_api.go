@@ -90,21 +90,8 @@ func (a *api) importItems(ctx context.Context, token, project string, n int) err
 	if err != nil {
 		return err
 	}
-	r, err := http.NewRequestWithContext(ctx, made.text("createProjectImport", "upload", "method"), made.text("createProjectImport", "upload", "url"), strings.NewReader(file.String()))
-	if err != nil {
+	if err := put(ctx, http.DefaultClient, made.at("createProjectImport", "upload"), strings.NewReader(file.String())); err != nil {
 		return err
-	}
-	for _, h := range made.list("createProjectImport", "upload", "headers") {
-		r.Header.Set(h.text("name"), h.text("value"))
-	}
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	_, _ = io.Copy(io.Discard, response.Body)
-	_ = response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("S3 answers %s", response.Status)
 	}
 	if _, err := a.ask(ctx, token, `mutation($i: ID!) { startProjectImport(input: {importId: $i}) { import { state } } }`, vars{"i": made.text("createProjectImport", "import", "id")}); err != nil {
 		return err
@@ -120,6 +107,31 @@ func (a *api) importItems(ctx context.Context, token, project string, n int) err
 			return ctx.Err()
 		}
 	}
+}
+
+// put makes the request that the server signed.
+func put(ctx context.Context, client *http.Client, signed any, file io.Reader) error {
+	object, _ := signed.(map[string]any)
+	request := data(object)
+	r, err := http.NewRequestWithContext(ctx, request.text("method"), request.text("url"), file)
+	if err != nil {
+		return err
+	}
+	for _, h := range request.list("headers") {
+		r.Header.Set(h.text("name"), h.text("value"))
+	}
+	response, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if _, err := io.Copy(io.Discard, response.Body); err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("S3 answers %s", response.Status)
+	}
+	return nil
 }
 
 // metric returns the sum of a metric over its labels.

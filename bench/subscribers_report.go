@@ -23,6 +23,17 @@ func (r crowdReport) add(t told) {
 		float64(t.memory)/float64(t.subscribers)/1000, t.cpu.Seconds()*1000/events, t.reads/events)
 }
 
+func (r crowdReport) rushed(n int, up []time.Duration, refused map[string]int) {
+	fmt.Fprintf(r.to, "\n%d that begin within %s, each on a new socket: %d have their snapshot", n, rushed, len(up))
+	if len(up) > 0 {
+		fmt.Fprintf(r.to, ", %.1f s (p50), %.1f s (p99) after the first one began, the last one after %.1f s", percentile(up, 50)/1000, percentile(up, 99)/1000, slices.Max(up).Seconds())
+	}
+	fmt.Fprintf(r.to, ".\n")
+	for why, many := range refused {
+		fmt.Fprintf(r.to, "  %d did not come up: %s\n", many, why)
+	}
+}
+
 func (r crowdReport) stalled(memory int64, read int, gap bool) {
 	fmt.Fprintf(r.to, "\nOne that does not read while %d events happen: the process has %.1f MB more at most; then it reads %d messages until %s.\n",
 		stalled, float64(memory)/1e6, read, end(gap))

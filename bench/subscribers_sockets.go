@@ -130,7 +130,7 @@ func (c *crowd) stall(ctx context.Context, out *crowdReport) error {
 	if err != nil {
 		return err
 	}
-	most := c.server.watch()
+	most := peak(c.server.resident)
 	for n := 0; n < stalled; n += 2 * perClaim {
 		if err := c.many(ctx); err != nil {
 			return err

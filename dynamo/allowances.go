@@ -13,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/google/uuid"
+
 	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/fault"
@@ -84,6 +86,8 @@ type spent struct {
 	refused bool      // somebody was refused since
 	total   int       // when it was counted last
 	pending int       // created here since
+	adding  int       // of pending, while it is not known whether the row has it
+	attempt string    // by which DynamoDB knows that again
 	counted time.Time // last
 	used    time.Time // last
 }
@@ -147,7 +151,7 @@ func (t *tallies) due() []*spent {
 	defer t.mu.Unlock()
 	now := t.now()
 	maps.DeleteFunc(t.by, func(_ allowed, s *spent) bool {
-		return now.Sub(s.used) > allowancesIdle && (s.rows != nil || s.pending == 0)
+		return now.Sub(s.used) > allowancesIdle && (s.rows != nil || s.pending == 0 && s.adding == 0)
 	})
 	var due []*spent
 	for _, s := range t.by {
@@ -164,7 +168,7 @@ func (s *spent) due(now time.Time) bool {
 	case !s.known:
 		return true
 	case s.rows == nil:
-		return s.pending != 0 || s.refused || now.Sub(s.counted) >= countedElsewhere && now.Sub(s.used) < time.Minute
+		return s.pending != 0 || s.adding != 0 || s.refused || now.Sub(s.counted) >= countedElsewhere && now.Sub(s.used) < time.Minute
 	case s.refused:
 		return now.Sub(s.counted) >= countedFull*time.Duration(1+s.total/100_000)
 	}
@@ -192,8 +196,8 @@ func (db *DB) countAllowance(ctx context.Context, s *spent) error {
 	var err error
 	if s.rows != nil {
 		total, err = db.countRows(ctx, s.rows(s.of), s.most)
-	} else {
-		total, err = db.addTally(ctx, allowed{s.kind, s.of}, by)
+	} else if by, err = 0, db.addTally(ctx, s); err == nil {
+		total, err = db.readTally(ctx, allowed{s.kind, s.of})
 	}
 	if err != nil {
 		return err
@@ -205,18 +209,38 @@ func (db *DB) countAllowance(ctx context.Context, s *spent) error {
 	return nil
 }
 
-// addTally adds to the row that counts, which nobody but servers in the background write, and returns what it counts.
-func (db *DB) addTally(ctx context.Context, of allowed, by int) (int, error) {
-	key := rowKey{keys.CountPK(of.kind, of.of), keys.CountSK}
-	if by != 0 {
-		// A transaction, so that a repeated attempt counts once.
-		err := db.transact(ctx, []action{{table: notesTable, key: key, update: "ADD #n :by", names: map[string]string{"#n": "n"}, values: attrs{":by": number(int64(by))}}}, idempotency.Key{})
-		if err != nil {
-			return 0, err
-		}
+// addTally adds what was created here to the row that counts, which nobody but servers in the background write. What may have been
+// added is added by the same attempt again, which DynamoDB knows for ten minutes; what was added is not pending any more.
+func (db *DB) addTally(ctx context.Context, s *spent) error {
+	t := db.tallies
+	t.mu.Lock()
+	if s.adding == 0 {
+		s.adding, s.attempt = s.pending, uuid.NewString()
 	}
+	by, attempt := s.adding, s.attempt
+	t.mu.Unlock()
+	if by == 0 {
+		return nil
+	}
+	add := action{
+		table: notesTable, key: countKey(allowed{s.kind, s.of}),
+		update: "ADD #n :by", names: map[string]string{"#n": "n"}, values: attrs{":by": number(int64(by))},
+	}
+	if err := db.transactAs(ctx, attempt, []action{add}); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s.adding, s.pending, s.total = 0, s.pending-by, s.total+by
+	return nil
+}
+
+func countKey(of allowed) rowKey { return rowKey{keys.CountPK(of.kind, of.of), keys.CountSK} }
+
+// readTally returns what the row counts.
+func (db *DB) readTally(ctx context.Context, of allowed) (int, error) {
 	total := 0
-	_, err := db.get(ctx, notesTable, key, func(item []byte) error {
+	_, err := db.get(ctx, notesTable, countKey(of), func(item []byte) error {
 		return attributes(item, func(name []byte, v value) (err error) {
 			if string(name) == "n" {
 				total, err = v.int()

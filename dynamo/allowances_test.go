@@ -1,10 +1,13 @@
 package dynamo
 
 import (
+	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
@@ -13,6 +16,7 @@ import (
 	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/faultinject"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/project"
@@ -149,7 +153,7 @@ func TestAllowancesComeBack(t *testing.T) {
 	w.Add(things[2], "q", things[3], things[0])
 	countAll(t, db)
 	for kind, want := range map[string]int{"entities": 4, "relations": 3} {
-		n, err := db.addTally(t.Context(), allowed{kind, "scope"}, 0)
+		n, err := db.readTally(t.Context(), allowed{kind, "scope"})
 		require.NoError(t, err)
 		assert.Equal(t, want, n, kind)
 	}
@@ -257,4 +261,35 @@ func TestCheckAllowances(t *testing.T) {
 		assert.True(t, strings.HasPrefix(err.Error(), "expected"), "%v", err)
 	}
 	assert.NotEqual(t, keys.CountPK("notes", "a#b"), keys.CountPK("notes#a", "b"))
+}
+
+// What was added to a row that counts is added once, also when nobody could tell whether it was, or what the row has now.
+func TestWhatIsCountedIsCountedOnce(t *testing.T) {
+	for what, fails := range map[string]func(*faultinject.Injector){
+		"it is not read back": func(inj *faultinject.Injector) {
+			inj.Fail(http.StatusInternalServerError, "InternalServerError", faultinject.Always, faultinject.Operation("GetItem"))
+		},
+		"the answer is lost": func(inj *faultinject.Injector) {
+			inj.ResetAfter(faultinject.Always, faultinject.Operation("TransactWriteItems"))
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			clock := storetest.NewClock()
+			db, inj := openDB(t, clock.Now)
+			for range 10 {
+				e := entity.Entity{ID: entity.ID{Scope: "scope", Type: "thing", ID: uuid.NewString()}, Version: 1, CreatedAt: clock.Now(), UpdatedAt: clock.Now()}
+				require.NoError(t, Entities{db}.PutEntity(patient(t), nil, e, nil, idempotency.Key{}))
+			}
+			fails(inj)
+			soon, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			require.Error(t, db.CountAllowances(soon))
+			inj.Clear()
+			countAll(t, db, db)
+			n, err := db.readTally(t.Context(), allowed{"entities", "scope"})
+			require.NoError(t, err)
+			assert.Equal(t, 10, n)
+		})
+	}
 }

@@ -16,10 +16,7 @@ import (
 // the queues.
 type Labelling struct{ Projects }
 
-var (
-	_ labelling.Truth     = Labelling{}
-	_ labelling.Unsettled = Labelling{}
-)
+var _ labelling.Truth = Labelling{}
 
 // known is that there is a project: it is listed for jobs, which belong to no user.
 func known(id project.ID) entity.Relation {

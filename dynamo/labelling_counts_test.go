@@ -77,7 +77,10 @@ func TestCallsOfLabelling(t *testing.T) {
 			return errors.Join(errs...)
 		}, ops{"BatchGetItem": 1, "TransactGetItems": 1}, 0},
 		{"ListOutbox", func() error { _, err := db.ListOutbox(ctx, w.Clock.Now().Add(time.Hour), 10); return err }, ops{"Query": 16}, 0},
-		{"InOutbox", func() error { _, err := db.InOutbox(ctx, *finish.Transition); return err }, ops{"GetItem": 1}, 0},
+		{"FindOutbox", func() error {
+			_, _, err := db.FindOutbox(ctx, finish.Transition.Item, finish.Transition.Ref())
+			return err
+		}, ops{"GetItem": 1}, 0},
 		{"DeleteOutbox", func() error { return db.DeleteOutbox(ctx, gone) }, ops{"BatchWriteItem": 2}, 26},
 		{"ListAllProjects", func() error { _, err := db.ListAllProjects(ctx, "", 10); return err }, ops{"Query": 16}, 0},
 		{"ScanItems", func() error {

@@ -12,9 +12,6 @@ import (
 	"github.com/taggie/taggie/internal/project"
 )
 
-// effortsMade is the attribute in which an item counts the efforts that were ever made, those that were taken back included.
-const effortsMade = "_efforts"
-
 // ItemWithEfforts reads an item and its efforts, in the order in which they were made. A transaction tells that item and efforts
 // are of one moment, and the item how many there are: the query may miss one that was made a moment ago.
 //
@@ -33,8 +30,7 @@ func (db Labelling) ItemWithEfforts(ctx context.Context, id project.ItemID) (pro
 		const atOnce = maxActions - 1 // with the item
 		for from := 0; from == 0 || from < len(ids); from += atOnce {
 			var now project.Item
-			var c itemRead
-			wants := []want{wantCounted(id, &now, &c)}
+			wants := []want{wantItem(id, &now)}
 			for n := from; n < min(from+atOnce, len(ids)); n++ {
 				wants = append(wants, wantEffort(ids[n], &efforts[n]))
 			}
@@ -46,7 +42,7 @@ func (db Labelling) ItemWithEfforts(ctx context.Context, id project.ItemID) (pro
 				return errStale // a row that points to it was seen before it was made
 			case errors.Join(errs...) != nil:
 				return errors.Join(errs...)
-			case c.made != len(ids) || from > 0 && now.Version != item.Version:
+			case now.EffortsMade != len(ids) || from > 0 && now.Version != item.Version:
 				return errStale
 			}
 			item = now
@@ -65,9 +61,9 @@ func (db Labelling) ItemWithEfforts(ctx context.Context, id project.ItemID) (pro
 // Index: primary. Key: <item>/<project>:ProjectItem~<shard> and <effort>/<project>:ProjectItemEffort~<shard>.
 // Cost: ⌈n/100⌉ BatchGetItem, ⌈m/50⌉ TransactGetItems for m items of one effort, and 1 Query and 1 TransactGetItems for each that has more.
 func (db Labelling) ItemsWithEfforts(ctx context.Context, ids []project.ItemID) ([]project.Item, [][]project.Effort, []error) {
-	items, counts, wants := make([]project.Item, len(ids)), make([]itemRead, len(ids)), make([]want, len(ids))
+	items, bytes, wants := make([]project.Item, len(ids)), make([]int, len(ids)), make([]want, len(ids))
 	for n, id := range ids {
-		wants[n] = wantCounted(id, &items[n], &counts[n])
+		wants[n] = wantSized(id, &items[n], &bytes[n])
 	}
 	errs := missing(db.batchGet(ctx, wants), noSuchItem)
 	if errs == nil {
@@ -77,8 +73,8 @@ func (db Labelling) ItemsWithEfforts(ctx context.Context, ids []project.ItemID) 
 	var pairs, others []int
 	for n, i := range items {
 		switch {
-		case errs[n] != nil || counts[n].made == 0:
-		case counts[n].made == 1 && i.LastEffort != "":
+		case errs[n] != nil || i.EffortsMade == 0:
+		case i.EffortsMade == 1 && i.LastEffort != "":
 			pairs = append(pairs, n)
 		default:
 			others = append(others, n)
@@ -87,7 +83,7 @@ func (db Labelling) ItemsWithEfforts(ctx context.Context, ids []project.ItemID) 
 	for len(pairs) > 0 {
 		n, size := 0, 0
 		for n < len(pairs) && n < maxActions/2 {
-			size += counts[pairs[n]].bytes + maxEffort
+			size += bytes[pairs[n]] + maxEffort
 			if n > 0 && size > maxTransaction {
 				break
 			}
@@ -113,17 +109,17 @@ const maxEffort = 20_000
 // withTheirEffort reads those of the items again that are given by their places, together with the one effort of each. It returns the
 // places of items that have become others meanwhile.
 func (db Labelling) withTheirEffort(ctx context.Context, places []int, items []project.Item, efforts [][]project.Effort, errs []error) (moved []int) {
-	now, counts, wants := make([]project.Item, len(places)), make([]itemRead, len(places)), make([]want, 0, 2*len(places))
+	now, wants := make([]project.Item, len(places)), make([]want, 0, 2*len(places))
 	effort := make([]project.Effort, len(places))
 	for at, n := range places {
 		last := project.EffortID{Project: items[n].Project, ID: items[n].LastEffort}
-		wants = append(wants, wantCounted(items[n].ItemID, &now[at], &counts[at]), wantEffort(last, &effort[at]))
+		wants = append(wants, wantItem(items[n].ItemID, &now[at]), wantEffort(last, &effort[at]))
 	}
 	read := db.transactGet(ctx, wants)
 	for at, n := range places {
 		err := errors.Join(read[2*at], read[2*at+1])
 		switch {
-		case errors.Is(err, errMissing) || err == nil && (counts[at].made != 1 || now[at].LastEffort != items[n].LastEffort):
+		case errors.Is(err, errMissing) || err == nil && (now[at].EffortsMade != 1 || now[at].LastEffort != items[n].LastEffort):
 			moved = append(moved, n)
 		case err != nil:
 			errs[n] = err
@@ -134,35 +130,12 @@ func (db Labelling) withTheirEffort(ctx context.Context, places []int, items []p
 	return moved
 }
 
-// itemRead is what the row of an item tells besides the item.
-type itemRead struct {
-	made  int // efforts that were ever made
-	bytes int // of the row as it was answered, which is more than it has
-}
-
-// wantCounted wants an item, and what is counted.
-func wantCounted(id project.ItemID, into *project.Item, c *itemRead) want {
-	return want{entitiesMaster, shardedKey(itemID(id)), func(raw []byte) (err error) {
-		c.bytes = len(raw)
-		c.made, err = decodeCounted(raw, into)
-		return err
+// wantSized wants an item, and how many bytes its row was answered with, which is more than it has.
+func wantSized(id project.ItemID, into *project.Item, bytes *int) want {
+	return want{entitiesMaster, shardedKey(itemID(id)), func(raw []byte) error {
+		*bytes = len(raw)
+		return decodeItem(raw, into)
 	}}
-}
-
-// decodeCounted reads an item and how many efforts were ever made. An item that no move has touched does not count them: none
-// of its efforts was taken back.
-func decodeCounted(raw []byte, i *project.Item) (made int, err error) {
-	if err := decodeItem(raw, i); err != nil {
-		return 0, err
-	}
-	made = i.Efforts
-	return made, attributes(raw, func(name []byte, v value) (err error) {
-		if string(name) != effortsMade {
-			return v.skip()
-		}
-		made, err = v.int()
-		return err
-	})
 }
 
 // effortsOfItem lists the ids of the efforts of an item in the order in which they were made.

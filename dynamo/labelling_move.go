@@ -94,7 +94,7 @@ func changeItem(before, after project.Item, found bool, attempt string) ([]actio
 	if found {
 		one = 1
 	}
-	e.names["#made"], e.values[":before_made"], e.values[":more"] = effortsMade, number(int64(before.Efforts)), number(one)
+	e.names["#made"], e.values[":before_made"], e.values[":more"] = effortsMade, number(int64(before.EffortsMade)), number(one)
 	e.sets = append(e.sets, "#made = if_not_exists(#made, :before_made) + :more")
 	e.names["#meta"], e.names["#version"] = "_meta", "version"
 	e.set("#meta.#version", "version", number(int64(after.Version)))

@@ -11,10 +11,11 @@ import (
 
 	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/internal/labelling"
+	"github.com/taggie/taggie/internal/project"
 )
 
-func outboxKey(t labelling.Transition) rowKey {
-	return rowKey{keys.OutboxSubjectKey(t.Item), keys.OutboxKey(t.At, t.ID)}
+func outboxKey(item string, r project.TransitionRef) rowKey {
+	return rowKey{keys.OutboxSubjectKey(item), keys.OutboxKey(r.At, r.ID)}
 }
 
 // outboxRow is a transition on its way to the queue. It is no relationship, and in no index.
@@ -23,7 +24,7 @@ func outboxRow(t labelling.Transition) (attrs, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write transition %s: %w", t.ID, err)
 	}
-	row := relationshipEntries.key(outboxKey(t))
+	row := relationshipEntries.key(outboxKey(t.Item, t.Ref()))
 	row["transition"] = str(string(body))
 	return row, nil
 }
@@ -78,7 +79,7 @@ func (db Labelling) DeleteOutbox(ctx context.Context, done []labelling.Transitio
 	writes := make([]write, 0, len(done))
 	seen := make(map[rowKey]bool, len(done))
 	for _, t := range done {
-		if key := outboxKey(t); !seen[key] {
+		if key := outboxKey(t.Item, t.Ref()); !seen[key] {
 			seen[key] = true
 			writes = append(writes, write{table: relationshipEntries, key: key})
 		}
@@ -86,9 +87,10 @@ func (db Labelling) DeleteOutbox(ctx context.Context, done []labelling.Transitio
 	return db.batchWrite(ctx, writes)
 }
 
-// InOutbox looks for a transition; item, instant and id are enough to find it.
+// FindOutbox looks for a transition.
 //
 // Index: primary. Key: _subject_key = taggie:Outbox:<shard> AND _predicate_key = outbox:<at>:Transition:<id>. Cost: 1 GetItem.
-func (db Labelling) InOutbox(ctx context.Context, t labelling.Transition) (bool, error) {
-	return db.get(ctx, relationshipEntries, outboxKey(t), func([]byte) error { return nil })
+func (db Labelling) FindOutbox(ctx context.Context, item string, r project.TransitionRef) (t labelling.Transition, there bool, err error) {
+	there, err = db.get(ctx, relationshipEntries, outboxKey(item, r), func(raw []byte) error { return decodeOutbox(raw, &t) })
+	return t, there, err
 }

@@ -25,9 +25,10 @@ var withoutContent = projectionOf("PK", "SK", "note_id", "user_id", "owner_id", 
 // withoutOwn leaves out what clients put into entities; every attribute of the store's own that is read is here.
 var withoutOwn = projectionOf("_id", "_scope_type_key", "_scope", "_type", "_created", "_updated", "_meta", "_index_entries")
 
-// withoutMetadata leaves out the one attribute of an item that may be large; every other one that is read is here.
+// withoutMetadata leaves out the one attribute of an item that may be large, and what only the next move needs; every other one that is read
+// is here.
 var withoutMetadata = projectionOf("_id", "_scope_type_key", "_scope", "_type", "_created", "_updated", "_meta",
-	"external_id", "name", "type", "url", "status", "seq", "category", "subcategory", "keywords", "efforts", "last_effort",
+	"external_id", "name", "type", "url", "status", "seq", "category", "subcategory", "keywords", "efforts", effortsMade, "last_effort",
 	"claim_user", "claim_token", "claim_since", "claim_until", "returned_to", "import", "line", "original")
 
 func projectionOf(attributes ...string) projection {

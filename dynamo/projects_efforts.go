@@ -18,6 +18,9 @@ const noSuchEffort = "there is no such effort"
 // effortType is the type of efforts, of which each project has very many.
 const effortType = "ProjectItemEffort"
 
+// effortsMade is the attribute in which an item counts the efforts that were ever made, those that were taken back included.
+const effortsMade = "_efforts"
+
 // effortAttributes are all attributes that efforts may have of their own.
 var effortAttributes = []string{"item", "user", "team", "category", "subcategory", "keywords", "finished_at", "review", "review_comment",
 	"reviewed_by", "reviewed_at", "undone_at"}

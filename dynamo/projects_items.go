@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"time"
 
 	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/internal/entity"
@@ -35,6 +36,9 @@ func itemRow(i project.Item) (attrs, error) {
 	if i.Original.ID != "" {
 		row["original"] = str(originalKey(i.Original))
 	}
+	if last := i.LastTransition; last.ID != "" {
+		row["last_transition"] = str(timed(last.At.UnixMilli(), last.ID))
+	}
 	row["efforts"], row["line"] = number(int64(i.Efforts)), number(int64(i.Line))
 	if len(i.Keywords) > 0 {
 		row["keywords"] = texts(i.Keywords)
@@ -53,6 +57,7 @@ func itemRow(i project.Item) (attrs, error) {
 
 func decodeItem(item []byte, i *project.Item) error {
 	var h header
+	counted := false
 	err := attributes(item, func(name []byte, v value) (err error) {
 		switch string(name) {
 		case "external_id":
@@ -79,8 +84,16 @@ func decodeItem(item []byte, i *project.Item) error {
 			i.Keywords, err = readTexts(v)
 		case "efforts":
 			i.Efforts, err = v.int()
+		case effortsMade:
+			i.EffortsMade, err = v.int()
+			counted = true
 		case "last_effort":
 			i.LastEffort, err = v.str()
+		case "last_transition":
+			var last string
+			last, err = v.str()
+			at, id := parseTimed(last)
+			i.LastTransition = project.TransitionRef{ID: id, At: time.UnixMilli(at).UTC()}
 		case "claim_user":
 			err = readText(v, &i.Claim.User)
 		case "claim_token":
@@ -104,6 +117,9 @@ func decodeItem(item []byte, i *project.Item) error {
 	})
 	i.ItemID, i.Version = project.ItemID{Project: project.ID(h.ID.Scope), ID: h.ID.ID}, h.Version
 	i.CreatedAt, i.UpdatedAt = h.Created, h.Updated
+	if !counted { // no move has touched it: none of its efforts was taken back
+		i.EffortsMade = i.Efforts
+	}
 	return err
 }
 

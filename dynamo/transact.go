@@ -76,6 +76,11 @@ func (db *DB) transact(ctx context.Context, actions []action, once idempotency.K
 			return db.transact(ctx, append([]action{db.remember(once)}, actions...), idempotency.Key{})
 		})
 	}
+	return db.transactAs(ctx, uuid.NewString(), actions)
+}
+
+// transactAs carries out all actions or none, once within ten minutes for each token, however often it is asked.
+func (db *DB) transactAs(ctx context.Context, token string, actions []action) error {
 	if len(actions) == 0 {
 		return nil
 	}
@@ -84,7 +89,6 @@ func (db *DB) transact(ctx context.Context, actions []action, once idempotency.K
 	}
 	ctx, cancel := within(ctx)
 	defer cancel()
-	token := uuid.NewString()
 	in := dynamodb.TransactWriteItemsInput{ClientRequestToken: &token, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
 	for _, a := range actions {
 		if a.item != nil && a.condition != "" {

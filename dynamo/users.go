@@ -133,14 +133,58 @@ func revokedKey(id user.ID) rowKey { return rowKey{keys.UserPK(string(id)), keys
 
 // RevokeUser puts since when a user is revoked.
 //
-// Index: primary. Key: USER#<id>/REVOKED, on condition that USER#<id>/PROFILE is there. Cost: 1 TransactWriteItems of 2 rows.
+// Index: primary. Key: USER#<id>/REVOKED, on condition that USER#<id>/PROFILE is there; REVOCATIONS#<day>/<instant>#<id>.
+// Cost: 1 TransactWriteItems of 3 rows.
 func (db Users) RevokeUser(ctx context.Context, id user.ID, at time.Time, once idempotency.Key) error {
 	row := notesTable.key(revokedKey(id))
 	row["revoked_at"] = str(keys.Instant(at))
+	news := notesTable.key(rowKey{keys.RevocationsPK(at), keys.RevocationSK(at, string(id))})
+	news["user_id"], news["revoked_at"] = str(string(id)), str(keys.Instant(at))
+	news["expires_at"] = number(at.Add(revocationsKept).Unix())
 	return db.transact(ctx, []action{
 		{table: notesTable, key: profileKey(id), condition: "attribute_exists(PK)", failed: func(attrs) error { return fault.New(fault.NotFound, "there is no such user") }},
 		{table: notesTable, item: row},
+		{table: notesTable, item: news},
 	}, once)
+}
+
+// revocationsKept is for how long servers can follow what was revoked; a server that was away for longer reads the rows of its users.
+const revocationsKept = 24 * time.Hour
+
+// Revocations lists who was revoked lately.
+//
+// Index: primary. Key: PK = REVOCATIONS#<day> AND SK BETWEEN <from> AND <to>. Cost: 1 Query, 2 around midnight.
+func (db Users) Revocations(ctx context.Context, from, to time.Time) ([]user.Revocation, error) {
+	days := []string{keys.RevocationsPK(from)}
+	if last := keys.RevocationsPK(to); last != days[0] {
+		days = append(days, last)
+	}
+	var all []user.Revocation
+	for _, day := range days {
+		low, high := keys.RevocationSK(from, ""), keys.RevocationSK(to.Add(time.Millisecond), "")
+		_, err := db.query(ctx, span{table: notesTable, pk: day, low: low, high: high}, func(item []byte) (bool, error) {
+			var one user.Revocation
+			err := attributes(item, func(name []byte, v value) (err error) {
+				switch string(name) {
+				case "user_id":
+					var id string
+					id, err = v.str()
+					one.User = user.ID(id)
+				case "revoked_at":
+					one.At, err = v.instant()
+				default:
+					err = v.skip()
+				}
+				return err
+			})
+			all = append(all, one)
+			return true, err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // CreateUser puts profile, lock and subject.

@@ -692,6 +692,7 @@ type ComplexityRoot struct {
 		Online             func(childComplexity int) int
 		Paused             func(childComplexity int) int
 		Queue              func(childComplexity int) int
+		QueueRebuild       func(childComplexity int) int
 		Subcategories      func(childComplexity int) int
 		Teams              func(childComplexity int) int
 		TopCategories      func(childComplexity int) int
@@ -898,6 +899,12 @@ type ComplexityRoot struct {
 		Position func(childComplexity int) int
 		Queued   func(childComplexity int) int
 		Size     func(childComplexity int) int
+	}
+
+	ProjectQueueRebuild struct {
+		ItemsRead  func(childComplexity int) int
+		ItemsTotal func(childComplexity int) int
+		StartedAt  func(childComplexity int) int
 	}
 
 	ProjectSnapshot struct {
@@ -1623,6 +1630,7 @@ type ProjectResolver interface {
 	Exports(ctx context.Context, obj *project.Project, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Export], error)
 
 	Queue(ctx context.Context, obj *project.Project) (*model.ProjectQueue, error)
+	QueueRebuild(ctx context.Context, obj *project.Project) (*labelling.Progress, error)
 	ViewerClaims(ctx context.Context, obj *project.Project) ([]project.Item, error)
 	TopKeywords(ctx context.Context, obj *project.Project) ([]labelling.Used, error)
 	TopCategories(ctx context.Context, obj *project.Project) ([]labelling.Used, error)
@@ -4352,6 +4360,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Project.Queue(childComplexity), true
+	case "Project.queueRebuild":
+		if e.ComplexityRoot.Project.QueueRebuild == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Project.QueueRebuild(childComplexity), true
 	case "Project.subcategories":
 		if e.ComplexityRoot.Project.Subcategories == nil {
 			break
@@ -5173,6 +5187,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ProjectQueue.Size(childComplexity), true
+
+	case "ProjectQueueRebuild.itemsRead":
+		if e.ComplexityRoot.ProjectQueueRebuild.ItemsRead == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectQueueRebuild.ItemsRead(childComplexity), true
+	case "ProjectQueueRebuild.itemsTotal":
+		if e.ComplexityRoot.ProjectQueueRebuild.ItemsTotal == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectQueueRebuild.ItemsTotal(childComplexity), true
+	case "ProjectQueueRebuild.startedAt":
+		if e.ComplexityRoot.ProjectQueueRebuild.StartedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectQueueRebuild.StartedAt(childComplexity), true
 
 	case "ProjectSnapshot.claims":
 		if e.ComplexityRoot.ProjectSnapshot.Claims == nil {
@@ -7477,7 +7510,7 @@ type Query {
   "The user with this id. Everybody who holds the id may see name and times; the rest is for the user alone."
   user("The id of a ` + "`" + `User` + "`" + `." id: ID!): User
   "The caller, when this is the caller's address; any user for an administrator; null otherwise."
-  userByEmail("An e-mail address; case does not matter." email: String!): User
+  userByEmail("An e-mail address; case and normal form do not matter." email: String!): User
   "The note with this id."
   note("The id of a ` + "`" + `Note` + "`" + `." id: ID!): Note
   "The scope with this id, for its members."
@@ -7867,7 +7900,7 @@ input CreateUserInput {
   "1 to 100 characters."
   name: String!
   """
-  Unique whatever its case. With a configured identity provider it must be the verified address in the caller's token;
+  Unique whatever its case and normal form. With a configured identity provider it must be the verified address in the caller's token;
   the embedded one accepts any.
   """
   email: String!
@@ -8347,7 +8380,7 @@ input ShareNoteInput {
   noteId: ID!
   "The id of a ` + "`" + `User` + "`" + `."
   userId: ID
-  "The exact e-mail address of a user; case does not matter."
+  "The exact e-mail address of a user; case and normal form do not matter."
   email: String
   "What for."
   permission: SharePermission!
@@ -8524,7 +8557,7 @@ type EntityIndexLeftOut {
 
 "Which values are the keys of an index."
 enum IndexKeyKind {
-  "Texts of up to 512 bytes, in the order of their UTF-8 bytes."
+  "Texts of 1 to 512 bytes, in the order of their UTF-8 bytes. Empty texts and longer ones are left out: see ` + "`" + `EntityIndex.leftOut` + "`" + `."
   STRING
   "Numbers, by value."
   NUMBER
@@ -8690,7 +8723,7 @@ input PutScopeMemberInput {
   scopeId: ID!
   "The id of a ` + "`" + `User` + "`" + `."
   userId: ID
-  "The exact e-mail address of a user; case does not matter."
+  "The exact e-mail address of a user; case and normal form do not matter."
   email: String
   "What the user may do."
   role: ScopeRole!
@@ -8985,6 +9018,8 @@ type Project implements Node {
   paused: Boolean!
   "The queue and how many items have which status, of one moment. Eventually consistent."
   queue: ProjectQueue
+  "How far the queue is that is being made anew: it is ` + "`" + `UNAVAILABLE` + "`" + ` meanwhile. Null when none is."
+  queueRebuild: ProjectQueueRebuild
   "The items that the caller has claimed, the oldest claim first. Up to 50."
   viewerClaims: [ProjectItem!]
   "The keywords that were used most, up to 5. Eventually consistent."
@@ -9044,7 +9079,7 @@ type ProjectMember {
   type: TeamType!
   "When the user came into this team."
   addedAt: DateTime!
-  "What the user finished in this project, the newest first."
+  "What the user finished in this project, the newest first, with what was taken back."
   efforts(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemEffortConnection
 }
 
@@ -9108,7 +9143,7 @@ type ProjectItem implements Node {
   claim: ProjectItemClaim
   "The author for whom it is kept, when it came back as incorrect."
   returnedTo: User
-  "Who finished it, the newest first."
+  "Who finished it, the newest first, with what was taken back."
   efforts(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemEffortConnection
   createdAt: DateTime!
   updatedAt: DateTime!
@@ -9177,12 +9212,15 @@ type ProjectItemEffortEdge {
 enum FileFormat {
   """
   One JSON object per line. Items to import have ` + "`" + `externalId` + "`" + ` and ` + "`" + `name` + "`" + `, and may have ` + "`" + `type` + "`" + `, ` + "`" + `url` + "`" + `, and ` + "`" + `metadata` + "`" + `, an
-  object.
+  object. A line that has all fields of an export is one of an export: what it has beyond these is left out.
   """
   JSON_LINES
   """
   RFC 4180 with a header row. Items to import have the columns ` + "`" + `externalId` + "`" + ` and ` + "`" + `name` + "`" + `, and may have ` + "`" + `type` + "`" + ` and ` + "`" + `url` + "`" + `; other
-  columns become metadata.
+  columns become metadata, of which an empty cell says nothing. In an export, keywords have ` + "`" + `;` + "`" + ` between them, efforts are a number, metadata is
+  JSON, and a cell, or what follows a ` + "`" + `;` + "`" + ` or a line break in it, gets an apostrophe in front where it begins with ` + "`" + `=` + "`" + `, ` + "`" + `+` + "`" + `, ` + "`" + `-` + "`" + `, ` + "`" + `@` + "`" + ` or a tab, so that no
+  spreadsheet calculates it. A file that has all columns of an export is one of an export: it is imported without these
+  apostrophes, its column ` + "`" + `metadata` + "`" + ` is read as JSON, and what it has beyond an import is left out.
   """
   CSV
 }
@@ -9263,7 +9301,11 @@ type ProjectImportEdge {
   node: ProjectImport!
 }
 
-"An export of the results of a project, which runs in the background."
+"""
+An export of the results of a project, which runs in the background. Its file has each item once, in no order that means something:
+not that of the import. It can be imported again, into another project: the items come without what was found out about them, and those of
+` + "`" + `importItems` + "`" + ` without their files.
+"""
 type ProjectExport implements Node {
   id: ID!
   project: Project
@@ -9445,7 +9487,7 @@ input PutProjectMemberInput {
   teamId: ID!
   "The id of a ` + "`" + `User` + "`" + `."
   userId: ID
-  "The exact e-mail address of a user; case does not matter."
+  "The exact e-mail address of a user; case and normal form do not matter."
   email: String
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
@@ -9607,6 +9649,14 @@ type ProjectQueue {
   paused: Boolean!
 }
 
+"How far a queue is that is being made anew, a second ago at most. After the items were read, it takes some moments more."
+type ProjectQueueRebuild {
+  startedAt: DateTime!
+  itemsRead: Int!
+  "About how many items there are; null when that is not known, since Redis was emptied."
+  itemsTotal: Int
+}
+
 "How many items of a project have which status. Their sum is ` + "`" + `total` + "`" + `, always."
 type ProjectItemCounts {
   total: Int!
@@ -9694,7 +9744,7 @@ type ProjectTeamStatistics {
   statistics: TeamStatistics!
 }
 
-"Something that happened in a project."
+"Something that happened in a project. What happens to an item is told in its order."
 type ProjectEvent {
   "The position among the events of the project."
   cursor: EventCursor!
@@ -11928,6 +11978,8 @@ func (ec *executionContext) childFields_Project(ctx context.Context, field graph
 		return ec.fieldContext_Project_paused(ctx, field)
 	case "queue":
 		return ec.fieldContext_Project_queue(ctx, field)
+	case "queueRebuild":
+		return ec.fieldContext_Project_queueRebuild(ctx, field)
 	case "viewerClaims":
 		return ec.fieldContext_Project_viewerClaims(ctx, field)
 	case "topKeywords":
@@ -12276,6 +12328,18 @@ func (ec *executionContext) childFields_ProjectQueue(ctx context.Context, field 
 		return ec.fieldContext_ProjectQueue_paused(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ProjectQueue", field.Name)
+}
+
+func (ec *executionContext) childFields_ProjectQueueRebuild(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "startedAt":
+		return ec.fieldContext_ProjectQueueRebuild_startedAt(ctx, field)
+	case "itemsRead":
+		return ec.fieldContext_ProjectQueueRebuild_itemsRead(ctx, field)
+	case "itemsTotal":
+		return ec.fieldContext_ProjectQueueRebuild_itemsTotal(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectQueueRebuild", field.Name)
 }
 
 func (ec *executionContext) childFields_ProjectTeamStatistics(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -24118,6 +24182,38 @@ func (ec *executionContext) fieldContext_Project_queue(_ context.Context, field 
 	return fc, nil
 }
 
+func (ec *executionContext) _Project_queueRebuild(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Project_queueRebuild(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Project().QueueRebuild(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *labelling.Progress) graphql.Marshaler {
+			return ec.marshalOProjectQueueRebuild2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐProgress(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Project_queueRebuild(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Project",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectQueueRebuild(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Project_viewerClaims(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -26708,6 +26804,27 @@ func (ec *executionContext) _ProjectQueue_paused(ctx context.Context, field grap
 }
 func (ec *executionContext) fieldContext_ProjectQueue_paused(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ProjectQueue", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectQueueRebuild_startedAt(ctx context.Context, field graphql.CollectedField, obj *labelling.Progress) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.StartedAt)
+}
+func (ec *executionContext) fieldContext_ProjectQueueRebuild_startedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectQueueRebuild", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectQueueRebuild_itemsRead(ctx context.Context, field graphql.CollectedField, obj *labelling.Progress) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.ItemsRead)
+}
+func (ec *executionContext) fieldContext_ProjectQueueRebuild_itemsRead(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectQueueRebuild", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectQueueRebuild_itemsTotal(ctx context.Context, field graphql.CollectedField, obj *labelling.Progress) (ret graphql.Marshaler) {
+	return ec.marshalOInt2ᚖint(ctx, field.Selections, obj.ItemsTotal)
+}
+func (ec *executionContext) fieldContext_ProjectQueueRebuild_itemsTotal(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectQueueRebuild", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _ProjectSnapshot_cursor(ctx context.Context, field graphql.CollectedField, obj *model.ProjectSnapshot) (ret graphql.Marshaler) {
@@ -45268,6 +45385,46 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "queueRebuild":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Project_queueRebuild(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "viewerClaims":
 			field := field
 
@@ -48061,6 +48218,51 @@ func (ec *executionContext) _ProjectQueue(ctx context.Context, sel ast.Selection
 		case "paused":
 			out.Values[i] = ec._ProjectQueue_paused(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectQueueRebuildImplementors = []string{"ProjectQueueRebuild"}
+
+func (ec *executionContext) _ProjectQueueRebuild(ctx context.Context, sel ast.SelectionSet, obj *labelling.Progress) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectQueueRebuildImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectQueueRebuild")
+		case "startedAt":
+			out.Values[i] = ec._ProjectQueueRebuild_startedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "itemsRead":
+			out.Values[i] = ec._ProjectQueueRebuild_itemsRead(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "itemsTotal":
+			out.Values[i] = ec._ProjectQueueRebuild_itemsTotal(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -57874,6 +58076,13 @@ func (ec *executionContext) marshalOProjectQueue2ᚖgithubᚗcomᚋtaggieᚋtagg
 	return ec._ProjectQueue(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOProjectQueueRebuild2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐProgress(ctx context.Context, sel ast.SelectionSet, v *labelling.Progress) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ProjectQueueRebuild(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOProjectTeamStatistics2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐProjectTeamStatisticsᚄ(ctx context.Context, sel ast.SelectionSet, v []model.ProjectTeamStatistics) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -58831,6 +59040,7 @@ var waits = map[lean.Field]bool{
 	{Type: "Project", Name: "imports"}:             true,
 	{Type: "Project", Name: "exports"}:             true,
 	{Type: "Project", Name: "queue"}:               true,
+	{Type: "Project", Name: "queueRebuild"}:        true,
 	{Type: "Project", Name: "viewerClaims"}:        true,
 	{Type: "Project", Name: "topKeywords"}:         true,
 	{Type: "Project", Name: "topCategories"}:       true,

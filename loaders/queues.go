@@ -11,6 +11,7 @@ import (
 // was shown carries it.
 type queueLoaders struct {
 	Queues     *Loader[project.Member, labelling.State]
+	Rebuilds   *Loader[project.Member, *labelling.Progress]
 	Claims     *Loader[project.Member, []labelling.Claim]
 	Online     *Loader[project.Member, []labelling.Online]
 	Top        *Loader[TopOf, []labelling.Used]
@@ -33,6 +34,9 @@ func newQueueLoaders(r *response, queues *labelling.Service) queueLoaders {
 	return queueLoaders{
 		Queues: registerList(r, "queues", func(ctx context.Context, m project.Member) (labelling.State, error) {
 			return queues.State(ctx, of(m))
+		}),
+		Rebuilds: registerList(r, "rebuilds", func(ctx context.Context, m project.Member) (*labelling.Progress, error) {
+			return queues.Rebuilding(ctx, of(m))
 		}),
 		Claims: registerList(r, "claims", func(ctx context.Context, m project.Member) ([]labelling.Claim, error) {
 			return queues.Claims(ctx, of(m))

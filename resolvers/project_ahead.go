@@ -142,12 +142,12 @@ type list[T, R any] struct {
 	sel      selection // of the elements
 }
 
-// historiesOf returns the lists of efforts that are selected of those items that have any.
+// historiesOf returns the lists of efforts that are selected of those items that have any, be they taken back or not.
 func (r *Resolver) historiesOf(ctx context.Context, items []project.Item, sel selection) (all []list[project.Item, project.ItemEffortsRequest]) {
 	sel.each("efforts", "ProjectItemEffortConnection", func(paging page.Args, below selection) {
 		l := list[project.Item, project.ItemEffortsRequest]{sel: below.items("ProjectItemEffortEdge", "ProjectItemEffort", "Node")}
 		for _, i := range items {
-			if i.Efforts == 0 {
+			if i.EffortsMade == 0 {
 				continue
 			}
 			if o, err := r.openHistory(ctx, below, i, paging); err == nil {

@@ -49,7 +49,7 @@ func (r projectItems) Efforts(ctx context.Context, i *project.Item, first *int, 
 	if err != nil {
 		return nil, err
 	}
-	if i.Efforts == 0 { // there is nothing to be read
+	if i.EffortsMade == 0 { // there is nothing to be read
 		return page.Plain(o, page.Slice[project.Effort]{}), nil
 	}
 	slice, err := loaders.From(ctx).ItemEfforts.Load(ctx, i.History(o.Window))

@@ -52,6 +52,10 @@ func (projects) Queue(ctx context.Context, p *project.Project) (*model.ProjectQu
 	return &model.ProjectQueue{State: state}, nil
 }
 
+func (projects) QueueRebuild(ctx context.Context, p *project.Project) (*labelling.Progress, error) {
+	return loaders.From(ctx).Rebuilds.LoadNow(ctx, p.Member)
+}
+
 func (r projects) ViewerClaims(ctx context.Context, p *project.Project) ([]project.Item, error) {
 	claims, err := loaders.From(ctx).Claims.LoadNow(ctx, p.Member)
 	if err != nil {

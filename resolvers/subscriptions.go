@@ -2,6 +2,7 @@ package resolvers
 
 import (
 	"context"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/task"
 	"github.com/taggie/taggie/internal/user"
 	"github.com/taggie/taggie/loaders"
 )
@@ -66,10 +68,10 @@ func (s subscription) ProjectEvents(ctx context.Context, projectID_ gid.ID, afte
 	if err != nil {
 		return nil, err
 	}
-	return mapped(ctx, told, func(t labelling.Told[model.EventDetails]) model.ProjectMessage {
+	return mapped(ctx, told, func(t labelling.Told[model.EventDetails]) (model.ProjectMessage, time.Time) {
 		message := messageOf(t)
 		reached(op, message)
-		return message
+		return message, t.Looked
 	}), nil
 }
 
@@ -83,8 +85,9 @@ func messageOf(t labelling.Told[model.EventDetails]) model.ProjectMessage {
 	return model.ProjectGap{Message: messageGap}
 }
 
-// mapped hands on what comes from one channel in another form, until that is closed or the context ends.
-func mapped[A, B any](ctx context.Context, from <-chan A, form func(A) B) <-chan B {
+// mapped hands on what comes from one channel in another form, until that is closed or the context ends. Form tells also since when it is
+// known that the viewer may have it.
+func mapped[A, B any](ctx context.Context, from <-chan A, form func(A) (B, time.Time)) <-chan B {
 	to := make(chan B)
 	op := graphql.GetOperationContext(ctx)
 	go func() {
@@ -93,8 +96,10 @@ func mapped[A, B any](ctx context.Context, from <-chan A, form func(A) B) <-chan
 			if Admit(ctx, op) != nil {
 				return
 			}
+			b, at := form(a)
+			rests(op, at)
 			select {
-			case to <- form(a):
+			case to <- b:
 			case <-ctx.Done():
 				return
 			}
@@ -112,14 +117,17 @@ func (s subscription) MyQueue(ctx context.Context, projectID_ gid.ID) (<-chan *m
 	if err != nil {
 		return nil, err
 	}
-	return mapped(ctx, claims, func(c labelling.ClaimsNow) *model.MyQueue {
-		return &model.MyQueue{Shown: c.Project, Now: c.Claims}
+	return mapped(ctx, claims, func(c labelling.ClaimsNow) (*model.MyQueue, time.Time) {
+		return &model.MyQueue{Shown: c.Project, Now: c.Claims}, c.Looked
 	}), nil
 }
 
 func (s subscription) OnlineCount(ctx context.Context) (<-chan *int, error) {
 	counts, err := s.Hub.OnlineCount(ctx)
-	return pointed(ctx, counts, err)
+	if err != nil {
+		return nil, err
+	}
+	return mapped(ctx, counts, func(n int) (*int, time.Time) { return &n, time.Time{} }), nil
 }
 
 func (s subscription) ImportProgress(ctx context.Context, importID_ gid.ID) (<-chan *project.Import, error) {
@@ -128,7 +136,7 @@ func (s subscription) ImportProgress(ctx context.Context, importID_ gid.ID) (<-c
 		return nil, err
 	}
 	states, err := s.Projects.WatchImport(ctx, id, Finisher(graphql.GetOperationContext(ctx)))
-	return pointed(ctx, states, err)
+	return seen(ctx, states, err)
 }
 
 func (s subscription) ExportProgress(ctx context.Context, exportID_ gid.ID) (<-chan *project.Export, error) {
@@ -137,7 +145,7 @@ func (s subscription) ExportProgress(ctx context.Context, exportID_ gid.ID) (<-c
 		return nil, err
 	}
 	states, err := s.Projects.WatchExport(ctx, id, Finisher(graphql.GetOperationContext(ctx)))
-	return pointed(ctx, states, err)
+	return seen(ctx, states, err)
 }
 
 func (s subscription) IndexProgress(ctx context.Context, scope gid.ID, name string) (<-chan *entity.Index, error) {
@@ -146,15 +154,15 @@ func (s subscription) IndexProgress(ctx context.Context, scope gid.ID, name stri
 		return nil, err
 	}
 	states, err := s.Entities.WatchIndex(ctx, id, name, Finisher(graphql.GetOperationContext(ctx)))
-	return pointed(ctx, states, err)
+	return seen(ctx, states, err)
 }
 
-// pointed hands on what comes from a channel as what may be null in the contract.
-func pointed[T any](ctx context.Context, from <-chan T, err error) (<-chan *T, error) {
+// seen hands on how work goes as what may be null in the contract.
+func seen[T any](ctx context.Context, from <-chan task.Seen[T], err error) (<-chan *T, error) {
 	if err != nil {
 		return nil, err
 	}
-	return mapped(ctx, from, func(v T) *T { return &v }), nil
+	return mapped(ctx, from, func(s task.Seen[T]) (*T, time.Time) { return &s.Value, s.At }), nil
 }
 
 type myQueues struct{ *Resolver }

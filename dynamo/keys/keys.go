@@ -31,6 +31,12 @@ const (
 // UserPK is USER#<user_id>: profile, since when it is revoked, notes, tag rows, shares to the user, tombstones.
 func UserPK(user string) string { return "USER#" + escape(user) }
 
+// RevocationsPK is REVOCATIONS#<day>: whose tokens were revoked on a day, so that servers can follow.
+func RevocationsPK(at time.Time) string { return "REVOCATIONS#" + at.UTC().Format(time.DateOnly) }
+
+// RevocationSK is <instant>#<user_id>; without a user it sorts before all of its instant.
+func RevocationSK(at time.Time, user string) string { return Instant(at) + "#" + escape(user) }
+
 // EmailPK is EMAIL#<email>: the lock that keeps a folded address unique, and GSI1PK of the profile.
 func EmailPK(folded string) string { return "EMAIL#" + escape(folded) }
 

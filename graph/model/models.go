@@ -364,7 +364,7 @@ type CreateTeamPayload struct {
 type CreateUserInput struct {
 	// 1 to 100 characters.
 	Name string `json:"name"`
-	// Unique whatever its case. With a configured identity provider it must be the verified address in the caller's token;
+	// Unique whatever its case and normal form. With a configured identity provider it must be the verified address in the caller's token;
 	// the embedded one accepts any.
 	Email string `json:"email"`
 	// 1 to 255 bytes; see the conventions above.
@@ -909,7 +909,7 @@ type PutProjectMemberInput struct {
 	TeamID gid.ID `json:"teamId"`
 	// The id of a `User`.
 	UserID graphql.Omittable[*gid.ID] `json:"userId,omitempty"`
-	// The exact e-mail address of a user; case does not matter.
+	// The exact e-mail address of a user; case and normal form do not matter.
 	Email graphql.Omittable[*string] `json:"email,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
@@ -931,7 +931,7 @@ type PutScopeMemberInput struct {
 	ScopeID gid.ID `json:"scopeId"`
 	// The id of a `User`.
 	UserID graphql.Omittable[*gid.ID] `json:"userId,omitempty"`
-	// The exact e-mail address of a user; case does not matter.
+	// The exact e-mail address of a user; case and normal form do not matter.
 	Email graphql.Omittable[*string] `json:"email,omitempty"`
 	// What the user may do.
 	Role entity.Role `json:"role"`
@@ -1486,7 +1486,7 @@ type ShareNoteInput struct {
 	NoteID gid.ID `json:"noteId"`
 	// The id of a `User`.
 	UserID graphql.Omittable[*gid.ID] `json:"userId,omitempty"`
-	// The exact e-mail address of a user; case does not matter.
+	// The exact e-mail address of a user; case and normal form do not matter.
 	Email graphql.Omittable[*string] `json:"email,omitempty"`
 	// What for.
 	Permission note.Permission `json:"permission"`

@@ -20,6 +20,7 @@ import (
 
 	"github.com/taggie/taggie/internal/auth"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/viewer"
 )
 
 var secret = []byte(strings.Repeat("local-secret-", 3))
@@ -281,5 +282,30 @@ func BenchmarkVerify(b *testing.B) {
 		if _, err := local.Verify(background, token); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// A subject that is too long belongs to nobody, and an address that is too long is none.
+func TestClaimsAreBounded(t *testing.T) {
+	const maxSubject, maxEmail = 255, 254
+	clock := newClock()
+	v, err := auth.NewStatic(auth.StaticKey{Algorithm: "HS256", Key: secret}, clock.Now)
+	require.NoError(t, err)
+	verified := func(subject, email string) (viewer.Identity, error) {
+		token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"sub": subject, "email": email, "email_verified": true, "exp": clock.Now().Add(time.Hour).Unix()}).SignedString(secret)
+		require.NoError(t, err)
+		return v.Verify(background, token)
+	}
+	long := strings.Repeat("x", maxEmail-len("@a.b")) + "@a.b"
+	who, err := verified(strings.Repeat("x", maxSubject), long)
+	require.NoError(t, err)
+	assert.Equal(t, long, who.Email)
+	who, err = verified("ada", "x"+long)
+	require.NoError(t, err)
+	assert.Empty(t, who.Email)
+	assert.False(t, who.EmailVerified)
+	for _, subject := range []string{"", strings.Repeat("x", maxSubject+1)} {
+		_, err = verified(subject, "ada@example.com")
+		assert.Equal(t, fault.Unauthenticated, fault.KindOf(err), "%v", err)
 	}
 }

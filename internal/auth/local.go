@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
-	"golang.org/x/text/cases"
 
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/viewer"
 )
 
 const (
@@ -92,9 +92,9 @@ func (l *Local) Mint(p Person, ttl time.Duration) (string, error) {
 	return token, nil
 }
 
-// subjectOf is the same for all spellings of an address that differ in case only, as users' addresses are
-// compared: whoever signs in with another spelling stays the same user.
+// subjectOf is the same for all spellings of an address that are one address: whoever signs in with another spelling stays the
+// same user.
 func subjectOf(email string) string {
-	sum := sha256.Sum256([]byte(cases.Fold().String(email)))
+	sum := sha256.Sum256([]byte(viewer.FoldEmail(email)))
 	return "email-" + hex.EncodeToString(sum[:16])
 }

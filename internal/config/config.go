@@ -41,7 +41,7 @@ type Config struct {
 
 	CostBudget     int  `env:"TAGGIE_COST_BUDGET" envDefault:"1000000" expect:"expected a whole number from 350000, or 0 for no budget" desc:"What the operations of one caller may cost at once, on all servers together, at least 350000; 0 for no budget. README, Limits, says what costs how much."`
 	CostRate       int  `env:"TAGGIE_COST_RATE" envDefault:"100000" expect:"expected a whole number from 1 to 1000000" desc:"How much of the budget of a caller comes back each second, 1 to 1000000."`
-	UserOperations int  `env:"TAGGIE_USER_OPERATIONS" envDefault:"32" expect:"expected a whole number from 1 to 1000" desc:"Operations of one caller that one server carries out at a time, 1 to 1000; four times as many wait."`
+	UserOperations int  `env:"TAGGIE_USER_OPERATIONS" envDefault:"32" expect:"expected a whole number from 1 to 1000" desc:"Operations of one caller that one server carries out at a time, 1 to 1000; 64 times as many wait for their turn."`
 	Introspection  bool `env:"TAGGIE_INTROSPECTION" envDefault:"true" expect:"expected true or false" desc:"Whether the server tells its schema to whoever asks."`
 	Suggestions    bool `env:"TAGGIE_SUGGESTIONS" envDefault:"true" expect:"expected true or false" desc:"Whether errors say which name of the schema the client may have meant."`
 

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -90,10 +91,10 @@ func (a *answers) reserve(ctx context.Context, who string, weight int) (*unsent,
 	return u, nil
 }
 
-// refusedRoom is why there was no room before a bounded wait was over: nobody waits any more, or others did not read. Faults: Exhausted,
-// Unavailable when the operation's time is up.
+// refusedRoom is why there was no room before a bounded wait was over: others did not read, or nobody waits any more. Faults: Exhausted,
+// Unavailable for the latter.
 func refusedRoom(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+	if errors.Is(ctx.Err(), context.Canceled) {
 		return fault.Wrap(fault.Unavailable, err, messageLate)
 	}
 	return &fault.Error{

@@ -39,8 +39,11 @@ var large = map[string]int{
 	"AnnotationChange.text":         10,
 }
 
-// reads are the costs of what fields read besides what they show: the content of a snapshot, of up to 10 MB.
+// reads are the costs of what fields read besides what they show: the content of a snapshot, of up to 10 MB, or a file.
 var reads = map[string]int{
+	"Mutation.completeUpload": 20_000, // a process that decodes, and five calls of the storage
+	"Mutation.requestUpload":  2_000,  // a transaction, and signatures
+
 	"Snapshot.changes": 4_000,
 	"Snapshot.score":   4_000,
 }

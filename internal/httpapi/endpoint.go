@@ -35,6 +35,7 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	held, release := holding(r.Context())
 	defer release()
+	e.intake.exec.turn(held)
 	ctx, cancel := context.WithTimeout(graphql.StartOperationTrace(held), e.timeout)
 	defer cancel()
 

@@ -2,9 +2,11 @@ package httpapi
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -251,5 +253,25 @@ func TestShutdownGivesUpFrozenListeners(t *testing.T) {
 		assert.Equal(t, 5*time.Second, time.Since(start))
 		synctest.Wait()
 		assert.Zero(t, th.sockets.Open())
+	})
+}
+
+// Strangers have a half of all sockets and event streams, and those of one network a sixteenth: what they take, nobody who has a token misses.
+func TestStrangersHaveAShareOfTheSockets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const all = 2 * networkShare
+		th := newTheatre(t, func(o *Options) {
+			o.Sockets, o.TrustedProxies = NewSockets(SocketLimits{Sockets: all}), []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}
+		})
+		stranger := func(network int) *listener {
+			return th.begin(http.MethodPost, "/graphql", `{"query":"subscription { ticks(source: \"a\") }"}`, "Content-Type", mediaJSON, "X-Forwarded-For", fmt.Sprintf("192.0.%d.1", network))
+		}
+		for network := range all / anonymousShare / 2 {
+			stranger(network).opened()
+			stranger(network).opened()
+			stranger(network).refused(http.StatusTooManyRequests, "EXHAUSTED")
+		}
+		stranger(200).refused(http.StatusTooManyRequests, "EXHAUSTED")
+		th.stream(`subscription { ticks(source: "a") }`).opened()
 	})
 }

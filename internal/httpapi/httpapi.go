@@ -24,6 +24,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"slices"
 	"time"
 
@@ -31,7 +32,6 @@ import (
 	"github.com/99designs/gqlgen/graphql/executor"
 	"github.com/99designs/gqlgen/graphql/handler/extension"
 
-	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/telemetry"
 	"github.com/taggie/taggie/internal/viewer"
 	"github.com/taggie/taggie/loaders"
@@ -48,7 +48,8 @@ type Options struct {
 	Schema  graphql.ExecutableSchema
 	Loaders loaders.Sources
 	Auth    Authenticator
-	// SignIn completes an identity with its user. Faults: Unauthenticated for a token that was revoked, Unavailable.
+	// SignIn completes an identity with its user, and says since when it is known that the token counts. It is asked again whenever that is
+	// too long ago. Faults: Unauthenticated for a token that was revoked, Unavailable.
 	SignIn  func(context.Context, viewer.Identity) (viewer.Viewer, error)
 	Metrics *telemetry.Metrics
 	Log     *slog.Logger
@@ -122,7 +123,7 @@ func New(o Options) (http.Handler, error) {
 	exec, ops := graphQL(o)
 	in := newIntake(exec)
 	requests := crossOrigin(o.AllowedOrigins, signIn(o, ops.spenders.admit(endpoint{exec: exec, intake: in, timeout: o.OperationTimeout})))
-	live := api{options: o, exec: exec, ops: ops, intake: in, sockets: o.Sockets}
+	live := api{options: o, exec: exec, ops: ops, intake: in, sockets: o.Sockets, setUps: newTurns(setUpsPerCore*runtime.GOMAXPROCS(0), maxSetUpWait), signIns: newTurns(signInsPerCore*runtime.GOMAXPROCS(0), maxSignInWait)}
 	sockets, streams := &upgrader{live}, &streamer{live}
 	mux := http.NewServeMux()
 	mux.Handle("/graphql", plain(inPlace(sockets.or(streams.or(requests)))))
@@ -150,6 +151,8 @@ type api struct {
 	ops     operations
 	intake  intake
 	sockets *Sockets
+	setUps  *turns // of subscriptions
+	signIns *turns // of sockets, of networks in place of callers
 }
 
 // trusts reports whether the page that asks, if it is one, is ours or of an allowed origin: browsers let any page open
@@ -158,23 +161,6 @@ func (a *api) trusts(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	return origin == "" || origin == "http://"+r.Host || origin == "https://"+r.Host ||
 		slices.Contains(a.options.AllowedOrigins, origin)
-}
-
-// recheck looks whether the token of a viewer, who signed in a moment ago, still counts. It is asked when the connection is in the
-// registry: what happens from then on finds it there. Faults: Unauthenticated when it does not, Unavailable when nobody can tell.
-func (a *api) recheck(ctx context.Context, v viewer.Viewer) error {
-	bounded, cancel := context.WithTimeout(ctx, a.options.OperationTimeout)
-	defer cancel()
-	_, err := a.options.SignIn(bounded, v.Identity)
-	switch {
-	case err == nil:
-		return nil
-	case fault.Is(err, fault.Unauthenticated):
-		return fault.Wrap(fault.Unauthenticated, err, messageRevoked)
-	case ctx.Err() == nil: // else it is the client's affair
-		a.options.Log.WarnContext(ctx, "sign-in unavailable", "error", err)
-	}
-	return fault.Wrap(fault.Unavailable, err, "whether the token still counts could not be found out: try again")
 }
 
 // graphQL returns what carries operations out, over HTTP and over sockets alike.
@@ -186,7 +172,7 @@ func graphQL(o Options) (limited, operations) {
 	if o.unsent == nil {
 		o.unsent = newAnswers(o.AnswerBytes, o.OperationTimeout/2)
 	}
-	l := limited{schema: o.Schema.Schema(), suggests: !o.HideSuggestions, writable: o.Writable, gate: newGate(o.Operations), answers: o.unsent, documents: newPersisted(o)}
+	l := limited{schema: o.Schema.Schema(), suggests: !o.HideSuggestions, writable: o.Writable, fresh: o.fresh, gate: newGate(o.Operations), patience: o.OperationTimeout, answers: o.unsent, documents: newPersisted(o)}
 	if o.Budget != nil {
 		l.spenders = &spenders{budget: o.Budget, perSecond: o.BudgetRate, now: time.Now, overdrew: make(map[string]time.Time)}
 	}
@@ -206,7 +192,7 @@ func graphQL(o Options) (limited, operations) {
 }
 
 // Server returns a server whose clients cannot hold a connection by being slow. The time to write counts from when the
-// header was read: the sign-in, waiting to be read, sending the body and the operation must fit into it.
+// header was read: the sign-in, waiting to be read, sending the body, waiting for its turn and the operation must fit into it.
 // Streams lift it for themselves.
 func Server(h http.Handler, addr string, timeout time.Duration) *http.Server {
 	const writing = 15 * time.Second
@@ -215,7 +201,7 @@ func Server(h http.Handler, addr string, timeout time.Duration) *http.Server {
 		Handler:           h,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       maxReading,
-		WriteTimeout:      2*maxReading + 2*timeout + writing,
+		WriteTimeout:      2*maxReading + 3*timeout + writing,
 		IdleTimeout:       60 * time.Second,
 		MaxHeaderBytes:    64 << 10,
 	}

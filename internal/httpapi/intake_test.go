@@ -157,7 +157,7 @@ func TestWhoWaitsInVainToBeReadPaysNothing(t *testing.T) {
 		r, body := dam(`{ viewer { name } }`, open())
 		began := time.Now()
 		a := s.do(r)
-		a.only(t, http.StatusServiceUnavailable, "UNAVAILABLE")
+		a.only(t, http.StatusTooManyRequests, "EXHAUSTED")
 		assert.Equal(t, "1", a.Header().Get("Retry-After"))
 		assert.Equal(t, "close", a.Header().Get("Connection"))
 		assert.Equal(t, maxReading, time.Since(began))
@@ -204,7 +204,7 @@ func TestLargeMessagesWaitToBeReadAlike(t *testing.T) {
 		c.send(large)
 		c.send(`{"type":"ping"}`)
 		c.expects(`{"type":"pong"}`)
-		assert.Equal(t, messageLate, c.refused("1", "UNAVAILABLE")["message"], "in vain")
+		assert.Contains(t, c.refused("1", "EXHAUSTED")["message"], "wait for answers", "in vain")
 		c.send(large)
 		synctest.Wait()
 		c.complete("1")
@@ -259,7 +259,7 @@ func TestWhatWasReadOverASocketIsBounded(t *testing.T) {
 		}
 		synctest.Wait()
 		other.send(message("1", `{ slow }`))
-		other.refused("1", "UNAVAILABLE")
+		other.refused("1", "EXHAUSTED")
 		close(th.play.gate)
 		for range 6 {
 			c.read()
@@ -303,7 +303,7 @@ func TestOperationsStayInTheirGateUntilTheyAreAnswered(t *testing.T) {
 			var asked sync.WaitGroup
 			asked.Go(func() { s.handler.ServeHTTP(stuck{httptest.NewRecorder(), taken}, r) })
 			time.Sleep(2 * s.options.OperationTimeout)
-			s.ask(`{ viewer { name } }`, nil).only(t, http.StatusServiceUnavailable, "UNAVAILABLE")
+			s.ask(`{ viewer { name } }`, nil).only(t, http.StatusTooManyRequests, "EXHAUSTED")
 			close(taken)
 			asked.Wait()
 			require.Empty(t, s.ask(`{ viewer { name } }`, nil).Errors)
@@ -316,7 +316,7 @@ func TestOperationsStayInTheirGateUntilTheyAreAnswered(t *testing.T) {
 			c.subscribe(id, `{ big(size: 2000000) }`)
 		}
 		time.Sleep(th.options.OperationTimeout + time.Second)
-		th.ask(`{ hello }`, nil).only(t, http.StatusServiceUnavailable, "UNAVAILABLE")
+		th.ask(`{ hello }`, nil).only(t, http.StatusTooManyRequests, "EXHAUSTED")
 		for range 6 {
 			c.read()
 		}

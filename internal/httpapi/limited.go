@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -20,7 +21,9 @@ type limited struct {
 	graphql.GraphExecutor
 	schema   *ast.Schema
 	suggests bool
+	fresh    func(context.Context) error // looks whether the token still counts
 	gate     *gate
+	patience time.Duration // with those that wait for it
 	answers  *answers
 	spenders *spenders                   // nil without a budget
 	writable func(context.Context) error // nil when nothing speaks against changes
@@ -31,15 +34,13 @@ type limited struct {
 // CreateOperationContext makes an operation of the parameters of a request, or says why it is not carried out.
 func (l limited) CreateOperationContext(ctx context.Context, params *graphql.RawParams) (*graphql.OperationContext, gqlerror.List) {
 	who := spender(viewer.From(ctx))
-	leave, err := l.gate.enter(ctx, who, 1)
+	leave, err := l.enter(ctx, who)
 	if err == nil {
-		if h, ok := ctx.Value(holdKey{}).(*hold); ok {
-			h.leave = leave
-		} else {
-			context.AfterFunc(ctx, leave)
-		}
 		if l.spenders != nil {
 			err = l.spenders.solvent(ctx, who)
+		}
+		if err == nil {
+			err = l.fresh(ctx) // it may have waited for long, or be one of many on a socket
 		}
 	}
 	text, _ := params.Extensions[extensionWeight].(int)
@@ -78,6 +79,23 @@ func (l limited) CreateOperationContext(ctx context.Context, params *graphql.Raw
 	}
 	l.documents.keep(ctx, op)
 	return op, nil
+}
+
+// enter lets an operation in, unless turn has done so.
+func (l limited) enter(ctx context.Context, who string) (leave func(), err error) {
+	h, held := ctx.Value(holdKey{}).(*hold)
+	if held && h.asked {
+		return h.leave, h.err
+	}
+	leave, err = l.gate.enter(ctx, who, 1)
+	switch {
+	case err != nil:
+	case held:
+		h.leave = leave
+	default:
+		context.AfterFunc(ctx, leave)
+	}
+	return leave, err
 }
 
 // charge takes what an operation may cost from the budget of its caller.

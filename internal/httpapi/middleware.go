@@ -205,8 +205,12 @@ func (o Options) identify(ctx context.Context, authorization []string, network s
 	identity, err := o.Auth.Authenticate(bounded, authorization)
 	if err == nil {
 		var v viewer.Viewer
+		began := time.Now()
 		if v, err = o.SignIn(bounded, identity); err == nil {
 			v.Network = network
+			if !v.Anonymous() {
+				v.Looked = lookedAt(v, began)
+			}
 			return v, nil
 		}
 	}

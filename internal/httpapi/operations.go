@@ -71,7 +71,7 @@ func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *
 	if d := later(op); d != nil { // its loaders, and its place in the counts, are those of the part before
 		resp := d.bound(ctx, within(ctx, next))
 		if resp != nil {
-			resp = o.answers.weighed(ctx, op, resp)
+			resp = o.current(ctx, op, o.answers.weighed(ctx, op, resp))
 			d.add(resp)
 			o.cost(ctx, resp, d.tally)
 			o.account(ctx, op, resp, d)
@@ -88,7 +88,7 @@ func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *
 	if resp == nil {
 		return nil
 	}
-	resp = o.answers.weighed(ctx, op, resp)
+	resp = o.current(ctx, op, o.answers.weighed(ctx, op, resp))
 	if event := typeOf(op) == string(ast.Subscription) && resp.Data != nil; !event {
 		// A subscription is counted once, by begun: most of the time before an event was spent waiting for it.
 		o.metrics.Operation(typeOf(op), outcome(resp), time.Since(start))
@@ -97,6 +97,17 @@ func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *
 	o.cost(ctx, resp, tally)
 	o.account(ctx, op, resp, d)
 	o.tell(ctx, resp)
+	return resp
+}
+
+// current returns the response of a query, without its data when nobody can tell any more that the caller may have it. What a mutation has done
+// is told: it rests upon what was known when it began. Messages of subscriptions are looked at by follow.
+func (o operations) current(ctx context.Context, op *graphql.OperationContext, resp *graphql.Response) *graphql.Response {
+	if len(resp.Data) > 0 && typeOf(op) == string(ast.Query) {
+		if err := o.options.fresh(ctx); err != nil {
+			withhold(ctx, resp, err)
+		}
+	}
 	return resp
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -181,21 +182,19 @@ func (s *socket) run(op *operation) {
 	if params == nil {
 		return
 	}
-	start = time.Now() // to wait is not to be slow
 	held, release := holding(op.ctx)
 	defer release()
-	ctx, stop := context.WithTimeout(graphql.StartOperationTrace(held), a.options.OperationTimeout)
-	defer stop()
-	select {
-	case s.slots <- struct{}{}:
-	case <-ctx.Done():
+	free, err := s.slot(op.ctx)
+	if err != nil {
 		if op.ctx.Err() == nil {
-			resp := &graphql.Response{Errors: refuseOperation(model.ErrorCodeUnavailable, messageLate)}
-			s.fail(op, oc, resp, start)
+			s.fail(op, oc, &graphql.Response{Errors: gqlerror.List{present(op.ctx, err)}}, start)
 		}
 		return
 	}
-	free := func() { <-s.slots }
+	a.intake.exec.turn(held)
+	start = time.Now() // to wait is not to be slow
+	ctx, stop := context.WithTimeout(graphql.StartOperationTrace(held), a.options.OperationTimeout)
+	defer stop()
 	var errs gqlerror.List
 	oc, errs = create(ctx, a.exec, params)
 	if errs == nil && oc.Operation.Operation == ast.Subscription {
@@ -227,6 +226,20 @@ func (s *socket) run(op *operation) {
 	}
 }
 
+// slot waits until an operation of the socket may be worked on, and returns what ends that. Faults: Exhausted.
+func (s *socket) slot(ctx context.Context) (free func(), err error) {
+	late := time.NewTimer(s.api.options.OperationTimeout)
+	defer late.Stop()
+	select {
+	case s.slots <- struct{}{}:
+		return sync.OnceFunc(func() { <-s.slots }), nil
+	case <-late.C:
+		return nil, tooManyOfYours(0)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
 // fail ends an operation with errors that no executor has seen, and counts it.
 func (s *socket) fail(op *operation, oc *graphql.OperationContext, resp *graphql.Response, start time.Time) {
 	s.api.ops.metrics.Operation(typeOf(oc), outcome(resp), time.Since(start))
@@ -236,9 +249,9 @@ func (s *socket) fail(op *operation, oc *graphql.OperationContext, resp *graphql
 
 // stream carries a subscription out.
 func (s *socket) stream(op *operation, oc *graphql.OperationContext, start time.Time, free func()) {
-	how, refusal := s.api.follow(op.ctx, op.cancel, oc, start, follower{
+	free() // while it waits for its turn to be set up, others of the socket are worked on
+	how, refusal := s.api.follow(op.ctx, op.cancel, oc, follower{
 		prepared: func(inTime bool) {
-			free()
 			op.leave()
 			if inTime {
 				s.mu.Lock()
@@ -263,6 +276,8 @@ func (s *socket) stream(op *operation, oc *graphql.OperationContext, start time.
 		s.send(op, true, completeMessage(op.id))
 	case interrupted:
 		s.interrupt()
+	case revoked:
+		s.close(codeForbidden, messageRevoked)
 	}
 }
 

@@ -298,7 +298,7 @@ func (l *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)
 func (l *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	ours, theirs := net.Pipe()
 	select {
-	case l.conns <- theirs:
+	case l.conns <- local{theirs}:
 		return ours, nil
 	case <-l.closed:
 		return nil, net.ErrClosed
@@ -306,6 +306,11 @@ func (l *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 		return nil, ctx.Err()
 	}
 }
+
+// local is a connection from this machine.
+type local struct{ net.Conn }
+
+func (local) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
 // client is one socket as its client sees it.
 type client struct {

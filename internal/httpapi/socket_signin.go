@@ -31,6 +31,12 @@ func (s *socket) initialise(m message) {
 
 // signIn finds out whose the socket is, and acknowledges it.
 func (s *socket) signIn(authorization []string) {
+	leave, err := s.api.signIns.enter(s.ctx, s.network)
+	if err != nil {
+		s.refuse(err)
+		return
+	}
+	defer leave()
 	v, err := s.api.options.identify(s.ctx, authorization, s.network)
 	if err != nil {
 		s.refuse(err)
@@ -43,7 +49,8 @@ func (s *socket) signIn(authorization []string) {
 	}
 	s.api.sockets.introduce(s)
 	s.belongsTo(v)
-	if err := s.api.recheck(s.ctx, v); err != nil {
+	// It is in the registry: a revocation from now on finds it there.
+	if err := s.api.options.again(s.ctx, v); err != nil {
 		s.api.sockets.dismiss(who)
 		s.refuse(err)
 		return
@@ -57,7 +64,7 @@ func (s *socket) refuse(err error) {
 	switch {
 	case fault.Is(err, fault.Unauthenticated), fault.Is(err, fault.Forbidden):
 		s.close(codeForbidden, shown.Message)
-	case coded(shown) == model.ErrorCodeUnavailable:
+	case coded(shown) == model.ErrorCodeUnavailable, coded(shown) == model.ErrorCodeExhausted:
 		s.close(codeLater, shown.Message)
 	default:
 		s.close(codeInternal, shown.Message)

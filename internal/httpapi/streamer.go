@@ -97,7 +97,8 @@ func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.sockets.add(s)
 	defer a.sockets.remove(s)
 	defer s.end()
-	if err := a.recheck(r.Context(), v); err != nil {
+	// It is in the registry: a revocation from now on finds it there.
+	if err := a.options.again(r.Context(), v); err != nil {
 		refuseSignIn(w, r, err)
 		return
 	}
@@ -108,9 +109,10 @@ func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, status, refused)
 		return
 	}
-	start := time.Now() // only now: sending the body has a time limit of its own
 	held, release := holding(s.ctx)
 	defer release()
+	a.intake.exec.turn(held)
+	start := time.Now() // only now: sending the body, and to wait, have time limits of their own
 	ctx, cancel := context.WithTimeout(graphql.StartOperationTrace(held), a.options.OperationTimeout)
 	defer cancel()
 	oc, errs := create(ctx, a.exec, params)
@@ -157,7 +159,7 @@ func (a *streamer) subscribe(w http.ResponseWriter, r *http.Request, s *eventStr
 	resolvers.WithPositions(oc, at)
 	ctx, cancel := context.WithCancel(s.ctx) // when it was not set up in time, the stream has to tell yet
 	defer cancel()
-	how, refusal := a.follow(ctx, cancel, oc, start, follower{
+	how, refusal := a.follow(ctx, cancel, oc, follower{
 		prepared: func(bool) { s.wait() },
 		first: func(first *graphql.Response) {
 			if first == nil {
@@ -175,5 +177,7 @@ func (a *streamer) subscribe(w http.ResponseWriter, r *http.Request, s *eventStr
 		s.complete(refusal)
 	case interrupted:
 		s.close(codeLater, messageInterrupted)
+	case revoked:
+		s.close(codeForbidden, messageRevoked)
 	}
 }

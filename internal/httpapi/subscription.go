@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/viewer"
 	"github.com/taggie/taggie/resolvers"
 )
@@ -20,6 +22,7 @@ const (
 	finished                  // there is nothing more to follow
 	refused                   // by its resolver, or for its errors
 	interrupted               // what it needs is away: the client is to begin again
+	revoked                   // its token does not count any more
 )
 
 // messageInterrupted is why a connection is closed whose subscription was interrupted.
@@ -36,14 +39,22 @@ type follower struct {
 // follow carries a subscription out until it ends or ctx does. Only its set-up has a time limit, after which it cancels ctx.
 // It returns how the subscription ended, and for refused the response that says why. Clients begin again after a connection that was closed, and
 // never after an error or the word that all is complete: hence what passes is neither of these.
-func (a *api) follow(ctx context.Context, cancel context.CancelFunc, oc *graphql.OperationContext, start time.Time, f follower) (ending, *graphql.Response) {
+func (a *api) follow(ctx context.Context, cancel context.CancelFunc, oc *graphql.OperationContext, f follower) (ending, *graphql.Response) {
+	leave, err := a.setUps.enter(ctx, spender(viewer.From(ctx)))
+	if err != nil {
+		return a.untimely(ctx, oc, err, f)
+	}
+	defer leave()
+	start := time.Now() // to wait is not to be slow
 	var end resolvers.Ending
 	resolvers.WithEnding(oc, &end)
 	asked, _ := oc.Stats.GetExtension(statPrice).(price)
 	rooms := a.ops.answers.messages(spender(viewer.From(ctx)), asked.weight.bytes())
 	defer rooms.end()
 	resolvers.WithRoom(oc, rooms)
-	limit := time.AfterFunc(a.options.OperationTimeout-time.Since(start), cancel)
+	var basis resolvers.Basis
+	resolvers.WithBasis(oc, &basis)
+	limit := time.AfterFunc(a.options.OperationTimeout, cancel)
 	next, running := a.exec.DispatchOperation(graphql.StartOperationTrace(ctx), oc)
 	took := time.Since(start)
 	inTime := limit.Stop()
@@ -56,6 +67,9 @@ func (a *api) follow(ctx context.Context, cancel context.CancelFunc, oc *graphql
 		return interrupted, nil
 	}
 	running = below(running, oc)
+	// Its turn lasts until its first message is rendered, which is most of the work.
+	silent := time.AfterFunc(firstWithin, leave)
+	defer silent.Stop()
 	owed := 0
 	for counted := false; ; counted = true {
 		if owed >= messagesOwed {
@@ -87,6 +101,12 @@ func (a *api) follow(ctx context.Context, cancel context.CancelFunc, oc *graphql
 			return refused, resp
 		}
 		room, err := rooms.next(ctx, cap(resp.Data))
+		if err == nil {
+			if how := a.still(ctx, &basis); how != finished {
+				room.sent()
+				return how, nil
+			}
+		}
 		switch {
 		case err != nil && ctx.Err() == nil: // who comes back gets it, when there is room
 			return interrupted, nil
@@ -95,7 +115,34 @@ func (a *api) follow(ctx context.Context, cancel context.CancelFunc, oc *graphql
 		case counted && a.ops.spenders != nil: // the first one is paid for
 			owed += messageCost + spentOn(resp.Data)
 		}
+		leave()
 	}
+}
+
+// untimely ends a subscription that got no turn to be set up.
+func (a *api) untimely(ctx context.Context, oc *graphql.OperationContext, err error, f follower) (ending, *graphql.Response) {
+	forgo(oc)
+	if ctx.Err() != nil {
+		f.first(nil)
+		return unwanted, nil
+	}
+	resp := a.exec.DispatchError(graphql.WithOperationContext(ctx, oc), gqlerror.List{gqlerror.Wrap(err)})
+	f.first(resp)
+	return refused, resp
+}
+
+// still says how a subscription ends whose next message its viewer may not have, finished for one that goes on.
+func (a *api) still(ctx context.Context, basis *resolvers.Basis) ending {
+	err := a.options.fresh(ctx)
+	switch at := basis.Since(); {
+	case ctx.Err() != nil:
+		return unwanted
+	case fault.Is(err, fault.Unauthenticated):
+		return revoked
+	case err != nil, !at.IsZero() && time.Since(at) > messageAge: // who comes back gets it, if that may be
+		return interrupted
+	}
+	return finished
 }
 
 // passing reports whether a response has nothing to tell but that something is away at the moment. To send it would end the subscription, or

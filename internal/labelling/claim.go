@@ -176,7 +176,7 @@ func (s *Service) claim(ctx context.Context, before project.Item, r Claim, key i
 		after := s.next(before)
 		after.Status, after.ReturnedTo = project.Claimed, ""
 		after.Claim = project.Claim{User: r.User, Token: r.Token, Since: r.Since, Until: r.Since.Add(Lease)}
-		err := s.move(ctx, Move{Before: before, After: after}, key)
+		err := s.move(ctx, &Move{Before: before, After: after}, key)
 		if !errors.As(err, &conflict) {
 			return after, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,8 +32,14 @@ type Comparison struct {
 	settle  time.Duration
 
 	mu    sync.Mutex
-	due   map[project.ID]time.Time
+	due   map[project.ID]planned
 	spent float64
+}
+
+// planned says when a project is compared next.
+type planned struct {
+	at   time.Time
+	mine bool // no other server does it: what this one has begun did not come to an end
 }
 
 // NewComparison returns the job. every is how often each active project is compared, 0 for five minutes; reads tells how many read units
@@ -41,7 +48,7 @@ func NewComparison(o Options, rebuild *Rebuilder, every time.Duration, reads fun
 	if every <= 0 {
 		every = compareEvery
 	}
-	return &Comparison{Options: o, rebuild: rebuild, every: every, reads: reads, settle: rebuild.settle, due: map[project.ID]time.Time{}}
+	return &Comparison{Options: o, rebuild: rebuild, every: every, reads: reads, settle: rebuild.settle, due: map[project.ID]planned{}}
 }
 
 // Active says that something happened in a project: it is compared in a while.
@@ -54,47 +61,56 @@ func (c *Comparison) plan(p project.ID, in time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at := c.Now().Add(in)
-	if was, planned := c.due[p]; !planned || at.Before(was) {
-		c.due[p] = at
+	if was, there := c.due[p]; !there || at.Before(was.at) {
+		c.due[p] = planned{at, was.mine}
 	}
+}
+
+// again has this server compare a project once more.
+func (c *Comparison) again(p project.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.due[p] = planned{c.Now().Add(c.every / 10), true}
 }
 
 // Run compares the projects that are due, as far as the reads allow; the one that has waited longest first.
 func (c *Comparison) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		p, ok := c.next()
+		p, mine, ok := c.next()
 		if !ok {
 			return nil
 		}
-		if mine, err := c.Queue.Turn(ctx, "compare:"+string(p), c.every*9/10); err != nil {
-			return err
-		} else if !mine {
-			c.done(p) // another server does it
-			continue
+		if !mine {
+			var err error
+			if mine, err = c.Queue.Turn(ctx, "compare:"+string(p), c.every*9/10); err != nil {
+				return err
+			}
 		}
-		switch err := c.Compare(ctx, p); {
-		case errors.Is(err, ErrNotReady):
-		case err != nil:
+		c.done(p) // before: what happens from now on is not compared
+		if !mine {
+			continue // another server does it
+		}
+		if err := c.Compare(ctx, p); err != nil && !errors.Is(err, ErrNotReady) {
+			c.again(p)
 			return err
 		}
-		c.done(p)
 	}
 	return nil
 }
 
-func (c *Comparison) next() (project.ID, bool) {
+func (c *Comparison) next() (p project.ID, mine, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.reads != nil && c.spent > readsInAdvance+readShare*c.reads() {
-		return "", false
+		return "", false, false
 	}
-	now, oldest, found := c.Now(), time.Time{}, project.ID("")
-	for p, at := range c.due {
-		if !at.After(now) && (found == "" || at.Before(oldest)) {
-			found, oldest = p, at
+	now, oldest := c.Now(), planned{}
+	for due, at := range c.due {
+		if !at.at.After(now) && (p == "" || at.at.Before(oldest.at)) {
+			p, oldest = due, at
 		}
 	}
-	return found, found != ""
+	return p, oldest.mine, p != ""
 }
 
 func (c *Comparison) done(p project.ID) {
@@ -118,7 +134,8 @@ func numbersOf(counts Counts, all []Statistics) numbers {
 }
 
 // Compare compares a project, and has it rebuilt when it differs. Labellers go on meanwhile: only a number is compared that does not
-// change while it is, and it has to differ by the same in three readings, with nothing in the outbox that would make up for it.
+// change while it is, and it has to differ by the same in three readings, with nothing in the outbox from before them that would make up
+// for it. When there is, the project is compared again in a while.
 func (c *Comparison) Compare(ctx context.Context, p project.ID) error {
 	teams, err := first(c.Truth.ListTeams(ctx, []project.ID{p}))
 	if err != nil {
@@ -129,7 +146,7 @@ func (c *Comparison) Compare(ctx context.Context, p project.ID) error {
 		ids[i] = t.ID
 	}
 	var differ numbers
-	epoch := ""
+	epoch, began := "", c.Now()
 	for reading := range readings {
 		if reading > 0 {
 			if err := pause(ctx, c.settle); err != nil {
@@ -154,9 +171,13 @@ func (c *Comparison) Compare(ctx context.Context, p project.ID) error {
 		}
 	}
 	w := &rebuilding{Options: c.Options, project: p}
-	if pending, err := w.outbox(ctx); err != nil || len(pending) > 0 {
-		c.plan(p, c.every/10)
+	pending, err := w.outbox(ctx)
+	if err != nil {
 		return err
+	}
+	if slices.ContainsFunc(pending, func(t Transition) bool { return t.At.Before(began) }) {
+		c.again(p)
+		return nil
 	}
 	c.Log.WarnContext(ctx, "counts differ from what is stored", "project", p, "by", map[string]int(differ))
 	return condemn(ctx, c.Options, c.rebuild, p, epoch, "a comparison")

@@ -12,15 +12,13 @@ import (
 // Consumer has the queue follow transitions: the document's second background job, "handler for finished queue items".
 type Consumer struct {
 	Options
-	rebuild   *Rebuilder
-	unsettled Unsettled // nil: not asked
-	name      string
+	rebuild *Rebuilder
+	name    string
 }
 
 // NewConsumer returns one whose name is its own among all that run.
 func NewConsumer(o Options, rebuild *Rebuilder, name string) *Consumer {
-	unsettled, _ := o.Truth.(Unsettled)
-	return &Consumer{Options: o, rebuild: rebuild, unsettled: unsettled, name: name}
+	return &Consumer{Options: o, rebuild: rebuild, name: name}
 }
 
 // Run handles messages until the context ends.
@@ -51,7 +49,7 @@ var steps = []struct {
 	{"create finished-by record", (*handling).finishedBy},
 	{"add category link", (*handling).categoryLink},
 	{"add subcategory link", (*handling).subcategoryLink},
-	{"store keywords, update taggie statistics, update team statistics, delete the id from the wip queue and from the user queue", (*handling).follow},
+	{"store keywords, update taggie statistics, update team statistics, delete the id from the wip queue and from the user queue", (*handling).queueFollows},
 }
 
 // Handle handles a message: the nine steps, and then the outbox forgets the transition.
@@ -73,10 +71,9 @@ func (c *Consumer) Handle(ctx context.Context, m Message) error {
 	// Between this look and the queue's following lies less than a rebuild waits. See [Rebuilder.Rebuild].
 	promptly, cancel := context.WithTimeout(ctx, prompt)
 	defer cancel()
-	if c.unsettled != nil {
-		if there, err := c.unsettled.InOutbox(promptly, h.Transition); err != nil || !there {
-			return err // the last step was carried out already
-		}
+	// A message may outlive what Redis remembers of what was followed.
+	if _, there, err := c.Truth.FindOutbox(promptly, h.Item, h.Ref()); err != nil || !there {
+		return err // the last step was carried out already
 	}
 	for _, step := range steps {
 		if err := step.do(h, promptly); err != nil {
@@ -130,9 +127,9 @@ func (h *handling) subcategoryLink(context.Context) error {
 	return nil
 }
 
-// follow is the document's steps five to nine.
-func (h *handling) follow(ctx context.Context) error {
-	_, err := h.Queue.Apply(ctx, h.Transition)
+// queueFollows is the document's steps five to nine.
+func (h *handling) queueFollows(ctx context.Context) error {
+	err := h.follow(ctx, h.Transition)
 	if errors.Is(err, ErrNotReady) {
 		h.rebuild.Want(h.Project)
 	}

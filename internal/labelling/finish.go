@@ -49,7 +49,7 @@ func (s *Service) finish(ctx context.Context, in Finish, field string) (project.
 			if in.Subcategory != nil {
 				after.Subcategory = in.Subcategory.ID
 			}
-			after.Efforts, after.LastEffort = before.Efforts+1, id.ID
+			after.Efforts, after.EffortsMade, after.LastEffort = before.Efforts+1, before.EffortsMade+1, id.ID
 			effort := project.Effort{
 				EffortID: id, Item: before.ID, User: member.User, Team: member.Team, Category: after.Category, Subcategory: after.Subcategory,
 				Keywords: keywords, FinishedAt: after.UpdatedAt, UpdatedAt: after.UpdatedAt,

@@ -22,6 +22,8 @@ const (
 	eventWait = time.Minute
 	// hubWidth bounds how many subscribers read from a store at a time: after a flush all of them do.
 	hubWidth = 2 * width
+	// MaxHeard is how many projects a user may listen to on one server: each takes reading, and a connection to Redis if there is one left.
+	MaxHeard = 500
 	// Patience is how long a store may fail before those who wait for it are sent away, unless the hub is told otherwise.
 	Patience = 30 * time.Second
 )
@@ -40,6 +42,7 @@ type Hub[T any] struct {
 
 	mu     sync.Mutex // guards what follows; no other lock is taken under it
 	feeds  map[project.ID]*feed[T]
+	heard  map[UserID]map[project.ID]int // how many times each user listens to each project
 	online *onlineFeed
 	closed bool
 	all    sync.WaitGroup // feeds and streams; it grows under mu, and not once closed
@@ -49,6 +52,8 @@ type Hub[T any] struct {
 type hubLimits struct {
 	patience time.Duration
 	asks     time.Duration // between two questions how many are online
+	looks    time.Duration // how old a look at a membership gets
+	heard    int           // projects that a user may listen to
 }
 
 // HubOptions are what a hub works with.
@@ -93,9 +98,10 @@ func (l *Listen) hears(e *Event, viewer UserID) bool {
 type Told[T any] struct {
 	Project  project.Project // as the viewer is in it: the proof for what is shown
 	Snapshot *Snapshot
-	Event    *Event // shared by all subscribers, as Hydrated is: for reading only
-	Hydrated T      // of the event
-	Gap      bool   // events were missed; a Snapshot follows, as soon as there is one
+	Event    *Event    // shared by all subscribers, as Hydrated is: for reading only
+	Hydrated T         // of the event
+	Gap      bool      // events were missed; a Snapshot follows, as soon as there is one
+	Looked   time.Time // when reading began that the viewer is a member
 }
 
 // NewHub returns a hub. It does nothing until somebody listens; it has to be closed.
@@ -107,8 +113,8 @@ func NewHub[T any](o HubOptions[T]) *Hub[T] {
 		o.Patience = Patience
 	}
 	h := &Hub[T]{
-		o: o, slots: make(chan struct{}, hubWidth), feeds: map[project.ID]*feed[T]{},
-		limits: hubLimits{patience: o.Patience, asks: time.Second},
+		o: o, slots: make(chan struct{}, hubWidth), feeds: map[project.ID]*feed[T]{}, heard: map[UserID]map[project.ID]int{},
+		limits: hubLimits{patience: o.Patience, asks: time.Second, looks: lookAgain, heard: MaxHeard},
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	return h
@@ -131,7 +137,7 @@ func (h *Hub[T]) Close() {
 //
 // The channel is closed when ctx ends; when the viewer has left the project, after Left was called; when the hub is closed; and when a store
 // has failed for long. In the last two cases listening again, behind the last cursor, goes on. The faults are those of [Service], but neither
-// ErrNotReady nor that Redis is away is one of them.
+// ErrNotReady nor that Redis is away is one of them, and Exhausted for who listens to [MaxHeard] other projects.
 func (h *Hub[T]) Listen(ctx context.Context, l Listen) (<-chan Told[T], error) {
 	out := make(chan Told[T])
 	if err := h.listen(ctx, l, sender[T](out)); err != nil {
@@ -143,9 +149,33 @@ func (h *Hub[T]) Listen(ctx context.Context, l Listen) (<-chan Told[T], error) {
 // sender hands over everything.
 type sender[T any] chan Told[T]
 
-func (s sender[T]) Tell(ctx context.Context, t Told[T]) error { return send(ctx, s, t) }
-func (s sender[T]) Rest(context.Context) error                { return nil }
-func (s sender[T]) Close()                                    { close(s) }
+func (s sender[T]) Tell(ctx context.Context, t Told[T], until time.Time) error {
+	return sendBy(ctx, s, t, until)
+}
+func (s sender[T]) Rest(context.Context, Told[T], time.Time) error { return nil }
+func (s sender[T]) Close()                                         { close(s) }
+
+// errUntaken says that nobody has taken a value in time.
+var errUntaken = errors.New("nobody takes what is told")
+
+// sendBy is send until a moment. errUntaken.
+func sendBy[V any](ctx context.Context, out chan<- V, v V, until time.Time) error {
+	select {
+	case out <- v: // mostly somebody waits for it
+		return nil
+	default:
+	}
+	late := time.NewTimer(time.Until(until))
+	defer late.Stop()
+	select {
+	case out <- v:
+		return nil
+	case <-late.C:
+		return errUntaken
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
 
 // send waits until somebody takes the value, or the context ends.
 func send[V any](ctx context.Context, out chan<- V, v V) error {
@@ -159,11 +189,12 @@ func send[V any](ctx context.Context, out chan<- V, v V) error {
 
 // listen has an ear told what is asked for, until it ends. When it returns an error, the ear was not and will not be used.
 func (h *Hub[T]) listen(ctx context.Context, l Listen, e ear[T]) error {
+	began := time.Now()
 	p, err := h.o.Service.project(ctx, l.Project, project.Taggie)
 	if err != nil {
 		return err
 	}
-	f, err := h.attach(p.ID, l.After)
+	f, err := h.attach(p.ID, p.Member.User, l.After)
 	if err != nil {
 		return err
 	}
@@ -172,9 +203,10 @@ func (h *Hub[T]) listen(ctx context.Context, l Listen, e ear[T]) error {
 	end := func() {
 		stop()
 		cancel()
-		h.detach(f)
+		h.detach(f, p.Member.User)
 	}
-	s := &stream[T]{hub: h, feed: f, ear: e, listen: l, project: p, looked: time.Now()}
+	s := &stream[T]{hub: h, feed: f, ear: e, listen: l}
+	s.proven(p, began)
 	first, err := s.first(ctx)
 	if err != nil && (ctx.Err() != nil || !errors.Is(err, ErrNotReady) && !fault.Is(err, fault.Unavailable)) {
 		end()
@@ -191,13 +223,22 @@ func (h *Hub[T]) listen(ctx context.Context, l Listen, e ear[T]) error {
 var errStopping = fault.New(fault.Unavailable, "the server is about to stop; try again in a moment")
 
 // attach returns the feed of a project, and begins it when it is the first to listen: then from the cursor on, so that those who come
-// back after a restart of the server find what they missed read already.
-func (h *Hub[T]) attach(p project.ID, from *Cursor) (*feed[T], error) {
+// back after a restart of the server find what they missed read already. Exhausted when the user listens to too many projects.
+func (h *Hub[T]) attach(p project.ID, u UserID, from *Cursor) (*feed[T], error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
 		return nil, errStopping
 	}
+	mine := h.heard[u]
+	if mine[p] == 0 && len(mine) >= h.limits.heard {
+		return nil, fault.New(fault.Exhausted, "you listen to %d projects already: end a subscription first", len(mine))
+	}
+	if mine == nil {
+		mine = map[project.ID]int{}
+		h.heard[u] = mine
+	}
+	mine[p]++
 	f := h.feeds[p]
 	if f == nil {
 		ctx, cancel := context.WithCancel(h.ctx)
@@ -210,10 +251,17 @@ func (h *Hub[T]) attach(p project.ID, from *Cursor) (*feed[T], error) {
 	return f, nil
 }
 
-func (h *Hub[T]) detach(f *feed[T]) {
+func (h *Hub[T]) detach(f *feed[T], u UserID) {
 	defer h.all.Done()
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	mine := h.heard[u]
+	if mine[f.project]--; mine[f.project] == 0 {
+		delete(mine, f.project)
+	}
+	if len(mine) == 0 {
+		delete(h.heard, u)
+	}
 	if f.listeners--; f.listeners == 0 {
 		f.cancel()
 		h.drop(f)

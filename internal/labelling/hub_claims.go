@@ -3,6 +3,7 @@ package labelling
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/taggie/taggie/internal/project"
 )
@@ -11,6 +12,7 @@ import (
 type ClaimsNow struct {
 	Project project.Project // as the viewer is in it: the proof for what is shown
 	Claims  []Claim         // oldest first; for reading only
+	Looked  time.Time       // when reading began that the viewer is a member
 }
 
 // Claims tells what the viewer, who has to be a member, has in a project: now, and whenever that has changed. Changes that follow
@@ -32,38 +34,44 @@ type claimsEar[T any] struct {
 	stale bool // something happened since
 }
 
-func (e *claimsEar[T]) Tell(ctx context.Context, t Told[T]) error {
-	e.now.Project = t.Project
+func (e *claimsEar[T]) Tell(ctx context.Context, t Told[T], until time.Time) error {
+	e.now.Project, e.now.Looked = t.Project, t.Looked
 	switch {
 	case t.Snapshot != nil:
-		return e.show(ctx, t.Snapshot.Claims)
+		return e.show(ctx, t.Snapshot.Claims, until)
 	case t.Event != nil:
 		e.stale = true
 	}
 	return nil
 }
 
-func (e *claimsEar[T]) Rest(ctx context.Context) error {
+func (e *claimsEar[T]) Rest(ctx context.Context, now Told[T], until time.Time) error {
 	if !e.stale {
 		return nil
 	}
+	e.now.Project, e.now.Looked = now.Project, now.Looked
 	short, cancel := context.WithTimeout(ctx, prompt)
 	claims, err := e.hub.o.Service.Claims(short, e.now.Project)
 	cancel()
 	if err != nil {
 		return err
 	}
-	return e.show(ctx, claims)
+	return e.show(ctx, claims, until)
 }
 
 // show tells claims unless they are those that were told last.
-func (e *claimsEar[T]) show(ctx context.Context, claims []Claim) error {
-	e.stale = false
-	if e.told && slices.Equal(claims, e.now.Claims) {
-		return nil
+func (e *claimsEar[T]) show(ctx context.Context, claims []Claim, until time.Time) error {
+	if !e.told || !slices.Equal(claims, e.now.Claims) {
+		now := e.now
+		now.Claims = claims
+		if err := sendBy(ctx, e.out, now, until); err != nil {
+			e.stale = true
+			return err
+		}
+		e.now, e.told = now, true
 	}
-	e.now.Claims, e.told = claims, true
-	return send(ctx, e.out, e.now)
+	e.stale = false
+	return nil
 }
 
 func (e *claimsEar[T]) Close() { close(e.out) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/labelling"
+	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/queue"
 )
 
@@ -94,4 +96,71 @@ func TestAnEventIsReadOnceForAll(t *testing.T) {
 			assert.EqualValues(t, 20, s.hydrated.Load())
 		})
 	}
+}
+
+// TestWhoHasLeftUnnoticedIsToldNothingMore takes memberships away without a word in Redis, as happens while Redis is away.
+func TestWhoHasLeftUnnoticedIsToldNothingMore(t *testing.T) {
+	s := newStage(newWorld(t, 2, queue.Options{}))
+	s.hub.Doubt(100 * time.Millisecond)
+	left := make(chan string, 3)
+	leaves := func(who string) func() { return func() { left <- who } }
+	prompt := s.listen(s.as(ada), labelling.Listen{Left: leaves("prompt")})
+	begun(t, prompt)
+	slow := s.listen(s.as(ada), labelling.Listen{Left: leaves("slow")})
+	begun(t, slow)
+	s.note(labelling.Event{})
+	assert.NotNil(t, next(t, prompt).Event) // slow does not take it
+	claims, err := s.hub.Claims(s.as(ada), s.project, leaves("claims"))
+	require.NoError(t, err)
+	next(t, claims)
+	steady := s.listen(s.as(grace), labelling.Listen{})
+	begun(t, steady)
+
+	s.truth.mu.Lock()
+	delete(s.truth.members, ada)
+	s.truth.mu.Unlock()
+	assert.Equal(t, "slow", <-left, "what nobody took meanwhile is not told any more")
+	over(t, slow)
+	time.Sleep(100 * time.Millisecond) // the last looks are too old now
+	_, err = s.queue.Note(t.Context(), s.project, "n", labelling.Event{Cause: labelling.Claimed, User: ada})
+	require.NoError(t, err)
+	over(t, prompt)
+	over(t, claims)
+	assert.NotNil(t, next(t, steady).Event)
+	assert.ElementsMatch(t, []string{"prompt", "claims"}, []string{<-left, <-left})
+}
+
+// TestAUserListensToSoManyProjects has two users who want all that there is, and a third one.
+func TestAUserListensToSoManyProjects(t *testing.T) {
+	s := newStage(newWorld(t, 1, queue.Options{}))
+	s.hub.Bound(2)
+	for _, greedy := range []project.UserID{"greedy", "greedier"} {
+		var of []project.ID
+		for i := range 3 {
+			id := project.ID(string(greedy) + strconv.Itoa(i))
+			s.truth.mu.Lock()
+			s.truth.projects[id] = project.Project{ID: id, Member: project.Member{Project: id, User: greedy, Team: "t", Type: project.Taggie}}
+			s.truth.mu.Unlock()
+			of = append(of, id)
+		}
+		listen := func(p project.ID) (end func(), err error) {
+			ctx, cancel := context.WithCancel(s.as(greedy))
+			c, err := s.hub.Listen(ctx, labelling.Listen{Project: p})
+			return func() { cancel(); drained(t, c) }, err
+		}
+		end, err := listen(of[0])
+		require.NoError(t, err)
+		for _, p := range []project.ID{of[0], of[1], of[1]} { // as many times as one likes
+			_, err = listen(p)
+			require.NoError(t, err)
+		}
+		_, err = listen(of[2])
+		assert.True(t, fault.Is(err, fault.Exhausted), "%v", err)
+		end()
+		_, err = listen(of[2])
+		assert.True(t, fault.Is(err, fault.Exhausted), "the other one is still there: %v", err)
+	}
+	c := s.listen(s.as(ada), labelling.Listen{})
+	begun(t, c)
+	hears(t, c, s.note(labelling.Event{}).Cursor)
 }

@@ -3,6 +3,7 @@ package labelling
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"time"
 
 	"github.com/taggie/taggie/internal/fault"
@@ -11,10 +12,12 @@ import (
 
 // ear is who listens to a stream. Its methods are called one after another.
 type ear[T any] interface {
-	// Tell says what happened, and returns an error when there is nobody any more to tell it to.
-	Tell(ctx context.Context, t Told[T]) error
-	// Rest is called when everything was told, before the stream waits; it is called again when it fails.
-	Rest(ctx context.Context) error
+	// Tell says what happened. It returns errUntaken when nobody has taken it by then, and another error when there is nobody any more to tell
+	// it to.
+	Tell(ctx context.Context, t Told[T], until time.Time) error
+	// Rest is called when everything was told, before the stream waits, with the project as it is; it is called again when it fails.
+	// errUntaken as by Tell.
+	Rest(ctx context.Context, now Told[T], until time.Time) error
 	// Close is called at the end.
 	Close()
 }
@@ -28,7 +31,8 @@ type stream[T any] struct {
 	project project.Project // as the viewer is in it
 	cursor  Cursor          // after which to go on
 	known   bool            // the cursor is from Redis, not from the client
-	looked  time.Time       // at the membership
+	looked  time.Time       // when reading the membership began
+	due     time.Time       // when it is to be looked at again, before anything is told
 	next    uint64          // the number of the entry to tell next, when the cursor is in the ring
 	failing trials
 }
@@ -48,11 +52,10 @@ func (s *stream[T]) first(ctx context.Context) (*Snapshot, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	snapshot, p, err := s.snapshot(ctx)
+	snapshot, err := s.snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.project = p
 	return &snapshot, nil
 }
 
@@ -92,12 +95,12 @@ func (s *stream[T]) run(ctx context.Context, first *Snapshot) {
 // begin tells a snapshot; what happened after it is next.
 func (s *stream[T]) begin(ctx context.Context, snapshot Snapshot) error {
 	s.cursor, s.known = snapshot.State.Cursor, true
-	return s.ear.Tell(ctx, Told[T]{Project: s.project, Snapshot: &snapshot})
+	return s.say(ctx, Told[T]{Snapshot: &snapshot})
 }
 
 // regain tells that events were missed, and then how things are.
 func (s *stream[T]) regain(ctx context.Context) error {
-	if err := s.ear.Tell(ctx, Told[T]{Project: s.project, Gap: true}); err != nil {
+	if err := s.say(ctx, Told[T]{Gap: true}); err != nil {
 		return err
 	}
 	return s.resume(ctx)
@@ -110,12 +113,12 @@ func (s *stream[T]) resume(ctx context.Context) error {
 		if err := s.feed.leaves(ctx, starting, lost); err != nil {
 			return err
 		}
-		snapshot, p, err := s.snapshot(ctx)
+		snapshot, err := s.snapshot(ctx)
 		switch {
 		case fault.Is(err, fault.NotFound):
 			return errLeft // the event that said so was among those that were missed
 		case err == nil:
-			s.project, s.looked, s.failing = p, time.Now(), trials{}
+			s.failing = trials{}
 			return s.begin(ctx, snapshot)
 		}
 		if err := s.again(ctx, err); err != nil {
@@ -124,20 +127,30 @@ func (s *stream[T]) resume(ctx context.Context) error {
 	}
 }
 
-// snapshot returns how things are, and the project as the viewer is in it. The latter is read last: when the viewer leaves after
+// snapshot returns how things are, and sets the project to what it is to the viewer now. The latter is read last: when the viewer leaves after
 // that, the event that says so comes after the snapshot.
-func (s *stream[T]) snapshot(ctx context.Context) (Snapshot, project.Project, error) {
+func (s *stream[T]) snapshot(ctx context.Context) (Snapshot, error) {
 	ctx, done, err := s.hub.slot(ctx)
 	if err != nil {
-		return Snapshot{}, project.Project{}, err
+		return Snapshot{}, err
 	}
 	defer done()
 	snapshot, err := s.hub.o.Service.Snapshot(ctx, s.project, s.listen.Statistics)
 	if err != nil {
-		return Snapshot{}, project.Project{}, err
+		return Snapshot{}, err
 	}
+	began := time.Now()
 	p, err := s.hub.o.Service.project(ctx, s.project.ID, project.Taggie)
-	return snapshot, p, err
+	if err == nil {
+		s.proven(p, began)
+	}
+	return snapshot, err
+}
+
+// proven notes what the project is to the viewer, as it was read from a moment on. Streams that began together do not all look again together.
+func (s *stream[T]) proven(p project.Project, began time.Time) {
+	s.project, s.looked = p, began
+	s.due = began.Add(s.hub.limits.looks/2 + rand.N(s.hub.limits.looks/2))
 }
 
 // replay tells what happened after the cursor until that is in the ring; mostly it is there from the beginning. ErrGap.
@@ -226,7 +239,9 @@ func (s *stream[T]) follow(ctx context.Context) error {
 			s.next++
 			continue
 		}
-		if err := s.ear.Rest(ctx); err != nil {
+		if err := s.rest(ctx); errors.Is(err, errLeft) {
+			return err
+		} else if err != nil {
 			if err := s.again(ctx, err); err != nil {
 				return err
 			}
@@ -240,11 +255,28 @@ func (s *stream[T]) follow(ctx context.Context) error {
 	}
 }
 
+// rest lets the ear rest. When that was tried for long, the membership is looked at again before.
+func (s *stream[T]) rest(ctx context.Context) error {
+	for untaken := false; ; untaken = true {
+		if untaken || s.failing.waited > 0 && !time.Now().Before(s.due) {
+			failing := s.failing
+			if err := s.check(ctx); err != nil {
+				return err
+			}
+			s.failing = failing
+		}
+		err := s.ear.Rest(ctx, Told[T]{Project: s.project, Looked: s.looked}, s.untaken())
+		if !errors.Is(err, errUntaken) {
+			return err
+		}
+	}
+}
+
 // pass tells an event, if it was asked for. errLeft when there is nothing more that the viewer may be told.
 func (s *stream[T]) pass(ctx context.Context, e *entry[T]) error {
 	me := s.project.Member.User
 	mine := e.event.Cause == Members && e.event.User == me
-	if mine || time.Since(s.looked) > lookAgain {
+	if mine || !time.Now().Before(s.due) {
 		if err := s.check(ctx); err != nil && (!mine || !errors.Is(err, errLeft)) {
 			return err
 		} else if err != nil { // why it ends is told, whatever was asked for
@@ -261,23 +293,42 @@ func (s *stream[T]) pass(ctx context.Context, e *entry[T]) error {
 }
 
 func (s *stream[T]) tell(ctx context.Context, e *entry[T]) error {
-	return s.ear.Tell(ctx, Told[T]{Project: s.project, Event: &e.event, Hydrated: e.hydrated})
+	return s.say(ctx, Told[T]{Event: &e.event, Hydrated: e.hydrated})
 }
 
-// lookAgain is how long a look at a membership holds. Leaving is told by an event; this is for one that was lost, as when a server died
-// before it could tell.
-const lookAgain = 5 * time.Minute
+// say has the ear told something. While nobody takes it, the membership is looked at again and again.
+func (s *stream[T]) say(ctx context.Context, t Told[T]) error {
+	for {
+		t.Project, t.Looked = s.project, s.looked
+		if err := s.ear.Tell(ctx, t, s.untaken()); !errors.Is(err, errUntaken) {
+			return err
+		}
+		if err := s.check(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// lookAgain is how old a look at a membership gets before something is told. Leaving is told by an event; this is for one that was lost, as
+// when a server died before it could tell, or Redis is away.
+const lookAgain = 30 * time.Second
+
+// untaken is until when somebody may take what rests upon the last look.
+func (s *stream[T]) untaken() time.Time { return s.looked.Add(s.hub.limits.looks * 4 / 3) }
 
 // check reads the viewer's membership again, and waits while it cannot be read. errLeft when there is none any more; a replay may show one
 // that ended before the viewer began to listen.
 func (s *stream[T]) check(ctx context.Context) error {
 	for {
+		began := time.Now()
 		p, err := s.member(ctx)
 		switch {
 		case err == nil:
-			s.project, s.looked, s.failing = p, time.Now(), trials{}
+			s.failing = trials{}
+			s.proven(p, began)
 			return nil
 		case fault.Is(err, fault.NotFound):
+			s.looked = began // of what is told last: that the viewer has left
 			return errLeft
 		}
 		if err := s.again(ctx, err); err != nil {

@@ -45,6 +45,8 @@ var (
 	ErrRebuilding = &fault.Error{Kind: fault.Conflict, Message: "somebody else is rebuilding the queue of the project"}
 	// ErrNoDeadLetter says that there is no such dead letter, or no longer.
 	ErrNoDeadLetter = &fault.Error{Kind: fault.NotFound, Message: "there is no such dead letter"}
+	// ErrEarly says that a transition comes before the one that it follows, as far as the queue remembers.
+	ErrEarly = errors.New("the transition before this one was not followed yet")
 	// ErrGap says that events after a cursor are no longer known, or that the cursor never was one.
 	ErrGap = errors.New("events after the cursor were missed")
 )
@@ -88,15 +90,17 @@ const (
 
 // Transition is what happened to an item in the truth, for the queue to follow. It carries everything the queue changes: the
 // counts of statuses, the user's list of work, statistics and sets, and the event that subscribers get; applied twice, it changes
-// nothing the second time. Transitions may be applied in another order than they happened in: when all are, the counts are right.
+// nothing the second time. Transitions may be applied in another order than they happened in, and when all are, the counts are right; but
+// subscribers are told of an item in the order in which things happened to it, for which each transition names the one that it follows.
 type Transition struct {
 	ID      string // unique; the same for each attempt to apply it
 	Cause   Cause
 	Project project.ID
 	Item    string
-	Version int            // of the item from now on
-	Status  project.Status // of the item from now on
-	User    UserID         // who did it, or whose claim it was
+	Follows project.TransitionRef `json:",omitzero"` // the transition of the item before this one
+	Version int                   // of the item from now on
+	Status  project.Status        // of the item from now on
+	User    UserID                // who did it, or whose claim it was
 	Team    string
 	// Token is that of the claim which the transition makes or ends; REVIEWED has none, and UNDONE only when it makes a claim. A
 	// claim is made once and ended once.
@@ -120,6 +124,9 @@ type Transition struct {
 	Later time.Time
 	At    time.Time
 }
+
+// Ref tells where the transition is found in the outbox.
+func (t Transition) Ref() project.TransitionRef { return project.TransitionRef{ID: t.ID, At: t.At} }
 
 // Counts are how many items of a project have which status. Their sum is Total, always.
 type Counts struct {
@@ -230,6 +237,13 @@ type Part struct {
 	Used       map[Words][]Used
 	Keywords   []string // that are suggested without having been used
 	Applied    []string // ids of transitions, and tokens of ended claims, that the rest contains already
+}
+
+// Progress is how far the rebuild of a queue is.
+type Progress struct {
+	StartedAt  time.Time
+	ItemsRead  int
+	ItemsTotal *int // about how many there are; nil when Redis does not know, since it was emptied
 }
 
 // Returned is an item that came back and is kept for its author.

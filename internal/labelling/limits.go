@@ -14,6 +14,7 @@ func Limits() []limit.Limit {
 		{What: "Waiting items", Of: "a queue", Most: limit.Count(MaxQueueSize), Code: limit.Invalid},
 		{What: "Events that are told again", Of: "a project", Most: "about " + limit.Count(MaxEvents), Code: "ProjectGap"},
 		{What: "Keywords that are suggested", Of: "`keywordCompletions`", Most: limit.Count(MaxCompletions), Code: limit.Invalid},
+		{What: "Projects that are listened to", Of: "a user, on a server", Most: limit.Count(MaxHeard), Code: limit.Exhausted},
 		{What: "Projects", Of: "a heartbeat", Most: limit.Count(MaxHeartbeats), Code: limit.Invalid},
 		{What: "Dead letters", Of: "`deadLetters`", Most: limit.Count(MaxDeadLetters), Code: limit.Invalid},
 	}

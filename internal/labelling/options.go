@@ -1,10 +1,12 @@
 package labelling
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -32,14 +34,18 @@ const (
 	brief = time.Second
 )
 
-// move changes the truth, and tells the queue to follow. A change with a transition that was not answered is asked for once more, which
+// move changes the truth, and tells the queue to follow; a transition is told which one it follows. A change with a transition that was not answered is asked for once more, which
 // finds out whether it was made: it is known by its transition, and made once.
-func (o Options) move(ctx context.Context, m Move, once idempotency.Key) error {
-	err := o.Truth.MoveItem(ctx, m, once)
+func (o Options) move(ctx context.Context, m *Move, once idempotency.Key) error {
+	if m.Transition != nil {
+		m.Transition.Follows = m.Before.LastTransition
+		m.After.LastTransition = m.Transition.Ref()
+	}
+	err := o.Truth.MoveItem(ctx, *m, once)
 	if err != nil && m.Transition != nil && unanswered(err) {
 		again, cancel := context.WithTimeout(context.WithoutCancel(ctx), settling)
 		defer cancel()
-		err = o.Truth.MoveItem(again, m, once)
+		err = o.Truth.MoveItem(again, *m, once)
 	}
 	if err == nil && m.Transition != nil {
 		o.publish(ctx, *m.Transition)
@@ -64,6 +70,60 @@ func (o Options) send(ctx context.Context, t Transition) error {
 	return o.Queue.Publish(ctx, Message{ID: t.ID, Project: t.Project, Item: t.Item, Body: body})
 }
 
+// follow has the queue follow a transition, after those before it of its item that are still in the outbox: their messages may be late, or lost
+// with a Redis that failed. One that the queue does not remember and the outbox does not have was followed long ago. What was followed when the
+// time is up is not followed again.
+func (o Options) follow(ctx context.Context, t Transition) error {
+	_, err := o.Queue.Apply(ctx, t)
+	if !errors.Is(err, ErrEarly) {
+		return err
+	}
+	before, err := o.listBefore(ctx, t)
+	if err != nil {
+		return err
+	}
+	for _, t := range append(before, t) {
+		_, err := o.Queue.Apply(ctx, t)
+		if errors.Is(err, ErrEarly) {
+			t.Follows = project.TransitionRef{}
+			_, err = o.Queue.Apply(ctx, t)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// foundOneByOne is how many transitions of an item are found one by one in the outbox. When there are more, all of it is read at once.
+const foundOneByOne = 20
+
+// listBefore lists the transitions of its item before this one that are in the outbox, the first one first.
+func (o Options) listBefore(ctx context.Context, t Transition) ([]Transition, error) {
+	var before []Transition
+	for follows := t.Follows; len(before) < foundOneByOne; {
+		one, there, err := o.Truth.FindOutbox(ctx, t.Item, follows)
+		if err != nil {
+			return nil, err
+		}
+		if there {
+			before = append(before, one)
+			follows = one.Follows
+		}
+		if !there || follows.ID == "" {
+			slices.Reverse(before)
+			return before, nil
+		}
+	}
+	all, err := o.Truth.ListOutbox(ctx, o.Now().Add(farAhead), wholeOutbox)
+	if err != nil {
+		return nil, err
+	}
+	before = slices.DeleteFunc(all, func(other Transition) bool { return other.Item != t.Item || other.Version >= t.Version })
+	slices.SortFunc(before, func(a, b Transition) int { return cmp.Compare(a.Version, b.Version) })
+	return before, nil
+}
+
 // firstTime names the first acknowledgement of a claim. It is not the token alone, by which the queue remembers that a claim ended.
 const firstTime = "/0"
 
@@ -73,8 +133,8 @@ func (o Options) hold(ctx context.Context, item project.Item, team, again string
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), brief)
 	defer cancel()
 	c := item.Claim
-	_, err := o.Queue.Apply(ctx, Transition{
-		ID: c.Token + again, Cause: Claimed, Project: item.Project, Item: item.ID, Version: item.Version, Status: project.Claimed,
+	err := o.follow(ctx, Transition{
+		ID: c.Token + again, Cause: Claimed, Project: item.Project, Item: item.ID, Follows: item.LastTransition, Version: item.Version, Status: project.Claimed,
 		User: c.User, Team: team, Token: c.Token, At: c.Since, Until: c.Until,
 	})
 	if err != nil && !errors.Is(err, ErrNotReady) {

@@ -23,7 +23,19 @@ func (s *Service) State(ctx context.Context, p project.Project) (State, error) {
 	return state, s.ready(p.ID, err)
 }
 
-// Snapshot returns the same with the viewer's claims and, if wanted, the statistics of all teams, all of one moment.
+// Rebuilding returns how far the rebuild of a project's queue is; nil when there is none.
+func (s *Service) Rebuilding(ctx context.Context, p project.Project) (*Progress, error) {
+	if err := shown(p); err != nil {
+		return nil, err
+	}
+	progress, going, err := s.Queue.Rebuilding(ctx, p.ID)
+	if err != nil || !going {
+		return nil, err
+	}
+	return &progress, nil
+}
+
+// Snapshot returns the state of a queue with the viewer's claims and, if wanted, the statistics of all teams, all of one moment.
 func (s *Service) Snapshot(ctx context.Context, p project.Project, statistics bool) (Snapshot, error) {
 	if err := shown(p); err != nil {
 		return Snapshot{}, err

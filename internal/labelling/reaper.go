@@ -113,7 +113,8 @@ func (r *Reaper) settle(ctx context.Context, l Lapsed, item project.Item, err er
 
 // expire takes an item back.
 func (r *Reaper) expire(ctx context.Context, item project.Item) error {
-	err := r.move(ctx, r.ended(item, "", Expired, project.New), idempotency.Key{})
+	back := r.ended(item, "", Expired, project.New)
+	err := r.move(ctx, &back, idempotency.Key{})
 	if _, conflict := errors.AsType[*project.ItemConflict](err); conflict {
 		return nil // somebody was faster; if it was to extend the claim, it is looked at again
 	}

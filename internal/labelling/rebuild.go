@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/taggie/taggie/internal/project"
@@ -23,7 +24,7 @@ type Rebuilder struct {
 	Options
 	settle time.Duration
 	mu     sync.Mutex
-	wanted map[project.ID]bool
+	wanted map[project.ID]bool // those that wait or are rebuilt; whether they are wanted once more since
 	wants  chan project.ID
 
 	ctx    context.Context // of rebuilds that nobody waits for; ends with Close
@@ -53,12 +54,13 @@ func (r *Rebuilder) Close() {
 func (r *Rebuilder) Want(p project.ID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.wanted[p] {
+	if _, known := r.wanted[p]; known {
+		r.wanted[p] = true
 		return
 	}
 	select {
 	case r.wants <- p:
-		r.wanted[p] = true
+		r.wanted[p] = false
 	default:
 	}
 }
@@ -82,11 +84,22 @@ func (r *Rebuilder) Run(ctx context.Context) error {
 	return nil
 }
 
+// serve rebuilds a project; once more when that is wanted since it began, which does nothing while the queue is there.
 func (r *Rebuilder) serve(ctx context.Context, p project.ID) {
-	defer func() {
+	for again := true; again; {
+		r.serveOnce(ctx, p)
 		r.mu.Lock()
-		delete(r.wanted, p)
+		if again = r.wanted[p] && ctx.Err() == nil; again {
+			r.wanted[p] = false
+		} else {
+			delete(r.wanted, p)
+		}
 		r.mu.Unlock()
+	}
+}
+
+func (r *Rebuilder) serveOnce(ctx context.Context, p project.ID) {
+	defer func() {
 		if v := recover(); v != nil {
 			r.Log.ErrorContext(ctx, "rebuilding a queue panicked", "project", p, "panic", v, "stack", string(debug.Stack()))
 		}
@@ -192,6 +205,8 @@ type rebuilding struct {
 	token   string
 	since   time.Time // changes from then on are recent
 
+	read atomic.Int64 // items
+
 	mu    sync.Mutex // guards what follows
 	tally *tally
 	noted map[string]bool
@@ -201,14 +216,14 @@ type rebuilding struct {
 // beat is how often a rebuild gives a sign of life. Others wait for several before they take over.
 const beat = time.Second
 
-// beats keeps the rebuild from being taken over, however long its reads take, until the returned function is called: with a part that
-// holds nothing. It does not tell that somebody took over: the next part does.
+// beats tells how far the rebuild is, which keeps it from being taken over however long its reads take, until the returned function is
+// called. It does not tell that somebody took over: the next part does.
 func (w *rebuilding) beats(ctx context.Context) (rest func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var beating sync.WaitGroup
 	beating.Go(func() {
-		for pause(ctx, beat) == nil {
-			if err := w.Queue.Load(ctx, w.project, w.token, Part{}); errors.Is(err, ErrRebuilding) {
+		for {
+			if err := w.Queue.Progress(ctx, w.project, w.token, int(w.read.Load())); errors.Is(err, ErrRebuilding) || pause(ctx, beat) != nil {
 				return
 			}
 		}
@@ -264,6 +279,7 @@ func (w *rebuilding) efforts(page []project.Effort) {
 }
 
 func (w *rebuilding) items(page []project.Item) {
+	w.read.Add(int64(len(page)))
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, i := range page {
@@ -320,13 +336,16 @@ func (w *rebuilding) again(ctx context.Context) error {
 	return nil
 }
 
-// wholeOutbox is more than the outbox of all projects holds.
-const wholeOutbox = 1_000_000
+const (
+	// wholeOutbox is more than the outbox of all projects holds.
+	wholeOutbox = 1_000_000
+	// farAhead is later than anything in the outbox, whatever the clocks of servers say.
+	farAhead = 24 * time.Hour
+)
 
 // outbox returns the transitions of the project that the queue has not followed.
 func (w *rebuilding) outbox(ctx context.Context) ([]Transition, error) {
-	const far = 24 * time.Hour // whatever the clocks of servers say
-	all, err := w.Truth.ListOutbox(ctx, w.Now().Add(far), wholeOutbox)
+	all, err := w.Truth.ListOutbox(ctx, w.Now().Add(farAhead), wholeOutbox)
 	var ours []Transition
 	for _, t := range all {
 		if t.Project == w.project {

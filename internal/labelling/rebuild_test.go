@@ -11,7 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/labelling"
+	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/queue"
 )
 
@@ -198,4 +200,30 @@ func TestFlushedAtAnyTime(t *testing.T) {
 			w.exact()
 		})
 	}
+}
+
+func TestARebuildTellsHowFarItIs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 30, queue.Options{})
+	ask := func(u project.UserID) *labelling.Progress {
+		progress, err := w.service.Rebuilding(t.Context(), w.shown(u))
+		require.NoError(t, err)
+		return progress
+	}
+	require.Nil(t, ask(ada))
+	told := false
+	w.truth.setBefore(func(what string) error {
+		if what == "ListOutbox" && !told { // all items were read
+			told = true
+			require.Eventually(t, func() bool { p := ask(ada); return p != nil && p.ItemsRead == 30 }, 20*time.Second, 5*time.Millisecond)
+			assert.Equal(t, 30, *ask(ada).ItemsTotal)
+		}
+		return nil
+	})
+	_, err := w.rebuild.Rebuild(t.Context(), w.project, true)
+	require.NoError(t, err)
+	assert.True(t, told)
+	assert.Nil(t, ask(ada))
+	_, err = w.service.Rebuilding(t.Context(), w.shown("nobody"))
+	assert.True(t, fault.Is(err, fault.NotFound), err)
 }

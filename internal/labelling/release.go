@@ -109,7 +109,8 @@ func (o Options) drop(ctx context.Context, c Claim) error {
 		if err != nil || item.Status != project.Claimed || item.Claim.Token != c.Token {
 			return err
 		}
-		if err = o.move(ctx, o.ended(item, "", Released, project.New), idempotency.Key{}); !errors.As(err, &conflict) {
+		back := o.ended(item, "", Released, project.New)
+		if err = o.move(ctx, &back, idempotency.Key{}); !errors.As(err, &conflict) {
 			return err
 		}
 		item, err = conflict.Current, nil

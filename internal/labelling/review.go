@@ -158,9 +158,10 @@ func (s *Service) revise(ctx context.Context, p project.Project, id project.Effo
 			return project.FinishedItem{}, err
 		}
 		changed.UpdatedAt = after.UpdatedAt
-		err = s.move(ctx, Move{Before: item, After: after, Effort: &changed, Changed: true, Transition: &t}, key.With(id.ID))
+		m := Move{Before: item, After: after, Effort: &changed, Changed: true, Transition: &t}
+		err = s.move(ctx, &m, key.With(id.ID))
 		if !errors.As(err, &conflict) {
-			return project.FinishedItem{Item: after, Effort: changed}, err
+			return project.FinishedItem{Item: m.After, Effort: changed}, err
 		}
 	}
 	return project.FinishedItem{}, retry.Busy("this item")

@@ -94,7 +94,7 @@ func (s *Service) change(ctx context.Context, id project.ItemID, key idempotency
 		if err != nil {
 			return Move{}, member, err
 		}
-		if err = s.move(ctx, m, key); !errors.As(err, &conflict) {
+		if err = s.move(ctx, &m, key); !errors.As(err, &conflict) {
 			return m, member, err
 		}
 		before = of(member).Item(conflict.Current)

@@ -286,7 +286,7 @@ func TestUndo(t *testing.T) {
 	back, err := w.service.Undo(w.as(ada), labelling.Undoing{Effort: done.Effort.EffortID})
 	require.NoError(t, err)
 	assert.Equal(t, project.Claimed, back.Item.Status)
-	assert.Equal(t, 0, back.Item.Efforts)
+	assert.Equal(t, []int{0, 1}, []int{back.Item.Efforts, back.Item.EffortsMade})
 	assert.Empty(t, back.Item.Category)
 	_, err = w.service.Undo(w.as(ada), labelling.Undoing{Effort: done.Effort.EffortID})
 	require.ErrorIs(t, err, labelling.ErrUndone)

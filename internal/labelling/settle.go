@@ -107,7 +107,8 @@ func (s *Service) giveBackLater(claim Claim) {
 		defer cancel()
 		switch item, outcome := s.settle(ctx, claim); outcome {
 		case ours:
-			err := s.move(ctx, s.ended(item, "", Released, project.New), idempotency.Key{})
+			back := s.ended(item, "", Released, project.New)
+			err := s.move(ctx, &back, idempotency.Key{})
 			if _, conflict := errors.AsType[*project.ItemConflict](err); err != nil && !conflict {
 				s.Log.WarnContext(ctx, "a claim that nobody was told of was not given back; it will expire", "item", claim.Item.ID, "error", err)
 			}

@@ -53,15 +53,10 @@ type Outbox interface {
 	// ListOutbox lists transitions that were stored before the given instant, the oldest first, up to limit from each part of
 	// the outbox. It sees every acknowledged write.
 	ListOutbox(ctx context.Context, before time.Time, limit int) ([]Transition, error)
+	// FindOutbox returns a transition of an item, and whether it is in the outbox. It sees every acknowledged write. Cost: 1 GetItem.
+	FindOutbox(ctx context.Context, item string, r project.TransitionRef) (Transition, bool, error)
 	// DeleteOutbox removes transitions that the queue has followed.
 	DeleteOutbox(ctx context.Context, done []Transition) error
-}
-
-// Unsettled tells whether the queue may still have to follow a transition. A store that offers it keeps the consumer from following
-// one for the second time when its message outlived what Redis remembered.
-type Unsettled interface {
-	// InOutbox reports whether the transition is in the outbox. It sees every acknowledged write. Cost: 1 GetItem.
-	InOutbox(ctx context.Context, t Transition) (bool, error)
 }
 
 // Shards is how many parts the items and efforts of a project are spread over; see the store.
@@ -90,6 +85,7 @@ type Scanner interface {
 type Queue interface {
 	Reserve(ctx context.Context, p project.ID, u UserID, tokens []string) ([]Claim, error)
 	Cancel(ctx context.Context, c Claim, back bool) (bool, error)
+	// Apply follows a transition. [ErrEarly] when it does not remember the one before it.
 	Apply(ctx context.Context, t Transition) (bool, error)
 	Extend(ctx context.Context, c Claim, team string) (bool, error)
 	Expired(ctx context.Context, p project.ID, n int) ([]Lapsed, error)
@@ -153,5 +149,9 @@ type Rebuilds interface {
 	Begin(ctx context.Context, p project.ID, token string, always bool) (bool, error)
 	Load(ctx context.Context, p project.ID, token string, part Part) error
 	Commit(ctx context.Context, p project.ID, token string, s Settings) error
+	// Progress tells how many items were read, and keeps the rebuild from being taken over. [ErrRebuilding].
+	Progress(ctx context.Context, p project.ID, token string, read int) error
+	// Rebuilding returns how far the rebuild of a project is, and whether there is one.
+	Rebuilding(ctx context.Context, p project.ID) (Progress, bool, error)
 	Abort(ctx context.Context, p project.ID, token string) error
 }

@@ -319,11 +319,11 @@ func (s *truth) DeleteOutbox(_ context.Context, done []labelling.Transition) err
 	return s.end("DeleteOutbox")
 }
 
-func (s *truth) InOutbox(_ context.Context, t labelling.Transition) (bool, error) {
-	err := s.begin("InOutbox")
+func (s *truth) FindOutbox(_ context.Context, item string, r project.TransitionRef) (labelling.Transition, bool, error) {
+	err := s.begin("FindOutbox")
 	defer s.mu.Unlock()
-	_, there := s.outbox[t.ID]
-	return there, err
+	t, there := s.outbox[r.ID]
+	return t, there && t.Item == item && t.At.Equal(r.At), err
 }
 
 func (s *truth) ListByStatus(_ context.Context, p project.ID, status project.Status, n int, after string, limit int) ([]string, string, error) {

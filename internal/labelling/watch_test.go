@@ -2,6 +2,7 @@ package labelling_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"os/exec"
 	"strings"
@@ -281,6 +282,46 @@ func TestAComparisonMendsWhatSlippedThrough(t *testing.T) {
 	assert.Equal(t, epoch, w.state().Cursor.Epoch)
 	w.deliver()
 	w.exact()
+}
+
+// A difference that something in the outbox may make up for is looked at again by the same server, whose turn it was; so is a project that could
+// not be compared.
+func TestComparisonsComeToAnEnd(t *testing.T) {
+	t.Parallel()
+	for why, holdUp := range map[string]func(w *watching) (over func()){
+		"something is in the outbox": func(w *watching) func() {
+			w.finish(w.claim(ada, 1)[0])
+			return w.deliver
+		},
+		"the store is away": func(w *watching) func() {
+			w.truth.setBefore(func(what string) error {
+				if what == "ScanItems" {
+					return errors.New("away")
+				}
+				return nil
+			})
+			return func() { w.truth.setBefore(nil) }
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, 60, queue.Options{}).watched()
+			w.works()
+			compare := labelling.NewComparison(w.options, w.rebuild, 20*time.Millisecond, nil)
+			require.NoError(t, w.client.HIncrBy(t.Context(), "taggie:team:statistics:{"+string(w.project)+"}:t0", "grace:finished", 3).Err())
+			over := holdUp(w)
+			w.turns()
+			compare.Want(w.project)
+			_ = compare.Run(t.Context())
+			over()
+			epoch := w.state().Cursor.Epoch
+			require.Eventually(t, func() bool {
+				_ = compare.Run(t.Context())
+				s, err := w.queue.State(t.Context(), w.project)
+				return err != nil || s.Cursor.Epoch != epoch
+			}, 10*time.Second, 5*time.Millisecond)
+		})
+	}
 }
 
 func TestComparisonsTakeOneReadOfAHundred(t *testing.T) {

@@ -28,6 +28,7 @@ const (
 	BadRequest   = "BAD_REQUEST"
 	Unavailable  = "UNAVAILABLE"
 	Unauthorized = "UNAUTHENTICATED"
+	Unparsed     = "GRAPHQL_PARSE_FAILED"
 )
 
 // Count writes a number of things: 350,000.

@@ -199,8 +199,8 @@ func (ex Exporter) writePage(ctx context.Context, out resultWriter, items []Item
 	return nil
 }
 
-// efforts returns all efforts of each item, the newest first. Most items were finished once: those efforts are read together,
-// and only of the other items is there a list to be read.
+// efforts returns all efforts of each item that were not taken back, the newest first. Most items were finished once: those efforts are
+// read together, and only of the other items is there a list to be read.
 func (ex Exporter) efforts(ctx context.Context, items []Item) ([][]Effort, error) {
 	all := make([][]Effort, len(items))
 	var only []EffortID
@@ -233,7 +233,11 @@ func (ex Exporter) efforts(ctx context.Context, items []Item) ([][]Effort, error
 				return nil, errs[j]
 			}
 			s := slices[j]
-			all[of[j]] = append(all[of[j]], s.Items...)
+			for _, e := range s.Items {
+				if e.UndoneAt.IsZero() {
+					all[of[j]] = append(all[of[j]], e)
+				}
+			}
 			if s.More && len(s.Positions) > 0 {
 				request.Window.From = s.Positions[len(s.Positions)-1]
 				more, moreOf = append(more, request), append(moreOf, of[j])

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,8 +42,14 @@ type finding struct {
 	FinishedAt     string   `json:"finishedAt"`
 }
 
-// columnNames are the columns of CSV, in their order.
+// columnNames are the columns of CSV, in their order, and the fields of JSON Lines.
 var columnNames = []string{"externalId", "name", "type", "url", "status", "category", "subcategory", "keywords", "finishedBy", "finishedByName", "team", "finishedAt", "efforts", "metadata"}
+
+// exported reports whether a file or a line with these names is one of an export: it has all that an export has. One that
+// has some of them only may mean something else by them.
+func exported(has func(name string) bool) bool {
+	return !slices.ContainsFunc(columnNames, func(name string) bool { return !has(name) })
+}
 
 func (n names) result(item Item, efforts []Effort) result {
 	r := result{
@@ -138,20 +145,48 @@ func (c *csvWriter) row(cells []string) error {
 
 func (c *csvWriter) flush() error { return c.w.Flush() }
 
-// harmless keeps a spreadsheet from calculating what somebody wrote into a cell: an apostrophe makes it text. One that divides
-// cells by semicolons or tabs heeds no quotes within what it takes for a cell, so what follows such a character begins one, too.
+// A spreadsheet takes a cell for a formula that begins with one of formulas. One that divides cells by semicolons or tabs heeds no quotes
+// within what it takes for a cell, so what follows one of breaks begins a cell, too.
+const formulas, breaks = "=+-@\t\r", ";\t\r\n"
+
+// harmless keeps a spreadsheet from calculating what somebody wrote into a cell: an apostrophe makes it text. One that was there
+// before such a character gets another in front, so that [typed] knows which one was put there.
 func harmless(cell string) string {
-	if !strings.ContainsAny(cell, "=+-@\t\r") {
+	if !strings.ContainsAny(cell, formulas) {
 		return cell
 	}
 	var b strings.Builder
 	begins := true
-	for _, r := range cell {
-		if begins && strings.ContainsRune("=+-@\t\r", r) {
+	for i, r := range cell {
+		if begins && guarded(cell[i:]) {
 			b.WriteByte('\'')
 		}
 		b.WriteRune(r)
-		begins = strings.ContainsRune(";\t\r\n", r)
+		begins = strings.ContainsRune(breaks, r)
 	}
 	return b.String()
+}
+
+// typed returns the cell that harmless made this one of.
+func typed(cell string) string {
+	if !strings.Contains(cell, "'") {
+		return cell
+	}
+	var b strings.Builder
+	begins := true
+	for i, r := range cell {
+		if begins && r == '\'' && guarded(cell[i:]) {
+			begins = false // what follows was not looked at for a beginning
+			continue
+		}
+		b.WriteRune(r)
+		begins = strings.ContainsRune(breaks, r)
+	}
+	return b.String()
+}
+
+// guarded reports whether text begins as a formula does, behind any number of apostrophes.
+func guarded(text string) bool {
+	text = strings.TrimLeft(text, "'")
+	return text != "" && strings.Contains(formulas, text[:1])
 }

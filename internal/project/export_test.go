@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
@@ -247,6 +249,46 @@ func TestNoSeparatorBeginsAFormula(t *testing.T) {
 	assert.Equal(t, s.items[0].Metadata, metadata, "JSON is what it was")
 }
 
+func TestTheApostropheOfACellIsTakenOffWhereItWasPut(t *testing.T) {
+	for cell, want := range map[string]string{
+		"": "", "a": "a", "'a": "'a", "'": "'", "=1": "'=1", "'=1": "''=1", "''+1": "'''+1", "a;-1": "a;'-1", "a;'@b": "a;''@b", "a'=b": "a'=b",
+		"\t=": "'\t'=", "\n'\t": "\n''\t", "楽譜;=譜": "楽譜;'=譜",
+	} {
+		assert.Equal(t, want, harmless(cell))
+		assert.Equal(t, cell, typed(want))
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		cell := rapid.StringOf(rapid.RuneFrom([]rune("''=+-@\t\r\n;\"a譜"))).Draw(t, "cell")
+		require.Equal(t, cell, typed(harmless(cell)))
+	})
+}
+
+// What an export writes, an import reads: the items as they were, and nothing of what was found out about them.
+func TestAnExportCanBeImported(t *testing.T) {
+	s := newResults(3)
+	s.items[0].ExternalID, s.items[0].Name, s.items[0].Type, s.items[0].URL = "'=1", "-say \"x\"; '=1", "+楽譜", "https://example.com/a,b"
+	s.items[0].Metadata = map[string]any{"=n": json.Number("12345678901234567890"), "k;": ";=\"+2\"\r\n\t'@", "l": []any{nil, true, map[string]any{"'": "楽譜"}}}
+	s.items[1].ExternalID, s.items[1].Name = "@x", "''''"
+	s.finish(0, 2)
+	s.finish(1, 1)
+	for _, format := range []Format{CSV, JSONLines} {
+		var b strings.Builder
+		_, err := s.exporter().Write(t.Context(), &b, importProject, format, "", nil)
+		require.NoError(t, err)
+		found, err := all(t, format, b.String(), position{})
+		require.NoError(t, err)
+		require.Len(t, found, len(s.items), format)
+		for i, item := range s.items {
+			assert.Empty(t, found[i].Mistake, format)
+			metadata := item.Metadata
+			if metadata == nil {
+				metadata = map[string]any{}
+			}
+			assert.Equal(t, Imported{ExternalID: item.ExternalID, Name: item.Name, Type: item.Type, URL: item.URL, Metadata: metadata, Line: found[i].Line}, found[i].Imported, format)
+		}
+	}
+}
+
 func TestTheEffortsOfItemsThatWereFinishedOnceAreReadTogether(t *testing.T) {
 	s := newResults(100)
 	for i := range 90 {
@@ -288,6 +330,25 @@ func TestAllEffortsOfAnItemAreRead(t *testing.T) {
 	_, err := s.exporter().Write(t.Context(), &b, importProject, CSV, "", nil)
 	require.NoError(t, err)
 	assert.Contains(t, b.String(), ",1001,{}\n")
+}
+
+func TestWhatWasTakenBackIsNoResult(t *testing.T) {
+	s := newResults(3)
+	for i := range s.items { // an item was finished once, twice and three times; each time the first finish was taken back
+		s.finish(i, i+1)
+		first := &s.efforts[s.items[i].ItemID][i]
+		first.UndoneAt = first.FinishedAt.Add(time.Minute)
+		s.items[i].Efforts--
+	}
+	s.items[0].Status, s.items[0].LastEffort = New, ""
+	var b strings.Builder
+	_, err := s.exporter().Write(t.Context(), &b, importProject, CSV, "", nil)
+	require.NoError(t, err)
+	rows, err := csv.NewReader(strings.NewReader(b.String())).ReadAll()
+	require.NoError(t, err)
+	for i, row := range rows[1:] {
+		assert.Equal(t, strconv.Itoa(i), row[12], row[0])
+	}
 }
 
 func TestAnExportHoldsEachItemOnceAlsoWhenTheListLags(t *testing.T) {

@@ -2,14 +2,17 @@ package project
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/jsontext"
 )
 
 // csvRecords reads CSV as RFC 4180 has it, with a first line that names the columns. encoding/csv would read the whole file into
@@ -20,10 +23,12 @@ type csvRecords struct {
 	columns []column
 }
 
-// column is what the cells of a column are: one of our fields, or metadata.
+// column is what the cells of a column are: one of our fields, or metadata. In a file of an export one column has all metadata as
+// JSON, and the apostrophes are taken off again that keep spreadsheets from calculating.
 type column struct {
-	field    string // "externalId", "name", "type", "url", or ""
+	field    string // of columnNames, or ""
 	metadata string // the name in metadata
+	exported bool   // the file is one of an export
 }
 
 // startCSV reads the line that names the columns.
@@ -50,13 +55,14 @@ func columnsOf(names []string) ([]column, error) {
 	if !slices.Contains(names, external) || !slices.Contains(names, name) {
 		return nil, fault.New(fault.Invalid, "the first line must name the columns, separated by commas; %s and %s must be among them", external, name)
 	}
+	ofExport := exported(func(name string) bool { return slices.Contains(names, name) })
 	columns := make([]column, len(names))
 	for i, given := range names {
-		switch given {
-		case external, name, "type", "url":
-			columns[i] = column{field: given}
+		switch {
+		case slices.Contains([]string{external, name, "type", "url"}, given), ofExport && slices.Contains(columnNames, given):
+			columns[i] = column{field: given, exported: ofExport}
 		default:
-			columns[i] = column{metadata: strings.TrimPrefix(given, "metadata.")}
+			columns[i] = column{metadata: strings.TrimPrefix(given, "metadata."), exported: ofExport}
 			if columns[i].metadata == "" {
 				return nil, fault.New(fault.Invalid, "column %d has no name", i+1)
 			}
@@ -93,30 +99,53 @@ func (c *csvRecords) next() (record, error) {
 }
 
 // record puts the cells where their columns belong. An empty cell of metadata says nothing: CSV has no other way to leave
-// something out.
+// something out. What only an export has is left out.
 func (c *csvRecords) record(cells []string) record {
 	var r record
+	own := map[string]any{} // metadata of columns of their own
 	for i, of := range c.columns {
+		cell := cells[i]
+		if of.exported {
+			cell = typed(cell)
+		}
 		switch of.field {
 		case "externalId":
-			r.ExternalID = cells[i]
+			r.ExternalID = cell
 		case "name":
-			r.Name = cells[i]
+			r.Name = cell
 		case "type":
-			r.Type = cells[i]
+			r.Type = cell
 		case "url":
-			r.URL = cells[i]
-		default:
-			if cells[i] == "" {
-				continue
+			r.URL = cell
+		case "metadata":
+			if err := exportedMetadata(cell, &r.Metadata); err != nil {
+				return record{Mistake: err.Error()}
 			}
-			if r.Metadata == nil {
-				r.Metadata = map[string]any{}
+		case "":
+			if cell != "" {
+				own[of.metadata] = cell
 			}
-			r.Metadata[of.metadata] = cells[i]
 		}
 	}
+	if r.Metadata == nil && len(own) > 0 {
+		r.Metadata = map[string]any{}
+	}
+	maps.Copy(r.Metadata, own)
 	return r
+}
+
+// exportedMetadata reads the cell in which an export has all metadata of an item. Its errors are sentences about a line.
+func exportedMetadata(cell string, into *map[string]any) error {
+	if cell == "" {
+		return nil
+	}
+	if jsontext.LoneSurrogate([]byte(cell)) >= 0 {
+		return errors.New("has half of a surrogate pair in metadata, which is no character: write both halves or neither")
+	}
+	if !json.Valid([]byte(cell)) || jsonObject([]byte(cell), into) != nil {
+		return errors.New(mistakeMetadata)
+	}
+	return nil
 }
 
 // The places inside a row.
@@ -133,6 +162,8 @@ const (
 const (
 	mistakeQuote = `has a quotation mark in the wrong place: a cell with " in it is written in quotation marks, with each " doubled`
 	mistakeOpen  = `has a quotation mark that is never closed, or is longer than 300,000 bytes`
+
+	mistakeMetadata = `has in the column metadata no object written as JSON, as an export has it`
 )
 
 // row returns the cells of the next row, none for an empty line, or what is wrong with it. It returns io.EOF at the end.

@@ -13,7 +13,8 @@ import (
 	"github.com/taggie/taggie/internal/jsontext"
 )
 
-// jsonRecords reads JSON Lines: one object per line with externalId, name, type, url and metadata. Empty lines mean nothing.
+// jsonRecords reads JSON Lines: one object per line with externalId, name, type, url and metadata. Empty lines mean nothing. What
+// the line of an export has besides is left out.
 type jsonRecords struct {
 	lines *lines
 	parse func(text []byte) (record, error)
@@ -79,6 +80,7 @@ func parseJSON(text []byte) (record, error) {
 	if fields == nil { // null
 		return record{}, errors.New("is not a JSON object")
 	}
+	ofExport := exported(func(name string) bool { _, has := fields[name]; return has })
 	var r record
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		value := fields[name]
@@ -98,6 +100,9 @@ func parseJSON(text []byte) (record, error) {
 		case "metadata":
 			err = jsonObject(value, &r.Metadata)
 		default:
+			if ofExport && slices.Contains(columnNames, name) {
+				continue
+			}
 			return record{}, fmt.Errorf("has the unknown field %q; put what is not externalId, name, type or url inside metadata", short(name))
 		}
 		if err != nil {

@@ -67,6 +67,7 @@ func TestJSONLinesAreReadLineByLine(t *testing.T) {
 		"mark in front":     {"\xef\xbb\xbf{\"name\":\"A\"}", []string{"1: |A|||map[]"}},
 		"null is nothing":   {`{"name":null,"metadata":null}`, []string{"1: ||||map[]"}},
 		"unknown field":     {`{"name":"A","colour":"red"}` + "\n" + `{"Name":"A"}`, []string{`1: has the unknown field "colour"; put what is not externalId, name, type or url inside metadata`, `2: has the unknown field "Name"; put what is not externalId, name, type or url inside metadata`}},
+		"less than export":  {`{"name":"A","status":"NEW"}`, []string{`1: has the unknown field "status"; put what is not externalId, name, type or url inside metadata`}},
 		"wrong types":       {`{"name":1}` + "\n" + `{"metadata":[]}` + "\n[1]\nnull\n7", []string{"1: name is not a string", "2: metadata is not an object", "3: is not a JSON object", "4: is not a JSON object", "5: is not a JSON object"}},
 		"broken, goes on":   {"{\"name\":\n{\"name\":\"B\"}\n{\"name\":\"C\"", []string{"1: is not JSON: unexpected end of JSON input at byte 8", "2: |B|||map[]", "3: is not JSON: unexpected end of JSON input at byte 11"}},
 		"two on a line":     {`{"name":"A"}{"name":"B"}`, []string{"1: is not JSON: invalid character '{' after top-level value at byte 13"}},
@@ -101,6 +102,7 @@ func TestTheLongestLineIsRead(t *testing.T) {
 
 func TestCSVIsReadRowByRow(t *testing.T) {
 	const head = "externalId,name,type,url,metadata.page,author\n"
+	export := strings.Join(columnNames, ",") + "\n"
 	long := strings.Repeat("x", MaxLineBytes)
 	for name, c := range map[string]struct {
 		text string
@@ -121,6 +123,10 @@ func TestCSVIsReadRowByRow(t *testing.T) {
 		"not UTF-8":            {head + "a,\xff,,,,\nb,B,,,,\n", []string{"2: is not text in UTF-8", "3: b|B|||map[]"}},
 		"too long":             {head + long + "x\nb,B,,,,\n", []string{"2: is longer than 300,000 bytes", "3: b|B|||map[]"}},
 		"header only":          {head, nil},
+		"an export":            {export + "'=a,''=A,t,,NEW,c,s,k,u,U,T,now,1,\"{\"\"n\"\":1}\"\n", []string{"2: =a|'=A|t||map[n:1]"}},
+		"an export with more":  {"x," + export + "'=1,a,A,,,,,,,,,,,,\n2,b,B,,,,,,,,,,,,{}", []string{"2: a|A|||map[x:=1]", "3: b|B|||map[x:2]"}},
+		"a broken export":      {export + "a,A,,,,,,,,,,,,[]\nb,B,,,,,,,,,,,,{}x\nc,C,,,,,,,,,,,,\"{\"\"a\"\":\"\"\\ud800\"\"}\"\n", []string{"2: " + mistakeMetadata, "3: " + mistakeMetadata, "4: has half of a surrogate pair in metadata, which is no character: write both halves or neither"}},
+		"less than an export":  {"externalId,name,status,metadata\na,'=A,new,{}\n", []string{"2: a|'=A|||map[metadata:{} status:new]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found, err := all(t, CSV, c.text, position{})

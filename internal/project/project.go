@@ -170,17 +170,26 @@ type Item struct {
 	Category    string // the id of a label; "" before it was finished
 	Subcategory string
 	Keywords    []string
-	Efforts     int // how often it was finished
+	Efforts     int // how often it was finished, without what was taken back
+	EffortsMade int // how often it was finished, with what was taken back
 	LastEffort  string
-	Claim       Claim  // who works on it; zero unless it is CLAIMED
-	ReturnedTo  UserID // its author, when it came back as incorrect and waits for that user first
-	Version     int
-	CreatedAt   time.Time
-	UpdatedAt   time.Time
-	Import      string     // the id of the import that brought it
-	Line        int        // of that import
-	Original    OriginalID // the item of a user of which it was made; zero for one of a file
-	as          proof
+	// LastTransition is the last thing that happened to it of which the queue is told by way of the outbox.
+	LastTransition TransitionRef
+	Claim          Claim  // who works on it; zero unless it is CLAIMED
+	ReturnedTo     UserID // its author, when it came back as incorrect and waits for that user first
+	Version        int
+	CreatedAt      time.Time
+	UpdatedAt      time.Time
+	Import         string     // the id of the import that brought it
+	Line           int        // of that import
+	Original       OriginalID // the item of a user of which it was made; zero for one of a file
+	as             proof
+}
+
+// TransitionRef tells where a transition of an item is found in the outbox; the zero value is none.
+type TransitionRef struct {
+	ID string
+	At time.Time
 }
 
 // Claim is that a user works on an item.

@@ -10,14 +10,14 @@ import (
 
 // WatchImport tells how an import goes: now, and after each change, until it has ended; see [task.Watch]. Every look is also one at who
 // may see it. Ended is called before the channel is closed when there is nothing more to follow. The faults are those of [Service.ImportsByID].
-func (s *Service) WatchImport(ctx context.Context, id TransferID, ended func()) (<-chan Import, error) {
+func (s *Service) WatchImport(ctx context.Context, id TransferID, ended func()) (<-chan task.Seen[Import], error) {
 	return watch(ctx, func(ctx context.Context) (Import, error) { return first(s.ImportsByID(ctx, []TransferID{id})) }, task.Watched[Import]{
 		Over: func(i Import) bool { return i.State.Ended() }, Same: func(a, b Import) bool { return a.Version == b.Version }, Gone: unseen, Ended: ended,
 	})
 }
 
 // WatchExport does the same for an export.
-func (s *Service) WatchExport(ctx context.Context, id TransferID, ended func()) (<-chan Export, error) {
+func (s *Service) WatchExport(ctx context.Context, id TransferID, ended func()) (<-chan task.Seen[Export], error) {
 	return watch(ctx, func(ctx context.Context) (Export, error) { return first(s.ExportsByID(ctx, []TransferID{id})) }, task.Watched[Export]{
 		Over: func(e Export) bool { return e.State.Ended() }, Same: func(a, b Export) bool { return a.Version == b.Version }, Gone: unseen, Ended: ended,
 	})
@@ -26,12 +26,13 @@ func (s *Service) WatchExport(ctx context.Context, id TransferID, ended func()) 
 // unseen reports whether there is nothing to be looked at any more, or not for who looks.
 func unseen(err error) bool { return fault.Is(err, fault.NotFound) || fault.Is(err, fault.Forbidden) }
 
-func watch[T any](ctx context.Context, read func(context.Context) (T, error), w task.Watched[T]) (<-chan T, error) {
+func watch[T any](ctx context.Context, read func(context.Context) (T, error), w task.Watched[T]) (<-chan task.Seen[T], error) {
+	began := time.Now()
 	now, err := read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	ticker := time.NewTicker(task.WatchEvery)
 	context.AfterFunc(ctx, ticker.Stop)
-	return task.Watch(ctx, ticker.C, now, read, w), nil
+	return task.Watch(ctx, ticker.C, task.Seen[T]{Value: now, At: began}, read, w), nil
 }

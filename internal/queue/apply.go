@@ -14,6 +14,7 @@ type transition struct {
 	ID            string           `json:"id"`
 	Cause         labelling.Cause  `json:"cause"`
 	Item          string           `json:"item"`
+	Follows       string           `json:"follows"` // the id of the transition before it, or nothing
 	Version       int              `json:"version"` // of the item
 	Status        project.Status   `json:"status"`
 	User          labelling.UserID `json:"user"`
@@ -34,14 +35,14 @@ type transition struct {
 
 // Apply follows a transition: statuses are counted anew, the item moves to where it belongs, statistics and sets change, and the
 // event is appended, all in one step. It reports whether the transition was new; one that was applied already changes nothing.
-// ErrNotReady.
+// ErrNotReady; ErrEarly when the transition before it is not known to have been applied, and nothing is changed then.
 func (q *Queue) Apply(ctx context.Context, t labelling.Transition) (bool, error) {
 	from := t.From
 	if from == "" {
 		from = project.Finished
 	}
 	body, err := json.Marshal(transition{
-		ID: t.ID, Cause: t.Cause, Item: t.Item, Version: t.Version, Status: t.Status, User: t.User, Author: t.Author, Team: t.Team, Token: t.Token,
+		ID: t.ID, Cause: t.Cause, Item: t.Item, Follows: t.Follows.ID, Version: t.Version, Status: t.Status, User: t.User, Author: t.Author, Team: t.Team, Token: t.Token,
 		Until: millis(t.Until), At: millis(t.At), Later: millis(t.Later), From: from, Incorrect: t.Incorrect, Cleared: t.Cleared,
 		Keywords: append([]string{}, t.Keywords...), Completions: completions(t.Keywords), Categories: some(t.Category), Subcategories: some(t.Subcategory),
 	})

@@ -148,6 +148,32 @@ func testClocksThatDiffer(t *testing.T, f *fixture) {
 	assert.Empty(t, f.waiting(t))
 }
 
+// A transition that comes before the one that it follows changes nothing, and is not counted as one that came.
+func testInTurn(t *testing.T, f *fixture) {
+	f.items(t, 1)
+	done := f.ended(f.claim(t, "ada", 1)[0], labelling.Finished, project.Finished)
+	undo := f.after("i0", labelling.Undone, "ada")
+	undo.Follows = done.Ref()
+	before := f.state(t)
+	for range 2 {
+		_, err := f.Apply(t.Context(), undo)
+		require.ErrorIs(t, err, labelling.ErrEarly)
+	}
+	assert.Equal(t, before, f.state(t))
+	f.must(t, done)
+	f.must(t, undo)
+	events, err := f.Read(t.Context(), f.project, before.Cursor, 10, 0)
+	require.NoError(t, err)
+	require.Len(t, events, 2)
+	assert.Equal(t, []labelling.Cause{labelling.Finished, labelling.Undone}, []labelling.Cause{events[0].Cause, events[1].Cause})
+
+	// What was applied was applied, whatever is remembered of the one before.
+	require.NoError(t, f.client.ZRem(t.Context(), keysOf(f.project).applied(), done.ID).Err())
+	applied, err := f.Apply(t.Context(), undo)
+	require.NoError(t, err)
+	assert.False(t, applied)
+}
+
 func testForgets(t *testing.T, f *fixture) {
 	f.items(t, 2)
 	applied := keysOf(f.project).applied()

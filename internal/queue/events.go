@@ -41,14 +41,37 @@ func (q *Queue) Read(ctx context.Context, p project.ID, after labelling.Cursor, 
 		if rest < time.Millisecond {
 			return nil, nil
 		}
-		// What arrives is read by the script once more, which sees in the same step that no event was missed.
-		bounded, cancel := context.WithTimeout(ctx, rest+overdue)
-		err = q.blocking.XRead(bounded, &redis.XReadArgs{Streams: []string{k.events(), after.ID}, Count: 1, Block: rest}).Err()
-		cancel()
-		if err != nil && !errors.Is(err, redis.Nil) {
+		if err := q.arrives(ctx, k.events(), after.ID, rest); err != nil {
 			return nil, failed("wait for events", err)
 		}
 	}
+}
+
+// arrives waits until there is an event after one, or the time is over. What arrives is read by the script once more, which sees in the same
+// step that no event was missed. Without a place it only waits: whoever has taken all places, nobody is refused.
+func (q *Queue) arrives(ctx context.Context, stream, after string, wait time.Duration) error {
+	if q.places != nil {
+		select {
+		case q.places <- struct{}{}:
+			defer func() { <-q.places }()
+		default:
+			over := time.NewTimer(wait)
+			defer over.Stop()
+			select {
+			case <-over.C:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+	bounded, cancel := context.WithTimeout(ctx, wait+overdue)
+	defer cancel()
+	err := q.blocking.XRead(bounded, &redis.XReadArgs{Streams: []string{stream, after}, Count: 1, Block: wait}).Err()
+	if errors.Is(err, redis.Nil) {
+		return nil
+	}
+	return err
 }
 
 func events(epoch string, entries []any) []labelling.Event {

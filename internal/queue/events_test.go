@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -293,4 +296,44 @@ func testPresence(t *testing.T, f *fixture) {
 	online, err = f.Online(t.Context(), f.project)
 	require.NoError(t, err)
 	assert.Empty(t, online)
+}
+
+// TestNobodyUsesUpTheConnectionsThatWait has as many projects read as there are connections, and then one more.
+func TestNobodyUsesUpTheConnectionsThatWait(t *testing.T) {
+	t.Parallel()
+	const all = 4
+	f := newFixture(t, serverClient(t))
+	client, ok := f.client.(*redis.Client)
+	require.True(t, ok)
+	few := *client.Options()
+	few.PoolSize, few.PoolTimeout = all, 100*time.Millisecond
+	waiting := redis.NewClient(&few)
+	t.Cleanup(func() { assert.NoError(t, waiting.Close()) })
+	f = f.with(Options{Blocking: waiting, Waiting: all})
+	ctx, cancel := context.WithCancel(t.Context())
+	var greedy sync.WaitGroup
+	t.Cleanup(func() {
+		cancel()
+		greedy.Wait()
+	})
+	for range 2 * all {
+		other := &fixture{Queue: f.Queue, client: f.client, project: project.ID(uuid.NewString()), serial: f.serial}
+		other.ready(t)
+		cursor := other.state(t).Cursor
+		greedy.Go(func() {
+			_, err := f.Read(ctx, other.project, cursor, 10, time.Minute)
+			assert.ErrorIs(t, err, context.Canceled)
+		})
+	}
+	require.Eventually(t, func() bool { return len(f.places) == all }, time.Minute, time.Millisecond)
+	cursor := f.state(t).Cursor
+	told := make(chan []labelling.Event, 1)
+	go func() {
+		events, err := f.Read(ctx, f.project, cursor, 10, time.Minute)
+		assert.NoError(t, err)
+		told <- events
+	}()
+	_, err := f.Note(t.Context(), f.project, "n", labelling.Event{Cause: labelling.Resized})
+	require.NoError(t, err)
+	assert.Len(t, <-told, 1)
 }

@@ -45,6 +45,7 @@ func (k keys) imports() string  { return "taggie:project:imports:" + string(k) }
 func (k keys) applied() string  { return "taggie:project:applied:" + string(k) }  // sorted set: transition, or token of an ended claim → when, ms
 func (k keys) online() string   { return "taggie:project:online:" + string(k) }   // sorted set: user → last heartbeat, ms
 func (k keys) rebuild() string  { return "taggie:project:rebuild:" + string(k) }  // string: the token of the rebuild that is under way
+func (k keys) progress() string { return k.rebuild() + ":progress" }              // hash: how far that is; ends by itself
 
 func (k keys) present() string { return "taggie:project:keys:" + string(k) } // set: names of those that there are, but what users put off or skipped
 

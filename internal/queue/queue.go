@@ -26,6 +26,7 @@ import (
 type Queue struct {
 	client   redis.UniversalClient
 	blocking redis.UniversalClient
+	places   chan struct{} // of those who wait for events; nil without a bound
 	o        Options
 	told     told
 }
@@ -44,6 +45,7 @@ type Options struct {
 	// Blocking is the client for commands that wait: they hold a connection each, one for every project whose events are read
 	// and one for every stream of messages. By default it is the client for everything.
 	Blocking    redis.UniversalClient
+	Waiting     int           // how many connections of it wait for events at most; any number when 0. Other readers ask once a second
 	Reservation time.Duration // how long an item is kept back unacknowledged; labelling.Reservation
 	Hold        time.Duration // how long an item that came back is kept for its author; labelling.Hold
 	Presence    time.Duration // how long a heartbeat lasts; labelling.Presence
@@ -73,7 +75,11 @@ func New(client redis.UniversalClient, o Options) *Queue {
 	o.Lease = or(o.Lease, 3*time.Second)
 	o.Tries = or(o.Tries, 10)
 	o.Forget = or(o.Forget, 24*time.Hour)
-	return &Queue{client: client, blocking: o.Blocking, o: o}
+	q := &Queue{client: client, blocking: o.Blocking, o: o}
+	if o.Waiting > 0 {
+		q.places = make(chan struct{}, o.Waiting)
+	}
+	return q
 }
 
 func or[T comparable](value, standard T) T {

@@ -165,8 +165,40 @@ func (q *Queue) Commit(ctx context.Context, p project.ID, token string, s labell
 	for _, name := range slices.Concat(s.Categories, s.Subcategories) {
 		args = append(args, name)
 	}
-	_, err = q.run(ctx, "finish rebuilding a queue", commitScript, keys, args...)
+	if _, err = q.run(ctx, "finish rebuilding a queue", commitScript, keys, args...); err == nil {
+		q.over(ctx, p, token)
+	}
 	return err
+}
+
+// Progress writes down how many items a rebuild has read, and keeps it from being taken over. ErrRebuilding when somebody else took over.
+func (q *Queue) Progress(ctx context.Context, p project.ID, token string, read int) error {
+	return q.progress(ctx, p, token, strconv.Itoa(read))
+}
+
+// over forgets how far a rebuild was that has ended. Failing does no harm: that ends by itself.
+func (q *Queue) over(ctx context.Context, p project.ID, token string) {
+	_ = q.progress(ctx, p, token, "")
+}
+
+func (q *Queue) progress(ctx context.Context, p project.ID, token, read string) error {
+	k := keysOf(p)
+	_, err := q.run(ctx, "write down how far a rebuild is", progressScript, []string{k.rebuild(), k.progress(), k.metadata()},
+		token, read, rebuildLease.Milliseconds())
+	return err
+}
+
+// Rebuilding returns how far the rebuild of a project is, and whether there is one.
+func (q *Queue) Rebuilding(ctx context.Context, p project.ID) (labelling.Progress, bool, error) {
+	found, err := q.client.HGetAll(ctx, keysOf(p).progress()).Result()
+	if err != nil {
+		return labelling.Progress{}, false, failed("read how far a rebuild is", err)
+	}
+	progress := labelling.Progress{StartedAt: instant(found["started"]), ItemsRead: number(found["read"])}
+	if total, err := strconv.Atoi(found["total"]); err == nil {
+		progress.ItemsTotal = &total
+	}
+	return progress, !progress.StartedAt.IsZero(), nil
 }
 
 // Abort gives up a rebuild. The project stays not ready, for the next one to rebuild.
@@ -183,7 +215,9 @@ func (q *Queue) Abort(ctx context.Context, p project.ID, token string) error {
 	for _, t := range teams {
 		keys = append(keys, staged(k.team(t), token))
 	}
-	_, err = q.run(ctx, "give up rebuilding a queue", abortScript, keys, token)
+	if _, err = q.run(ctx, "give up rebuilding a queue", abortScript, keys, token); err == nil {
+		q.over(ctx, p, token)
+	}
 	return err
 }
 

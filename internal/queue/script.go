@@ -68,6 +68,8 @@ var (
 	loadSource string
 	//go:embed lua/commit.lua
 	commitSource string
+	//go:embed lua/progress.lua
+	progressSource string
 	//go:embed lua/abort.lua
 	abortSource string
 	//go:embed lua/fits.lua
@@ -100,6 +102,7 @@ var (
 	beginScript      = script(beginSource)
 	loadScript       = script(loadSource)
 	commitScript     = script(commitSource)
+	progressScript   = script(progressSource)
 	abortScript      = script(abortSource)
 	fitsScript       = script(fitsSource)
 	wholeScript      = script(wholeSource)
@@ -118,6 +121,7 @@ var outcomes = map[string]error{
 	"NOTREADY":   labelling.ErrNotReady,
 	"PAUSED":     labelling.ErrPaused,
 	"FULL":       labelling.ErrFull,
+	"EARLY":      labelling.ErrEarly,
 	"GAP":        labelling.ErrGap,
 	"REBUILDING": labelling.ErrRebuilding,
 	"NONE":       labelling.ErrNoDeadLetter,

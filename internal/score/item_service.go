@@ -21,9 +21,10 @@ type Items struct {
 	scores   Finder
 	follower Follower // or nil
 	thumbs   *Thumbnails
-	quota    int64 // bytes of an owner who has none of his own
-	single   int64 // see [MaxSingle]
-	part     int64 // see [PartSize]
+	turns    shares // of completing
+	quota    int64  // bytes of an owner who has none of his own
+	single   int64  // see [MaxSingle]
+	part     int64  // see [PartSize]
 	now      func() time.Time
 	newID    func() string
 }
@@ -55,7 +56,7 @@ func NewItems(o ItemsOptions) *Items {
 		o.Render = Render
 	}
 	thumbs := NewThumbnails(o.Render, cmp.Or(o.DecodeBytes, DecodeBytes))
-	return &Items{store: o.Store, shows: o.Store, scores: o.Scores, files: o.Files, thumbs: thumbs, quota: o.Quota, single: cmp.Or(o.Single, MaxSingle), part: cmp.Or(o.Part, PartSize), now: o.Now, newID: o.NewID}
+	return &Items{store: o.Store, shows: o.Store, scores: o.Scores, files: o.Files, thumbs: thumbs, turns: newShares(MaxCompleting), quota: o.Quota, single: cmp.Or(o.Single, MaxSingle), part: cmp.Or(o.Part, PartSize), now: o.Now, newID: o.NewID}
 }
 
 // Showing returns the service that shows items as another view of the same store has them. Changes never begin with these.

@@ -20,6 +20,7 @@ func Limits() []limit.Limit {
 		{What: "Contents of snapshots that are read, together", Of: "an answer", Most: limit.Bytes(MaxContentBytes), Code: limit.Exhausted},
 		{What: "Items, with uploads that may still be completed", Of: "a user", Most: limit.Count(MaxItems), Code: limit.Exhausted},
 		{What: "Uploads that may still be completed, or ended without an item within some hours", Of: "a user", Most: limit.Count(MaxUploads), Code: limit.Exhausted},
+		{What: "Uploads that are completed at a time", Of: "a user, on a server", Most: limit.Count(MaxCompleting), Code: limit.Exhausted, Then: "after half of the time that is left"},
 		{What: "Size of the file", Of: "an item", Most: limit.Bytes(MaxItem), Code: limit.Invalid},
 		{What: "Size of the file", Of: "an image", Most: limit.Bytes(MaxSingle), Code: limit.Invalid, Then: "or `UploadRefused`, when it was not said to be an image"},
 		{What: "Size of what is put at once", Of: "an upload", Most: limit.Bytes(MaxSingle), Then: "it comes in parts"},
@@ -28,6 +29,6 @@ func Limits() []limit.Limit {
 		{What: "Characters of the media type", Of: "an item", Most: limit.Count(MaxType), Code: limit.Invalid},
 		{What: "Pixels", Of: "an image", Most: limit.Count(MaxPixels), Code: refused},
 		{What: "Pixels of a side", Of: "an image", Most: limit.Count(MaxSide), Code: refused},
-		{What: "Memory to decode images, together, or a third of the memory if that is less", Of: "a server", Most: limit.Bytes(DecodeBytes), Code: limit.Unavailable, Then: "after a wait as long as the operation may take"},
+		{What: "Memory to decode images, together, or a third of the memory if that is less", Of: "a server", Most: limit.Bytes(DecodeBytes), Code: limit.Exhausted, Then: "after half of the time that is left"},
 	}
 }

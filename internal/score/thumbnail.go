@@ -82,8 +82,8 @@ type Picture struct {
 
 // Make makes the thumbnail of an image; without bytes, but with the size of the image if its header tells it, when decoding it would
 // take up more than there is for a caller, or nobody here can decode what is allowed in its type. It waits for others that are
-// decoded. Invalid when it has more than [MaxPixels] or a side above [MaxSide], or is no image of the type; Unavailable when the
-// context has ended.
+// decoded, for half of the time that is left. Invalid when it has more than [MaxPixels] or a side above [MaxSide], or is no image of the
+// type; Exhausted when others are decoded for longer than it waits; Unavailable when the context has ended.
 func (t *Thumbnails) Make(ctx context.Context, p Picture, r io.Reader) (Thumb, error) {
 	d, ok := decoders[p.Type]
 	if !ok {
@@ -126,16 +126,21 @@ func (t *Thumbnails) Make(ctx context.Context, p Picture, r io.Reader) (Thumb, e
 	return thumb, err
 }
 
-// enter waits until there is so much memory for the owner, and returns what gives it back. Fault: Unavailable when the time is up.
+// enter waits until there is so much memory for the owner, and returns what gives it back. Faults: those of waitTurn.
 func (t *Thumbnails) enter(ctx context.Context, owner UserID, weight int64) (leave func(), err error) {
-	giveBack, err := t.shares.acquire(ctx, owner, weight)
-	if err == nil {
-		if err = t.memory.Acquire(ctx, weight); err == nil {
-			return func() { t.memory.Release(weight); giveBack() }, nil
+	err = waitTurn(ctx, func(ctx context.Context) error {
+		giveBack, err := t.shares.acquire(ctx, owner, weight)
+		if err != nil {
+			return err
 		}
-		giveBack()
-	}
-	return nil, fault.Wrap(fault.Unavailable, err, "there are too many images to look at; complete the upload again")
+		if err := t.memory.Acquire(ctx, weight); err != nil {
+			giveBack()
+			return err
+		}
+		leave = func() { t.memory.Release(weight); giveBack() }
+		return nil
+	})
+	return leave, err
 }
 
 func checkPixels(c image.Config) error {

@@ -268,10 +268,15 @@ func TestMemoryOfOneCaller(t *testing.T) {
 	failed := make(chan error, 2)
 	go func() { failed <- start(t.Context(), "hostile", 4000, 4000) }() // 240 MB
 	<-inside
-	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	short, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	err := start(short, "hostile", 4000, 4000)
-	assert.True(t, fault.Is(err, fault.Unavailable), "the next one waits: %v", err)
+	assert.True(t, fault.Is(err, fault.Exhausted), "the next one waits: %v", err)
+	require.NoError(t, short.Err(), "for half of its time")
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	err = start(stopped, "hostile", 4000, 4000)
+	assert.True(t, fault.Is(err, fault.Unavailable), "nobody waits for it: %v", err)
 	go func() { failed <- start(t.Context(), "other", 2000, 1000) }()
 	<-inside
 	close(end)

@@ -21,7 +21,7 @@ type CompleteUpload struct {
 
 // Complete makes an item of the bytes that the viewer uploaded, when they are those that were announced: size, checksum, and type
 // of an image. Images get a thumbnail. It can be called again: what is an item already is returned. ErrNotUploaded when the bytes
-// are not there, *[QuotaReached]; both can be completed later. *[UploadRefused] when the bytes are not what was announced, and
+// are not there, *[QuotaReached], Exhausted when others of the owner's are completed for too long; all can be completed later. *[UploadRefused] when the bytes are not what was announced, and
 // [ErrUploadOver]: of these nothing is left.
 func (s *Items) Complete(ctx context.Context, in CompleteUpload) (Item, error) {
 	reread := func(ctx context.Context, _ []string) (Item, error) { return gone(s.get(ctx, in.Upload)) }
@@ -59,8 +59,17 @@ func (r *UploadRefused) Error() string { return r.Why.Message }
 // Unwrap returns the fault.
 func (r *UploadRefused) Unwrap() error { return r.Why }
 
-// complete verifies the bytes and makes the item. Everything before its last step can be done again.
+// complete verifies the bytes and makes the item, when it is the turn of its owner. Everything before its last step can be done again.
 func (s *Items) complete(ctx context.Context, u Upload, parts []Part, once idempotency.Key) (Item, error) {
+	var leave func()
+	err := waitTurn(ctx, func(ctx context.Context) (err error) {
+		leave, err = s.turns.acquire(ctx, u.Owner, 1)
+		return err
+	})
+	if err != nil {
+		return Item{}, err
+	}
+	defer leave()
 	quota, err := s.room(ctx, u.Owner)
 	if err != nil {
 		return Item{}, err

@@ -50,12 +50,11 @@ func orderedOutbox(t *testing.T, w *LabellingWorld) {
 	never := want[0]
 	never.ID = "never"
 	waits := func(t labelling.Transition) bool {
-		unsettled, ok := w.Truth.(labelling.Unsettled)
-		if !ok {
-			return slices.Contains(ids(w.Outbox()), t.ID)
-		}
-		there, err := unsettled.InOutbox(ctx, t)
+		found, there, err := w.Truth.FindOutbox(ctx, t.Item, t.Ref())
 		require.NoError(w.t, err)
+		if there {
+			assert.Equal(w.t, t, found)
+		}
 		return there
 	}
 	assert.True(t, waits(found[29]))
@@ -80,14 +79,6 @@ func orderedOutbox(t *testing.T, w *LabellingWorld) {
 		versions = append(versions, t.Version)
 	}
 	assert.Equal(t, []int{3, 4, 5, 6, 7, 8}, versions)
-}
-
-func ids(of []labelling.Transition) []string {
-	all := make([]string, len(of))
-	for i, t := range of {
-		all[i] = t.ID
-	}
-	return all
 }
 
 func listedByStatus(t *testing.T, w *LabellingWorld) {
@@ -236,6 +227,7 @@ func effortsOfOneMoment(t *testing.T, w *LabellingWorld) {
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, found.Efforts, seen)
 		seen = found.Efforts
+		require.Equal(t, found.Efforts, found.EffortsMade)
 		require.Len(t, efforts, found.Efforts, "at version %d", found.Version)
 		if seen > 0 {
 			require.Equal(t, found.LastEffort, efforts[seen-1].ID)

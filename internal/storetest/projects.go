@@ -169,9 +169,10 @@ func (w *ProjectWorld) Finishing(i project.Item, by project.UserID, category, su
 	after := i
 	after.Status, after.Category, after.Subcategory, after.Keywords = project.Finished, category, subcategory, e.Keywords
 	after.Claim, after.ReturnedTo = project.Claim{}, ""
-	after.Efforts, after.LastEffort = i.Efforts+1, e.ID
+	after.Efforts, after.EffortsMade, after.LastEffort = i.Efforts+1, i.EffortsMade+1, e.ID
 	after.Version, after.UpdatedAt = i.Version+1, e.FinishedAt
 	t := w.Transition(labelling.Finished, after, by)
+	t.Follows, after.LastTransition = i.LastTransition, t.Ref()
 	t.Token, t.Effort, t.Category, t.Subcategory, t.Keywords = i.Claim.Token, e.ID, "an \"owl\"", "asleep ☾", e.Keywords
 	return labelling.Move{Before: i, After: after, Effort: &e, Transition: t}
 }

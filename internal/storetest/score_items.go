@@ -37,6 +37,7 @@ func ItemsSuite(t *testing.T, open OpenItems) {
 		"the set of an item":                    changedSet,
 		"the quota of an owner":                 ownersQuota,
 		"items are completed at the same time":  completedTogether,
+		"uploads are completed in turns":        completedInTurns,
 		"the quota holds under many writers":    quotaTogether,
 		"mutations happen once per key":         itemsOncePerKey,
 	})

@@ -258,6 +258,43 @@ func (d during) Copy(ctx context.Context, from, to, etag string) error {
 	return d.Files.Copy(ctx, from, to, etag)
 }
 
+// Two uploads of an owner are completed at a time. Who waits for his turn is told so, and completes later; others are not kept waiting.
+func completedInTurns(t *testing.T, w *ItemWorld) {
+	content := pngOf(picture(10, 10))
+	put := func() score.Ticket {
+		ticket := w.ask(announce("page", "image/png", content))
+		w.Put(ticket, content)
+		return ticket
+	}
+	entered, leave := make(chan struct{}), make(chan struct{})
+	slow := w.Over(w.Items, during{w.Files, func() { entered <- struct{}{}; <-leave }})
+	ended := make(chan error, score.MaxCompleting)
+	for range score.MaxCompleting {
+		ticket := put()
+		go func() {
+			_, err := slow.Complete(w.As(w.Ada), score.CompleteUpload{Upload: ticket.ItemRef})
+			ended <- err
+		}()
+		<-entered
+	}
+	waits := put()
+	short, cancel := context.WithTimeout(w.As(w.Ada), 4*time.Second)
+	defer cancel()
+	_, err := slow.Complete(short, score.CompleteUpload{Upload: waits.ItemRef})
+	var busy *fault.Error
+	require.ErrorAs(t, err, &busy)
+	assert.Equal(t, fault.Exhausted, busy.Kind)
+	assert.Positive(t, busy.RetryAfter)
+	require.NoError(t, short.Err(), "it waits for half of its time")
+	close(leave)
+	for range score.MaxCompleting {
+		require.NoError(t, <-ended)
+	}
+	i, err := w.Complete(waits.ItemRef)
+	require.NoError(t, err)
+	assert.Equal(t, waits.ItemRef, i.ItemRef)
+}
+
 func endedWhileCompleted(t *testing.T, w *ItemWorld) {
 	content := pngOf(picture(10, 10))
 	for _, test := range []struct {

@@ -247,6 +247,16 @@ func testRevokedUser(t *testing.T, w *World) {
 	require.NoError(t, w.Users.RevokeUser(t.Context(), ada.ID, second, idempotency.Key{}))
 	assert.Equal(t, second, revoked()[1])
 	assert.Equal(t, ada, w.user(t, ada.ID))
+
+	recent := func(from, to time.Time) []user.Revocation {
+		all, err := w.Users.Revocations(t.Context(), from, to)
+		require.NoError(t, err)
+		return all
+	}
+	both := []user.Revocation{{User: ada.ID, At: first}, {User: ada.ID, At: second}}
+	assert.Equal(t, both, recent(first, second), "both ends are included")
+	assert.Equal(t, both[:1], recent(first.Add(-23*time.Hour), second.Add(-time.Millisecond)))
+	assert.Equal(t, both[1:], recent(first.Add(time.Millisecond), first.Add(23*time.Hour)), "also on another day")
 }
 
 func testRevokingNobody(t *testing.T, w *World) {

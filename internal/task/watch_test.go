@@ -42,7 +42,7 @@ func told(t *testing.T, first int, results ...any) []int {
 		}
 	}()
 	var all []int
-	for n := range task.Watch(t.Context(), tick, first, func(context.Context) (int, error) {
+	for n := range task.Watch(t.Context(), tick, task.Seen[int]{Value: first, At: time.Now()}, func(context.Context) (int, error) {
 		next := results[0]
 		if len(results) > 1 {
 			results = results[1:]
@@ -52,7 +52,7 @@ func told(t *testing.T, first int, results ...any) []int {
 		}
 		return next.(int), nil
 	}, watched(func() { ended = true })) {
-		all = append(all, n)
+		all = append(all, n.Value)
 	}
 	if ended {
 		all = append(all, 0)
@@ -68,8 +68,8 @@ func TestWatch(t *testing.T) {
 	assert.Equal(t, []int{1, 2}, told(t, 1, 2, errBusy), "it fails for long")
 
 	ctx, cancel := context.WithCancel(t.Context())
-	values := task.Watch(ctx, nil, 1, func(context.Context) (int, error) { return 2, nil }, watched(func() { t.Error("there is more to follow") }))
-	assert.Equal(t, 1, <-values)
+	values := task.Watch(ctx, nil, task.Seen[int]{Value: 1, At: time.Now()}, func(context.Context) (int, error) { return 2, nil }, watched(func() { t.Error("there is more to follow") }))
+	assert.Equal(t, 1, (<-values).Value)
 	cancel()
 	_, open := <-values
 	assert.False(t, open)

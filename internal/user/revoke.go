@@ -9,8 +9,8 @@ import (
 	"github.com/taggie/taggie/internal/viewer"
 )
 
-// Announcer tells all servers that tokens of a user count no more that were issued by then. An error means that some may not
-// know.
+// Announcer tells all servers at once that tokens of a user count no more that were issued by then. An error means that some do not know
+// before they look.
 type Announcer interface {
 	Announce(ctx context.Context, id string, at time.Time) error
 }
@@ -27,8 +27,8 @@ type Revoke struct {
 	IdempotencyKey *string `json:"-"`
 }
 
-// Revoke makes the tokens of a user count no more that were issued until now, for administrators, and returns that moment.
-// Unavailable also when it is done, but other servers may not know yet: they do when it is asked for again.
+// Revoke makes the tokens of a user count no more that were issued until now, for administrators, and returns that moment. Servers that
+// nobody can tell find out by [Service.News].
 func (s *Service) Revoke(ctx context.Context, in Revoke) (time.Time, error) {
 	v := viewer.From(ctx)
 	if !v.Admin() {
@@ -43,11 +43,8 @@ func (s *Service) Revoke(ctx context.Context, in Revoke) (time.Time, error) {
 		return time.Time{}, err
 	}
 	s.Forget(in.User)
-	if s.tell == nil {
-		return at, nil
-	}
-	if err := s.tell.Announce(ctx, string(in.User), at); err != nil {
-		return time.Time{}, fault.Wrap(fault.Unavailable, err, "the user is signed out, but perhaps not on all servers yet: try again")
+	if s.tell != nil {
+		_ = s.tell.Announce(ctx, string(in.User), at) // the others look
 	}
 	return at, nil
 }
@@ -67,7 +64,7 @@ func (s *Service) counts(ctx context.Context, identity viewer.Identity, id ID) e
 	if err != nil {
 		return err
 	}
-	return signedUp{id, revoked}.admits(identity)
+	return signedUp{id: id, revoked: revoked}.admits(identity)
 }
 
 // RevokedByID returns for each user by when issued tokens count no more, in the order of ids: zero for who was never revoked.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -18,6 +19,8 @@ import (
 type door struct {
 	Store
 	revoked time.Time
+	recent  []Revocation
+	down    error // of each read
 	reads   int
 	between func() // the reads of a sign-in and what becomes of them
 	// replayed is what createUser finds of its key.
@@ -32,12 +35,19 @@ func (d *door) UserIDBySubject(_ context.Context, _, subject string) (ID, error)
 }
 
 func (d *door) RevokedByID(context.Context, []ID) ([]time.Time, []error) {
+	if d.down != nil {
+		return []time.Time{{}}, []error{d.down}
+	}
 	d.reads++
 	at := d.revoked
 	if d.between != nil {
 		d.between()
 	}
 	return []time.Time{at}, nil
+}
+
+func (d *door) Revocations(context.Context, time.Time, time.Time) ([]Revocation, error) {
+	return d.recent, d.down
 }
 
 func (d *door) RevokeUser(_ context.Context, _ ID, at time.Time, _ idempotency.Key) error {
@@ -140,39 +150,99 @@ func TestOnlyAdministratorsRevoke(t *testing.T) {
 	assert.Empty(t, told.told)
 }
 
-// TestARevocationThatIsNotToldIsUnavailable is done all the same.
-func TestARevocationThatIsNotToldIsUnavailable(t *testing.T) {
+// TestARevocationThatNobodyCanTellIsDone has the others look.
+func TestARevocationThatNobodyCanTellIsDone(t *testing.T) {
 	d, s, told := newDoor()
 	told.err = errors.New("redis is away")
-	_, err := s.Revoke(as(t.Context(), true), Revoke{User: "u1"})
-	assert.True(t, fault.Is(err, fault.Unavailable))
+	at, err := s.Revoke(as(t.Context(), true), Revoke{User: "u1"})
+	require.NoError(t, err)
+	assert.Equal(t, noon, at)
 	assert.Equal(t, noon, d.revoked)
+	assert.Len(t, told.told, 1)
 }
 
-func TestOthersAreForgottenByOthers(t *testing.T) {
-	for reason, forget := range map[string]func(*Service){"this one": func(s *Service) { s.Forget("u1") }, "all": (*Service).ForgetAll} {
+func TestWhatIsKnownOfRevocationsIsNotTrustedForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		d, s, _ := newDoor()
+		start := time.Now()
+		for range 2 {
+			v, err := s.SignIn(t.Context(), ada(noon))
+			require.NoError(t, err)
+			assert.Equal(t, start, v.Looked)
+			time.Sleep(Trusted)
+		}
+		assert.Equal(t, 1, d.reads)
+		d.revoked = noon // by another server, and nobody tells
+		_, err := s.SignIn(t.Context(), ada(noon))
+		assert.True(t, fault.Is(err, fault.Unauthenticated))
+		d.down = fault.New(fault.Unavailable, "the store is away")
+		_, err = s.SignIn(t.Context(), ada(noon))
+		assert.True(t, fault.Is(err, fault.Unauthenticated), "it is known")
+		time.Sleep(Trusted + 1)
+		_, err = s.SignIn(t.Context(), ada(noon))
+		assert.True(t, fault.Is(err, fault.Unavailable), "nobody can tell any more")
+	})
+}
+
+// TestReadingIsOldFromItsBeginning has a read that takes long.
+func TestReadingIsOldFromItsBeginning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, s, _ := newDoor()
+		start := time.Now()
+		d.between = func() { time.Sleep(15 * time.Second) }
+		for range 2 {
+			v, err := s.SignIn(t.Context(), ada(noon))
+			require.NoError(t, err)
+			assert.Equal(t, start, v.Looked)
+		}
+		time.Sleep(6 * time.Second)
+		v, err := s.SignIn(t.Context(), ada(noon))
+		require.NoError(t, err)
+		assert.Equal(t, start.Add(21*time.Second), v.Looked)
+	})
+}
+
+func TestNewsOfRevocationsSaveReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, s, _ := newDoor()
+		var fresh []Revocation
+		var alls []bool
+		var failing error
+		look := func() error {
+			return s.News(t.Context(), func(some []Revocation, all bool) error {
+				fresh, alls = append(fresh, some...), append(alls, all)
+				return failing
+			})
+		}
+		failing = errors.New("a socket cannot be looked at")
+		require.ErrorIs(t, look(), failing)
+		failing = nil
+		require.NoError(t, look())
 		_, err := s.SignIn(t.Context(), ada(noon))
 		require.NoError(t, err)
-		d.revoked = noon // by another server
-		s.Forget("u2")
-		_, err = s.SignIn(t.Context(), ada(noon))
-		require.NoError(t, err, "this server was not told")
-		forget(s)
-		_, err = s.SignIn(t.Context(), ada(noon))
-		assert.True(t, fault.Is(err, fault.Unauthenticated), reason)
-	}
-}
+		for range 100 {
+			time.Sleep(LookEvery)
+			require.NoError(t, look())
+			v, err := s.SignIn(t.Context(), ada(noon))
+			require.NoError(t, err)
+			assert.Equal(t, time.Now(), v.Looked)
+		}
+		assert.Equal(t, 1, d.reads, "nobody was revoked")
+		assert.Equal(t, []bool{true, true, false}, alls[:3], "at first, and until that is heeded, everybody may have been")
+		assert.NotContains(t, alls[2:], true)
 
-// TestWhatIsForgottenWhileItIsReadIsNotKept revokes between the read and the end of a sign-in.
-func TestWhatIsForgottenWhileItIsReadIsNotKept(t *testing.T) {
-	d, s, _ := newDoor()
-	d.between = func() {
-		d.revoked = noon
-		s.Forget("u1")
-	}
-	_, err := s.SignIn(t.Context(), ada(noon))
-	require.NoError(t, err, "as if it had been a moment earlier")
-	_, err = s.SignIn(t.Context(), ada(noon))
-	assert.True(t, fault.Is(err, fault.Unauthenticated))
+		d.revoked, d.recent = noon, []Revocation{{User: "u1", At: noon}}
+		require.NoError(t, look())
+		_, err = s.SignIn(t.Context(), ada(noon))
+		assert.True(t, fault.Is(err, fault.Unauthenticated))
+		require.NoError(t, look())
+		assert.Equal(t, d.recent, fresh, "once")
+
+		d.down = fault.New(fault.Unavailable, "the store is away")
+		require.Error(t, look())
+		time.Sleep(away + time.Second)
+		d.down = nil
+		require.NoError(t, look())
+		assert.True(t, alls[len(alls)-1], "it was away for long")
+	})
 }

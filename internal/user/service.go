@@ -26,9 +26,11 @@ type Service struct {
 	tell     Announcer
 	now      func() time.Time
 	newID    func() string
+	trusted  time.Duration                   // how old what is known of revocations may be
 	subjects *lru.Cache[[2]string, signedUp] // issuer and subject to user
 	keep     sync.Mutex                      // over forgets, and over what is added while nothing is forgotten
 	forgets  int                             // how often something was forgotten of them
+	news     news
 }
 
 // signedUp is what is known of a subject: its user, which never changes, and by when issued tokens of the user count no more,
@@ -36,6 +38,7 @@ type Service struct {
 type signedUp struct {
 	id      ID
 	revoked time.Time
+	read    time.Time // when reading that began
 }
 
 // admits refuses tokens that count no more. Fault: Unauthenticated.
@@ -48,20 +51,25 @@ func (known signedUp) admits(identity viewer.Identity) error {
 
 // NewService returns a service over the store. Probes bounds what tells whether an address is in use; newID makes UUIDs.
 func NewService(store Store, probes Limiter, now func() time.Time, newID func() string) *Service {
-	subjects, err := lru.New[[2]string, signedUp](10_000)
+	subjects, err := lru.New[[2]string, signedUp](subjectsKept)
 	if err != nil {
 		panic(err) // only a size that is not positive is refused
 	}
-	return &Service{store: store, probes: probes, now: now, newID: newID, subjects: subjects}
+	return &Service{store: store, probes: probes, now: now, newID: newID, trusted: Trusted, subjects: subjects}
 }
 
-// SignIn completes an identity with the user that signed up with it, if there is one. Faults: Unauthenticated when the user was
-// revoked since the token was issued, Unavailable.
+// subjectsKept is more than there are sockets on a server, whose bearers are asked for again and again; each takes some 200 bytes.
+const subjectsKept = 40_000
+
+// SignIn completes an identity with the user that signed up with it, if there is one. What it says of revocations is no older than
+// [Trusted], and Viewer.Looked says since when it is known. Faults: Unauthenticated when the user was revoked since the token was issued,
+// Unavailable.
 func (s *Service) SignIn(ctx context.Context, identity viewer.Identity) (viewer.Viewer, error) {
 	v := viewer.Viewer{Identity: identity}
 	if v.Anonymous() {
 		return v, nil
 	}
+	v.Looked = time.Now()
 	known, err := s.signedUp(ctx, [2]string{identity.Issuer, identity.Subject})
 	switch {
 	case fault.Is(err, fault.NotFound):
@@ -72,17 +80,27 @@ func (s *Service) SignIn(ctx context.Context, identity viewer.Identity) (viewer.
 	if err := known.admits(identity); err != nil {
 		return viewer.Viewer{}, err
 	}
-	v.UserID = known.id
+	v.UserID, v.Looked = known.id, known.read
 	return v, nil
 }
 
 // signedUp returns what is known of an issuer's subject, or NotFound.
 func (s *Service) signedUp(ctx context.Context, subject [2]string) (signedUp, error) {
-	if known, ok := s.subjects.Get(subject); ok {
-		return known, nil
+	looked := s.news.lookedAt() // first: what is still known after it is not older
+	known, ok := s.subjects.Get(subject)
+	if ok {
+		if looked.After(known.read) {
+			known.read = looked
+		}
+		if time.Since(known.read) <= s.trusted {
+			return known, nil
+		}
 	}
-	before := s.forgotten()
-	id, err := s.store.UserIDBySubject(ctx, subject[0], subject[1])
+	before, began := s.forgotten(), time.Now()
+	id, err := known.id, error(nil)
+	if !ok {
+		id, err = s.store.UserIDBySubject(ctx, subject[0], subject[1])
+	}
 	if err != nil {
 		return signedUp{}, err
 	}
@@ -90,7 +108,7 @@ func (s *Service) signedUp(ctx context.Context, subject [2]string) (signedUp, er
 	if err != nil {
 		return signedUp{}, err
 	}
-	known := signedUp{id, revoked}
+	known = signedUp{id, revoked, began}
 	s.keep.Lock()
 	defer s.keep.Unlock()
 	if s.forgets == before { // otherwise perhaps of this one

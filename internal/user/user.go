@@ -13,8 +13,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/cases"
-
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/viewer"
@@ -72,9 +70,12 @@ type Store interface {
 	// RevokedByID returns for each id by when issued tokens count no more, in the order of ids: zero for who was never
 	// revoked, or does not exist. It sees every acknowledged write.
 	RevokedByID(ctx context.Context, ids []ID) ([]time.Time, []error)
-	// RevokeUser keeps that tokens of the user count no more that were issued by then. It returns NotFound or
-	// *idempotency.Replayed.
+	// RevokeUser keeps that tokens of the user count no more that were issued by then, and has [Store.Revocations] tell it for a day.
+	// It returns NotFound or *idempotency.Replayed.
 	RevokeUser(ctx context.Context, id ID, at time.Time, once idempotency.Key) error
+	// Revocations returns who was revoked between two moments, which are less than a day apart, both included, the first one first. It sees
+	// every acknowledged write.
+	Revocations(ctx context.Context, from, to time.Time) ([]Revocation, error)
 	// CreateUser creates the user, the lock of its address and the row of its subject, all or nothing. It returns
 	// [ErrEmailTaken], *[AlreadySignedUp] or *idempotency.Replayed.
 	CreateUser(ctx context.Context, u User, issuer, subject string, once idempotency.Key) error
@@ -83,8 +84,8 @@ type Store interface {
 	UpdateUser(ctx context.Context, before, after User, once idempotency.Key) error
 }
 
-// FoldEmail returns the form under which an address is unique.
-func FoldEmail(email string) string { return cases.Fold().String(strings.TrimSpace(email)) }
+// FoldEmail returns the form under which an address is unique, as [viewer.FoldEmail] has it.
+func FoldEmail(email string) string { return viewer.FoldEmail(email) }
 
 func parseName(name string) (string, error) {
 	name = strings.TrimSpace(name)

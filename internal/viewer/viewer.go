@@ -10,6 +10,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
 )
 
 // UserID identifies a user: a UUID in its canonical text form.
@@ -31,11 +34,27 @@ type Identity struct {
 // IssuedBy reports whether the token was issued by that moment, as far as it tells: one that tells nothing was.
 func (i Identity) IssuedBy(moment time.Time) bool { return !i.IssuedAt.After(moment) }
 
+// FoldEmail returns the form by which addresses are compared, wherever that is done: spellings that differ in case, in normal
+// form ("é" as one code point or as two) or in the white space around them are one address. It is Unicode's canonical caseless
+// matching (definition D145), composed again.
+func FoldEmail(email string) string {
+	return norm.NFC.String(cases.Fold().String(norm.NFD.String(strings.TrimSpace(email))))
+}
+
 // MayUse reports whether the identity may call the address its own: the issuer verified exactly this one, or the issuer is
-// the embedded one. Only the case of ASCII letters is disregarded: mailboxes that look alike in Unicode ("ſ" for "s") are
-// different people's.
+// the embedded one. Only the normal form and the case of ASCII letters are disregarded: mailboxes that look alike in Unicode ("ſ" for
+// "s") are different people's.
 func (i Identity) MayUse(email string) bool {
-	return i.Local || (i.EmailVerified && lowerASCII(i.Email) == lowerASCII(email))
+	return i.Local || (i.EmailVerified && provable(i.Email) == provable(email))
+}
+
+// provable is the form by which an issuer's word for an address is compared, stricter than [FoldEmail]. The normal forms of three
+// characters are in ASCII (that of the Kelvin sign is K): an address with one of them is proved by the same spelling only.
+func provable(email string) string {
+	if strings.ContainsAny(email, "\u212a\u037e\u1fef") {
+		return email
+	}
+	return lowerASCII(norm.NFC.String(email))
 }
 
 func lowerASCII(s string) string {
@@ -53,6 +72,8 @@ type Viewer struct {
 	UserID   UserID // "" until the identity has signed up
 	// Network is where the request comes from, such as 192.0.2.0/24: all that is known of who is anonymous. "" when nobody can tell.
 	Network string
+	// Looked is when it was last looked, at the beginning of the reading, whether the token was revoked; zero for who is anonymous.
+	Looked time.Time
 }
 
 // Anonymous reports whether no valid token came with the request.
@@ -81,12 +102,27 @@ func From(ctx context.Context) Viewer {
 	return Viewer{}
 }
 
+// LookedAgain notes that the token of the viewer that ctx carries still counted at that moment.
+func LookedAgain(ctx context.Context, at time.Time) {
+	holder, ok := ctx.Value(key{}).(*atomic.Pointer[Viewer])
+	for ok {
+		was := holder.Load()
+		v := *was
+		if v.Looked = at; !at.After(was.Looked) || holder.CompareAndSwap(was, &v) {
+			return
+		}
+	}
+}
+
 // SignedUp makes the viewer that ctx carries the user that was just created, for the rest of the request: its answer shows
 // the user's own fields, and mutations that follow are the user's.
 func SignedUp(ctx context.Context, id UserID) {
-	if holder, ok := ctx.Value(key{}).(*atomic.Pointer[Viewer]); ok {
-		v := *holder.Load()
-		v.UserID = id
-		holder.Store(&v)
+	holder, ok := ctx.Value(key{}).(*atomic.Pointer[Viewer])
+	for ok {
+		was := holder.Load()
+		v := *was
+		if v.UserID = id; holder.CompareAndSwap(was, &v) {
+			return
+		}
 	}
 }

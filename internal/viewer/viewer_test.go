@@ -3,9 +3,13 @@ package viewer
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/text/unicode/norm"
+	"pgregory.net/rapid"
 )
 
 func TestMayUse(t *testing.T) {
@@ -23,9 +27,24 @@ func TestMayUse(t *testing.T) {
 		{Identity{Local: true}, "anybody@example.com", true, "the embedded issuer trusts whoever reaches it"},
 		{Identity{Email: "\u017fmith@example.com", EmailVerified: true}, "smith@example.com", false, "a look-alike is another mailbox"},
 		{Identity{Email: "\u212aate@example.com", EmailVerified: true}, "kate@example.com", false, "a look-alike is another mailbox"},
+		{Identity{Email: "jose\u0301@example.com", EmailVerified: true}, "JOS\u00c9@example.com", false, "case is disregarded in ASCII only"},
+		{Identity{Email: "jose\u0301@example.com", EmailVerified: true}, "Jos\u00e9@Example.com", true, "two normal forms of one address"},
+		{Identity{Email: "\u212aate@example.com", EmailVerified: true}, "\u212aate@example.com", true, "the same spelling"},
 	} {
 		assert.Equal(t, test.want, test.who.MayUse(test.email), "%s: %s", test.email, test.reason)
 	}
+}
+
+func TestAddressesAreComparedInAnyNormalForm(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		email := rapid.StringOfN(rapid.RuneFrom([]rune("aZß.+é\u0301\u0323ᾳΆÅ\u212b\u212a가\u1100\u1161が楽譜ǆǅﬃ")), 1, 12, -1).Draw(t, "email") + "@Example.com"
+		folded := FoldEmail(email)
+		for name, other := range map[string]string{
+			"composed": norm.NFC.String(email), "decomposed": norm.NFD.String(email), "folded": folded, "spaced": " " + email + "\n", "upper": strings.ToUpper(email),
+		} {
+			require.Equal(t, folded, FoldEmail(other), name)
+		}
+	})
 }
 
 func TestSignedUpIsSeenThroughDerivedContexts(t *testing.T) {

@@ -20,7 +20,7 @@ const (
 // "redis".
 func RealRedis(t testing.TB) embedded.Endpoint {
 	t.Helper()
-	return embedded.Endpoint{URL: "redis://" + startNode(t, redisServer(t, "redis")).Addr + "/0"}
+	return embedded.Endpoint{URL: NewRedis(t).URL()}
 }
 
 func answersPing(ctx context.Context, address string) bool {

@@ -19,15 +19,51 @@ import (
 	"github.com/taggie/taggie/internal/embedded/child"
 )
 
-// RedisNode is one of several Redis servers that belong together.
+// RedisNode is a Redis server, alone or one of several that belong together.
 type RedisNode struct {
 	Addr    string
 	Client  *redis.Client // of this node alone
 	process *child.Process
+	command []string
 }
+
+// NewRedis starts a Redis server of the test's own, which can be broken, and stops it when the test is over. Without redis-server in
+// PATH the test is skipped, or fails if TAGGIE_TEST_REQUIRE names "redis".
+func NewRedis(t testing.TB) *RedisNode {
+	t.Helper()
+	return startNode(t, redisServer(t, "redis"))
+}
+
+// URL is what a server is told of the node when it is alone.
+func (n *RedisNode) URL() string { return "redis://" + n.Addr + "/0" }
 
 // Kill ends the node at once.
 func (n *RedisNode) Kill() { n.process.Kill() }
+
+// Restart starts a node again that was killed, at the same address and with what [RedisNode.Save] kept; without that it is empty.
+func (n *RedisNode) Restart(t testing.TB) {
+	t.Helper()
+	if !n.start(t) {
+		t.Fatal("somebody else has taken the port of redis-server")
+	}
+}
+
+// Save keeps what the node has now for when it is started again.
+func (n *RedisNode) Save(t testing.TB) {
+	t.Helper()
+	must(t, n.Client.Save(t.Context()).Err())
+}
+
+// Sleep has the node answer nobody for a while, and returns when that is over.
+func (n *RedisNode) Sleep(ctx context.Context, d time.Duration) {
+	_ = n.Client.WithTimeout(d+realRedisTimeout).Do(ctx, "DEBUG", "SLEEP", d.Seconds()).Err()
+}
+
+// Follows reports whether the node is a replica that has a connection to its master, and has its data.
+func (n *RedisNode) Follows(ctx context.Context) bool {
+	info, err := n.Client.Info(ctx, "replication").Result()
+	return err == nil && strings.Contains(info, "master_link_status:up")
+}
 
 // Hang has the node answer nobody from now on, though its connections stay.
 func (n *RedisNode) Hang() {
@@ -90,15 +126,9 @@ func NewRedisCluster(t testing.TB, masters, replicas int) *RedisCluster {
 		return err == nil && err2 == nil && strings.Contains(info, "cluster_state:ok") && strings.Count(nodes, "slave") == masters*replicas
 	})
 	for _, n := range c.Nodes[masters:] {
-		waitFor(t, "a replica has what its master has", func() bool { return followed(t.Context(), n) })
+		waitFor(t, "a replica has what its master has", func() bool { return n.Follows(t.Context()) })
 	}
 	return c
-}
-
-// followed reports whether a replica has a connection to its master, and has its data.
-func followed(ctx context.Context, n *RedisNode) bool {
-	info, err := n.Client.Info(ctx, "replication").Result()
-	return err == nil && strings.Contains(info, "master_link_status:up")
 }
 
 // Addrs are the addresses of all nodes.
@@ -166,7 +196,7 @@ func NewRedisSentinels(t testing.TB) *RedisSentinels {
 		s.Nodes = append(s.Nodes, startNode(t, path, "--repl-diskless-sync-delay", "0", "--replicaof", "127.0.0.1 "+port))
 	}
 	for _, n := range s.Nodes[1:] {
-		waitFor(t, "a replica has what its master has", func() bool { return followed(t.Context(), n) })
+		waitFor(t, "a replica has what its master has", func() bool { return n.Follows(t.Context()) })
 	}
 	for range sentinels {
 		file := filepath.Join(t.TempDir(), "sentinel.conf")
@@ -226,12 +256,8 @@ func startNode(t testing.TB, path string, args ...string) *RedisNode {
 		if slices.Contains(args, clustered) {
 			all = append(all, "--cluster-port", freePort(t))
 		}
-		var printed bytes.Buffer // read only when the process is over
-		process, err := child.Start(exec.CommandContext(context.WithoutCancel(t.Context()), path, all...), &printed)
-		must(t, err)
-		n := &RedisNode{Addr: "127.0.0.1:" + port, process: process}
-		t.Cleanup(process.Kill) // it has nothing to lose
-		if waitForNode(t, n, &printed) {
+		n := &RedisNode{Addr: "127.0.0.1:" + port, command: append([]string{path}, all...)}
+		if n.start(t) {
 			n.Client = redis.NewClient(&redis.Options{Addr: n.Addr, MaxRetries: -1})
 			t.Cleanup(func() { _ = n.Client.Close() })
 			return n
@@ -239,6 +265,17 @@ func startNode(t testing.TB, path string, args ...string) *RedisNode {
 	}
 	t.Fatal("redis-server did not get a port")
 	return nil
+}
+
+// start starts the process of a node, and returns when it answers. It reports false when the port was taken meanwhile.
+func (n *RedisNode) start(t testing.TB) bool {
+	t.Helper()
+	var printed bytes.Buffer // read only when the process is over
+	process, err := child.Start(exec.CommandContext(context.WithoutCancel(t.Context()), n.command[0], n.command[1:]...), &printed)
+	must(t, err)
+	t.Cleanup(process.Kill) // it has nothing to lose
+	n.process = process
+	return waitForNode(t, n, &printed)
 }
 
 // waitForNode reports false when the port was taken meanwhile.

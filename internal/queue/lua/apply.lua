@@ -9,7 +9,7 @@
 --   for, 15 to 17 counts of keywords, categories, subcategories, 18 to 20 their top, 21 keywords.
 -- ARGV: 1 the transition as JSON (see apply.go), 2 events to keep, 3 ms to remember transitions, 4 ms to hold what came back, 5 words
 --   at the top, 6 ids a queue may hold at most.
--- Returns: OK and whether anything was changed (1 or 0); NOTREADY.
+-- Returns: OK and whether anything was changed (1 or 0); NOTREADY; EARLY when the transition before it is not known to have been applied.
 local epoch, applied, metadata, queue, queued, wip, claims, held, events =
   KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local mine, returned, later, skipped, team = KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
@@ -23,7 +23,9 @@ if t.at == '' then t.at = whole(now) end
 if t['until'] == '' then t['until'] = t.at end
 local takesBack = t.cause == 'REVIEWED' or t.cause == 'UNDONE'
 local claim = claimOf(claims, t.item)
-if not once(applied, t.id, now, remembered) then return {'OK', 0} end
+if redis.call('ZSCORE', applied, t.id) then return {'OK', 0} end
+if t.follows ~= '' and not redis.call('ZSCORE', applied, t.follows) then return {'EARLY'} end
+once(applied, t.id, now, remembered)
 
 -- A review of an effort that is not the last one of its item any more, or only changes what was said: the item stays where it is.
 local stays = t.cause == 'REVIEWED' and t.from == t.status

@@ -1,0 +1,476 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/internal/awsclient"
+	"github.com/taggie/taggie/internal/campaign"
+	"github.com/taggie/taggie/internal/embedded/embeddedtest"
+	"github.com/taggie/taggie/internal/gid"
+)
+
+// What can be said about campaigns from outside.
+const (
+	campaignSeed    = "TAGGIE_TEST_SEED"    // a number that decides what is broken when, and who does what
+	campaignHistory = "TAGGIE_TEST_HISTORY" // a directory for histories
+)
+
+// seedOf returns the seed of a test: the given one, or any.
+func seedOf(t *testing.T) uint64 {
+	t.Helper()
+	seed := rand.Uint64() >> 32
+	if given := os.Getenv(campaignSeed); given != "" {
+		var err error
+		seed, err = strconv.ParseUint(given, 10, 64)
+		require.NoError(t, err, campaignSeed)
+	}
+	t.Logf("%s=%d", campaignSeed, seed)
+	return seed
+}
+
+// expedition is a campaign on real servers.
+type expedition struct {
+	*fleet
+	crew
+	random  *rand.Rand
+	seed    uint64
+	history *campaign.History
+	work    campaign.Work
+	tokens  sync.Map // by user
+	calls   atomic.Uint64
+	dialled atomic.Uint64
+	notes   []string
+	large   string // a note that fills answers
+
+	stop     context.CancelFunc
+	working  sync.WaitGroup
+	watching sync.WaitGroup
+	kept     time.Duration // after how long what is told was what is stored
+}
+
+// newExpedition prepares a campaign on servers that are there, in a project that is.
+func newExpedition(t *testing.T, f *fleet, l crew) *expedition {
+	t.Helper()
+	seed := seedOf(t)
+	e := &expedition{fleet: f, crew: l, seed: seed, random: rand.New(rand.NewPCG(seed, 0))}
+	var file io.Writer
+	if dir := os.Getenv(campaignHistory); dir != "" {
+		one, err := os.Create(filepath.Join(dir, strings.ReplaceAll(t.Name(), "/", "-")+".jsonl"))
+		require.NoError(t, err)
+		t.Cleanup(func() { assert.NoError(t, one.Close()) })
+		file = one
+	}
+	e.history = campaign.NewHistory(time.Now, file)
+	e.work = campaign.Work{
+		History: e.history, Caller: e, Project: l.id, Category: l.categories[0], Patience: 20 * time.Second, Pace: 60 * time.Millisecond, NewID: uuid.NewString,
+	}
+	for _, u := range append(slices.Clone(l.labellers), l.client) {
+		e.tokens.Store(u.id, u.token)
+	}
+	return e
+}
+
+// clientWaits is how long a client waits for an answer before it asks another server.
+const clientWaits = 8 * time.Second
+
+// Call sends a request to one server after the other.
+func (e *expedition) Call(ctx context.Context, user, query string, v map[string]any, data any) ([]campaign.Problem, error) {
+	ctx, cancel := context.WithTimeout(ctx, clientWaits)
+	defer cancel()
+	token, _ := e.tokens.Load(user)
+	text, _ := token.(string)
+	errs, err := e.servers[e.calls.Add(1)%uint64(len(e.servers))].ask(ctx, text, query, v, data)
+	problems := make([]campaign.Problem, len(errs))
+	for i, one := range errs {
+		problems[i] = campaign.Problem{Code: one.Extensions.Code, Retryable: one.Extensions.Retryable, Message: one.Message}
+	}
+	return problems, err
+}
+
+const campaignEvents = `subscription($p: ID!, $a: EventCursor) { projectEvents(projectId: $p, after: $a) { __typename
+	... on ProjectSnapshot { cursor queue { counts { total new claimed finished skipped } } }
+	... on ProjectEvent { cursor type at item { id } user { id } counts { total new claimed finished skipped } }
+	... on ProjectGap { message } } }`
+
+// Listen listens at one server after the other.
+func (e *expedition) Listen(ctx context.Context, user string, after any, heard func(campaign.Message) bool) error {
+	token, _ := e.tokens.Load(user)
+	text, _ := token.(string)
+	server := e.servers[e.dialled.Add(1)%uint64(len(e.servers))]
+	s, err := server.by(&client{id: user, token: text}).dial(ctx, nil, campaignEvents, vars{"p": e.crew.id, "a": after})
+	if err != nil {
+		return campaign.ErrAgain
+	}
+	defer s.close()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case r, open := <-s.results:
+			if !open {
+				return endOf(s.err)
+			}
+			m, err := messageOf(r)
+			if err != nil || !heard(m) {
+				return err
+			}
+		}
+	}
+}
+
+// endOf says whether a client goes on after what a stream ended with.
+func endOf(err error) error {
+	if err == nil {
+		return fmt.Errorf("%w: complete", campaign.ErrOver)
+	}
+	code := websocket.CloseStatus(err)
+	again := []websocket.StatusCode{-1, websocket.StatusGoingAway, websocket.StatusServiceRestart, websocket.StatusTryAgainLater, 4403}
+	if !slices.Contains(again, code) || json.Valid([]byte(err.Error())) { // an error message is the JSON of its payload
+		return fmt.Errorf("%w: %w", campaign.ErrOver, err)
+	}
+	return campaign.ErrAgain
+}
+
+// messageOf reads what a subscription brought. What could not be read whole is read again from the cursor before.
+func messageOf(r streamed) (campaign.Message, error) {
+	if len(r.Errors) > 0 {
+		return campaign.Message{}, campaign.ErrAgain
+	}
+	var m struct {
+		ProjectEvents struct {
+			Typename   string `json:"__typename"`
+			Cursor     string
+			Type       string
+			At         time.Time
+			Item, User *struct{ ID string }
+			Counts     campaign.Counts
+			Queue      *struct{ Counts campaign.Counts }
+		}
+	}
+	text, err := json.Marshal(r.Data)
+	if err == nil {
+		err = json.Unmarshal(text, &m)
+	}
+	if err != nil {
+		return campaign.Message{}, fmt.Errorf("%w: %w", campaign.ErrOver, err)
+	}
+	e := m.ProjectEvents
+	if e.Typename == gapSeen {
+		return campaign.Message{Told: campaign.Told{Telling: campaign.Gap}}, nil
+	}
+	position, err := positionOf(e.Cursor)
+	if err != nil {
+		return campaign.Message{}, fmt.Errorf("%w: %w", campaign.ErrOver, err)
+	}
+	told := campaign.Told{Telling: campaign.Event, Position: position, Type: e.Type, At: e.At, Counts: e.Counts}
+	if e.Typename == snapshotSeen && e.Queue != nil {
+		told.Telling, told.Counts = campaign.Snapshot, e.Queue.Counts
+	}
+	if e.Item != nil {
+		told.Item = e.Item.ID
+	}
+	if e.User != nil {
+		told.User = e.User.ID
+	}
+	return campaign.Message{Told: told, Cursor: e.Cursor}, nil
+}
+
+// positionOf reads a cursor of events, which clients cannot.
+func positionOf(cursor string) (campaign.Position, error) {
+	parsed, err := gid.Parse(cursor)
+	if err != nil || len(parsed.Key) < 3 {
+		return campaign.Position{}, fmt.Errorf("the cursor %s: %w", cursor, err)
+	}
+	p := campaign.Position{Epoch: parsed.Key[1]}
+	for i, part := range strings.SplitN(parsed.Key[2], "-", 2) {
+		if p.At[i], err = strconv.ParseUint(part, 10, 64); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+// begins has labellers work, writers write into notes, and subscribers listen, until [expedition.ends].
+func (e *expedition) begins(notes, subscribers int) {
+	e.fleet.t.Helper()
+	ctx, cancel := context.WithCancel(e.fleet.t.Context())
+	e.stop = cancel
+	number := uint64(0)
+	random := func() *rand.Rand { number++; return rngOf(e.seed, number) }
+	for i := range subscribers {
+		s := &campaign.Subscriber{
+			Work: e.work, Name: fmt.Sprintf("subscriber %d", i+1), User: e.crew.client.id, Listener: e, Rand: random(), Moves: time.Duration(i) * 3 * time.Second,
+		}
+		e.watching.Go(func() {
+			_ = s.Run(e.fleet.t.Context(), func(m campaign.Message) bool { return m.Told.Type == "PAUSED" })
+		})
+	}
+	for _, u := range e.labellers {
+		l := &campaign.Labeller{Work: e.work, User: u.id, Rand: random()}
+		e.working.Go(func() { l.Run(ctx) })
+	}
+	for i := range notes {
+		first, second := e.labellers[i%len(e.labellers)], e.labellers[(i+1)%len(e.labellers)]
+		at := e.servers[0].by(first)
+		note := at.must(`mutation { createNote(input: {title: "campaign", content: "nothing"}) { note { id } } }`, nil).str("createNote.note.id")
+		at.mutate("shareNote", "problem { __typename }", vars{"noteId": note, "userId": second.id, "permission": "EDIT"})
+		e.notes = append(e.notes, note)
+		for _, u := range []*client{first, second} {
+			w := &campaign.Writer{Work: e.work, User: u.id, Note: note, Rand: random()}
+			w.Pace *= 5
+			e.working.Go(func() { w.Run(ctx) })
+		}
+	}
+	e.until(20, "work has begun")
+}
+
+// rngOf returns one of the sources of randomness that follow from a seed.
+func rngOf(seed, number uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, number)) }
+
+// until waits until so many more operations were acknowledged.
+func (e *expedition) until(more int, what string) {
+	e.fleet.t.Helper()
+	before := e.history.Done()
+	require.Eventually(e.fleet.t, func() bool { return e.history.Done() >= before+more }, 2*patience, 50*time.Millisecond, "%s", what)
+}
+
+// breaks does something to the servers or to Redis, and writes down how long it took.
+func (e *expedition) breaks(what string, how func() (elected time.Time)) {
+	e.fleet.t.Helper()
+	f := campaign.Fault{What: what, Began: time.Now()}
+	f.Elected = how()
+	f.Ended = time.Now()
+	e.history.Broke(f)
+}
+
+// agreesWithin is how long after a campaign servers may tell something else than what is stored: the last thing that was broken may have been Redis.
+const agreesWithin = 15 * time.Second
+
+// ends has everybody come to an end, holds the history against what is stored, and returns the verdict.
+func (e *expedition) ends() []campaign.Violation {
+	t := e.fleet.t
+	t.Helper()
+	e.stop()
+	e.working.Wait()
+	rested := time.Now()
+	var stored campaign.Stored
+	for first := true; first || time.Since(rested) < patience && len(campaign.Disagreements(stored)) > 0; first = false {
+		if !first {
+			time.Sleep(200 * time.Millisecond)
+		}
+		e.kept = time.Since(rested) // reading takes seconds too
+		stored = e.stored()
+	}
+	assert.Less(t, e.kept, agreesWithin, "until what servers tell is what is stored")
+	c := &workforce{fleet: e.fleet, crew: e.crew}
+	c.mark(e.servers[0])
+	e.watching.Wait()
+	stored = e.stored()
+	stored.Notes = e.writings()
+	e.history.Stored(stored)
+	require.NoError(t, e.history.Err())
+	return campaign.Check(e.history, stored, campaign.Promised)
+}
+
+// stored reads what is stored from DynamoDB, and what each server tells of it.
+func (e *expedition) stored() campaign.Stored {
+	t := e.fleet.t
+	t.Helper()
+	engine := embeddedClient(embeddedtest.DynamoDB(t))
+	client, err := awsclient.DynamoDB(t.Context(), engine)
+	require.NoError(t, err)
+	truth := dynamo.Labelling{Projects: dynamo.Projects{DB: dynamo.New(dynamo.Options{Client: client, TablePrefix: e.fleet.prefix})}}
+
+	efforts, ids := map[string]int{}, []string{}
+	for cursor := any(nil); ; {
+		a := e.servers[0].by(e.crew.client).must(`query($p: ID!, $c: Cursor) { project(id: $p) { items(first: 200, after: $c) { pageInfo { hasNextPage endCursor }
+			nodes { id efforts(first: 50) { nodes { id } } } } } }`, vars{"p": e.crew.id, "c": cursor})
+		for _, node := range a.list("project.items.nodes") {
+			i := &answer{t: t, body: a.body, Data: node.(map[string]any)}
+			ids = append(ids, i.str("id"))
+			efforts[i.str("id")] = len(i.list("efforts.nodes"))
+		}
+		if a.at("project.items.pageInfo.hasNextPage") != true {
+			break
+		}
+		cursor = a.at("project.items.pageInfo.endCursor")
+	}
+	s := campaign.Stored{Items: make([]campaign.Item, len(ids))}
+	var reading sync.WaitGroup
+	const readers = 8
+	for r := range readers {
+		reading.Go(func() {
+			for n := r; n < len(ids); n += readers {
+				item, done, err := truth.ItemWithEfforts(t.Context(), itemKey(t, ids[n]))
+				if !assert.NoError(t, err) {
+					return
+				}
+				one := campaign.Item{ID: ids[n], Status: string(item.Status), Version: item.Version, Token: item.Claim.Token}
+				if item.Claim.User != "" {
+					one.Holder = userGID(string(item.Claim.User))
+				}
+				for _, d := range done {
+					one.Efforts = append(one.Efforts, campaign.Effort{
+						ID: gidOf("ProjectItemEffort", string(d.Project), d.ID), User: userGID(string(d.User)), Undone: !d.UndoneAt.IsZero(), At: d.FinishedAt,
+					})
+				}
+				s.Items[n] = one
+			}
+		})
+	}
+	reading.Wait()
+	for _, one := range e.servers {
+		told := e.answers(one)
+		told.Efforts = efforts
+		s.Answers = append(s.Answers, told)
+	}
+	return s
+}
+
+// answers asks a server for counts and statistics.
+func (e *expedition) answers(s *server) campaign.Answer {
+	var data struct {
+		Project *struct {
+			Queue *struct{ Counts campaign.Counts }
+			Teams []struct {
+				Statistics *struct {
+					Users []struct {
+						User     struct{ ID string }
+						Finished int
+					}
+				}
+			}
+		}
+	}
+	told := campaign.Answer{Server: fmt.Sprintf("server %d", s.number), Finished: map[string]int{}}
+	ctx, cancel := context.WithTimeout(e.fleet.t.Context(), clientWaits)
+	defer cancel()
+	errs, err := s.ask(ctx, e.crew.token, `query($p: ID!) { project(id: $p) { queue { counts { total new claimed finished skipped } }
+		teams { statistics { users { user { id } finished } } } } }`, vars{"p": e.crew.id}, &data)
+	if err != nil || len(errs) > 0 || data.Project == nil || data.Project.Queue == nil {
+		return told // which is not what is stored
+	}
+	told.Counts = data.Project.Queue.Counts
+	for _, team := range data.Project.Teams {
+		if team.Statistics != nil {
+			for _, u := range team.Statistics.Users {
+				told.Finished[u.User.ID] += u.Finished
+			}
+		}
+	}
+	return told
+}
+
+// writings reads the notes with all their versions.
+func (e *expedition) writings() []campaign.Note {
+	t := e.fleet.t
+	t.Helper()
+	var all []campaign.Note
+	for i, id := range e.notes {
+		n := campaign.Note{ID: id, Contents: map[int]string{}}
+		who := e.servers[0].by(e.labellers[i%len(e.labellers)])
+		for cursor := any(nil); ; {
+			a := who.must(`query($n: ID!, $c: Cursor) { note(id: $n) { version content versions(first: 100, after: $c) { pageInfo { hasNextPage endCursor } nodes { number content } } } }`,
+				vars{"n": id, "c": cursor})
+			n.Version = int(a.at("note.version").(float64))
+			n.Contents[n.Version] = a.str("note.content")
+			for _, node := range a.list("note.versions.nodes") {
+				version := node.(map[string]any)
+				n.Contents[int(version["number"].(float64))] = version["content"].(string)
+			}
+			if a.at("note.versions.pageInfo.hasNextPage") != true {
+				break
+			}
+			cursor = a.at("note.versions.pageInfo.endCursor")
+		}
+		all = append(all, n)
+	}
+	return all
+}
+
+func userGID(id string) string { return gidOf("User", id) }
+
+// result sums a campaign up.
+type result struct {
+	name                                           string
+	faults, acknowledged, refused, unknown, events int
+	idle, longest, agreed                          time.Duration
+	seed                                           uint64
+	verdict                                        string
+}
+
+// result sums up what came of the campaign.
+func (e *expedition) result(name string, took time.Duration, violations []campaign.Violation) result {
+	r := result{name: name, seed: e.seed, longest: took, agreed: e.kept, verdict: "kept"}
+	operations, faults := e.history.Operations(), e.history.Faults()
+	r.faults = len(faults)
+	for _, o := range operations {
+		switch o.Outcome {
+		case campaign.Acknowledged:
+			r.acknowledged++
+		case campaign.Refused:
+			r.refused++
+		case campaign.Unknown:
+			r.unknown++
+		}
+	}
+	for _, f := range faults {
+		if idle, known := campaign.IdleAfter(f, operations, faults); known {
+			r.idle = max(r.idle, idle)
+		}
+	}
+	for _, told := range e.history.Tellings() {
+		if told.Telling == campaign.Event {
+			r.events++
+		}
+	}
+	if len(violations) > 0 {
+		r.verdict = fmt.Sprintf("broken %d times", len(violations))
+	}
+	return r
+}
+
+// row is a line of the table in docs/reliability.md.
+func (r result) row() string {
+	idle := "–"
+	if r.idle > 0 {
+		idle = fmt.Sprintf("%.1f s", r.idle.Seconds())
+	}
+	return fmt.Sprintf("| %s | %.0f s | %d | %d | %d | %d | %d | %s | %.1f s | %d | %s |",
+		r.name, r.longest.Seconds(), r.faults, r.acknowledged, r.refused, r.unknown, r.events, idle, r.agreed.Seconds(), r.seed, r.verdict)
+}
+
+// judged ends a campaign and asserts that no rule was broken.
+func (e *expedition) judged(name string, began time.Time) {
+	t := e.fleet.t
+	t.Helper()
+	violations := e.ends()
+	r := e.result(name, time.Since(began), violations)
+	t.Logf("campaign: %s", r.row())
+	of := map[campaign.Rule][]string{}
+	for _, v := range violations {
+		of[v.Rule] = append(of[v.Rule], v.How)
+	}
+	for rule, all := range of {
+		t.Errorf("%s: broken %d times, such as\n%s", rule, len(all), strings.Join(all[:min(len(all), 5)], "\n"))
+	}
+}

@@ -1,0 +1,165 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/fault"
+)
+
+func TestTurnsAreFair(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := newTurns(2, time.Hour)
+		var mu sync.Mutex
+		var ended []string
+		var all sync.WaitGroup
+		come := func(who string, n int) {
+			for range n {
+				all.Go(func() {
+					leave, err := turns.enter(t.Context(), who)
+					if !assert.NoError(t, err) {
+						return
+					}
+					time.Sleep(time.Second)
+					mu.Lock()
+					ended = append(ended, who)
+					mu.Unlock()
+					leave()
+					leave() // has no effect
+				})
+			}
+			synctest.Wait()
+		}
+		come("greedy", 1000)
+		come("ada", 2)
+		come("grace", 1)
+		time.Sleep(5*time.Second + 1)
+		mu.Lock()
+		assert.Contains(t, ended[:6], "ada")
+		assert.Contains(t, ended[:6], "grace")
+		assert.Len(t, ended, 10)
+		mu.Unlock()
+		all.Wait()
+		assert.Len(t, ended, 1003)
+		assert.Zero(t, turns.inside)
+		assert.Empty(t, turns.lines)
+	})
+}
+
+func TestWhoWouldWaitTooLongIsToldAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := newTurns(1, 100*time.Second)
+		var all sync.WaitGroup
+		var refusals []time.Duration
+		come := func(who string) {
+			all.Go(func() {
+				began := time.Now()
+				leave, err := turns.enter(t.Context(), who)
+				if known, is := errors.AsType[*fault.Error](err); is {
+					assert.Equal(t, fault.Exhausted, known.Kind)
+					assert.Zero(t, time.Since(began), "at once")
+					refusals = append(refusals, known.RetryAfter)
+					return
+				}
+				time.Sleep(time.Second)
+				leave()
+			})
+			synctest.Wait()
+		}
+		for range 90 {
+			come("greedy")
+		}
+		time.Sleep(50*time.Second + 500*time.Millisecond)
+		for range 59 {
+			come("greedy")
+		}
+		assert.Empty(t, refusals)
+		for range 10 {
+			come("greedy")
+		}
+		assert.NotEmpty(t, refusals)
+		assert.InDelta(t, 1, refusals[0].Seconds(), 1)
+		many := len(refusals)
+		come("ada") // who does not wait behind them
+		assert.Len(t, refusals, many)
+		all.Wait()
+	})
+}
+
+func TestNobodyWaitsForATurnInVain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := newTurns(1, time.Minute)
+		leave, err := turns.enter(t.Context(), "ada")
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		_, err = turns.enter(ctx, "ada")
+		require.ErrorIs(t, err, context.Canceled)
+		_, err = turns.enter(t.Context(), "grace")
+		assert.True(t, fault.Is(err, fault.Exhausted), "%v", err)
+		assert.Zero(t, turns.waiting)
+		leave()
+		leave, err = turns.enter(t.Context(), "grace")
+		require.NoError(t, err)
+		leave()
+		assert.Zero(t, turns.inside)
+		assert.Empty(t, turns.lines)
+	})
+}
+
+// TestACallerWaitsForItsTurn has many more operations than are carried out at a time.
+func TestACallerWaitsForItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, func(o *Options) { o.Operations, o.OperationTimeout = 2, 10*time.Second })
+		s.people.read = func(context.Context) error { time.Sleep(time.Second); return nil }
+		var asked sync.WaitGroup
+		var mu sync.Mutex
+		codes := map[int]int{}
+		ask := func(n int) {
+			for range n {
+				asked.Go(func() {
+					began := time.Now()
+					a := s.ask(`{ viewer { name } }`, nil)
+					mu.Lock()
+					defer mu.Unlock()
+					codes[a.Code]++
+					if a.Code != 200 {
+						assert.Equal(t, "EXHAUSTED", a.Errors[0].Extensions["code"])
+						assert.Positive(t, a.Errors[0].Extensions["retryAfter"])
+						assert.True(t, time.Since(began) <= refusalPause || time.Since(began) == 10*time.Second, time.Since(began))
+					}
+				})
+			}
+			asked.Wait()
+		}
+		ask(20) // the last one waits for nine seconds, and then takes its own time
+		assert.Equal(t, map[int]int{200: 20}, codes)
+		ask(60)
+		assert.Zero(t, codes[503])
+		assert.Positive(t, codes[429])
+		assert.GreaterOrEqual(t, codes[200], 40)
+	})
+}
+
+// TestSubscriptionsAreSetUpInTurns has many begin together, of which each takes long to be set up.
+func TestSubscriptionsAreSetUpInTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th := newTheatre(t)
+		c := th.ready("ada")
+		for i := range maxOnSocket {
+			c.subscribe(strconv.Itoa(i), `subscription { ticks(source: "`+strconv.Itoa(i)+`") }`)
+		}
+		for i := range maxOnSocket {
+			th.play.source(strconv.Itoa(i)) <- i
+			assert.Equal(t, "next", c.read()["type"])
+		}
+	})
+}
