@@ -35,7 +35,7 @@ import (
 	"github.com/taggie/taggie/internal/user"
 )
 
-// declared are the limits of all rooms, in the order of the README.
+// declared are the limits of all rooms, in the order of docs/limits.md.
 func declared(t *testing.T) []limit.Room {
 	t.Helper()
 	set, err := config.Limits()
@@ -50,20 +50,20 @@ func declared(t *testing.T) []limit.Room {
 	}
 }
 
-var updateLimits = flag.Bool("update-limits", false, "write the table of limits in README.md anew")
+var updateLimits = flag.Bool("update-limits", false, "write the table of limits in docs/limits.md anew")
 
-func TestReadmeHasTheTableOfLimits(t *testing.T) {
+func TestDocsHaveTheTableOfLimits(t *testing.T) {
 	t.Parallel()
 	const begin, end = "<!-- limits: `go test -run TableOfLimits -update-limits .` makes this table -->\n", "<!-- /limits -->"
-	text, err := os.ReadFile("README.md")
+	text, err := os.ReadFile("docs/limits.md")
 	require.NoError(t, err)
 	before, rest, found := strings.Cut(string(text), begin)
-	require.True(t, found, "README.md has no line %s", begin)
+	require.True(t, found, "docs/limits.md has no line %s", begin)
 	table, after, found := strings.Cut(rest, end)
-	require.True(t, found, "README.md has no line %s", end)
+	require.True(t, found, "docs/limits.md has no line %s", end)
 	want := limit.Table(declared(t)...)
 	if *updateLimits {
-		require.NoError(t, os.WriteFile("README.md", []byte(before+begin+want+end+after), 0o600))
+		require.NoError(t, os.WriteFile("docs/limits.md", []byte(before+begin+want+end+after), 0o600))
 		return
 	}
 	assert.Equal(t, want, table, "run go test -run TableOfLimits -update-limits .")

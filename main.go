@@ -47,7 +47,7 @@ func main() {
 	redis.SetLogger(discard{})
 	var c commands
 	parsed := kong.Parse(&c, kong.Name("taggie"), kong.ShortUsageOnError(),
-		kong.Description("A GraphQL server for people who collect, annotate and label things together. Settings come from TAGGIE_ variables; see the README."))
+		kong.Description("A GraphQL server for people who collect, annotate and label things together. Settings come from TAGGIE_ variables; see docs/configuration.md."))
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	err := parsed.Run(&terminal{environ: os.Environ(), stdout: os.Stdout, stderr: os.Stderr})
 	if err != nil {

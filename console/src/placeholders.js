@@ -1,4 +1,4 @@
-// The ids in the variables of the example tabs. They stand there in capitals, as in the README, until the page has filled in
+// The ids in the variables of the example tabs. They stand there in capitals, as in docs/tour, until the page has filled in
 // those of the first project.
 
 const placeholder = /"(PROJECT_ID|CATEGORY_ID|ITEM_ID|TOKEN)"/g;

@@ -20,7 +20,7 @@ const platform = `${os}-${cpu}`;
 const name = `@dynoxide/${platform}`;
 const version = read('package.json').optionalDependencies['@dynoxide/linux-x64'];
 
-const otherwise = `Use another DynamoDB: set AWS_ENDPOINT_URL_DYNAMODB to its URL (README, "On AWS"), or TAGGIE_ENGINE_DYNAMODB to a dynoxide
+const otherwise = `Use another DynamoDB: set AWS_ENDPOINT_URL_DYNAMODB to its URL (docs/operating.md, "On AWS"), or TAGGIE_ENGINE_DYNAMODB to a dynoxide
 that you built. With Docker, two commands start DynamoDB Local and Taggie on it:
 
   docker run -d -p 127.0.0.1:8000:8000 amazon/dynamodb-local

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Config holds every setting; the tags are the source of the README's table (see [Variables]).
+// Config holds every setting; the tags are the source of the table in docs/configuration.md (see [Variables]).
 type Config struct {
 	Addr             string         `env:"TAGGIE_ADDR" envDefault:"127.0.0.1:8080" desc:"Address to listen on, as host:port. Only a loopback address is accepted while no issuer and no key is configured."`
 	Data             string         `env:"TAGGIE_DATA" envDefault:"./data" desc:"Directory of the embedded stores and of the generated secret."`
@@ -39,7 +39,7 @@ type Config struct {
 	StreamPatience    time.Duration `env:"TAGGIE_STREAM_PATIENCE" envDefault:"30s" expect:"expected a duration such as 30s" desc:"How long subscriptions to projects and to who is online wait for a Redis that is away, at most 10m. Then their sockets are closed with 1013, and event streams end without complete, so that clients begin them again, perhaps at another server."`
 	DynamoConcurrency int           `env:"TAGGIE_DYNAMO_CONCURRENCY" envDefault:"16" expect:"expected a whole number from 1 to 256" desc:"DynamoDB calls that one batch, or one group of queries, may have under way at a time, 1 to 256."`
 
-	CostBudget     int  `env:"TAGGIE_COST_BUDGET" envDefault:"1000000" expect:"expected a whole number from 350000, or 0 for no budget" desc:"What the operations of one caller may cost at once, on all servers together, at least 350000; 0 for no budget. README, Limits, says what costs how much."`
+	CostBudget     int  `env:"TAGGIE_COST_BUDGET" envDefault:"1000000" expect:"expected a whole number from 350000, or 0 for no budget" desc:"What the operations of one caller may cost at once, on all servers together, at least 350000; 0 for no budget. docs/limits.md says what costs how much."`
 	CostRate       int  `env:"TAGGIE_COST_RATE" envDefault:"100000" expect:"expected a whole number from 1 to 1000000" desc:"How much of the budget of a caller comes back each second, 1 to 1000000."`
 	UserOperations int  `env:"TAGGIE_USER_OPERATIONS" envDefault:"32" expect:"expected a whole number from 1 to 1000" desc:"Operations of one caller that one server carries out at a time, 1 to 1000; 64 times as many wait for their turn."`
 	Introspection  bool `env:"TAGGIE_INTROSPECTION" envDefault:"true" expect:"expected true or false" desc:"Whether the server tells its schema to whoever asks."`
@@ -47,7 +47,7 @@ type Config struct {
 
 	ItemQuota int64 `env:"TAGGIE_ITEM_QUOTA" envDefault:"10737418240" expect:"expected a whole number of bytes above 0" desc:"Bytes that the items of one user, their thumbnails and uploads under way may take up, unless an administrator said otherwise."`
 
-	Allowances map[string]int `env:"TAGGIE_ALLOWANCES" envKeyValSeparator:"=" expect:"expected names and whole numbers such as notes=200000,shares=50000" desc:"Other numbers than those of README, Limits, for what is counted in the background: notes, shares and keys of a user, entities and relations of a scope, items of a project, tags of a user on items; such as notes=200000,shares=50000."`
+	Allowances map[string]int `env:"TAGGIE_ALLOWANCES" envKeyValSeparator:"=" expect:"expected names and whole numbers such as notes=200000,shares=50000" desc:"Other numbers than those of docs/limits.md for what is counted in the background: notes, shares and keys of a user, entities and relations of a scope, items of a project, tags of a user on items; such as notes=200000,shares=50000."`
 
 	TagShards int `env:"TAGGIE_TAG_SHARDS" envDefault:"1" expect:"expected a whole number from 1 to 64" desc:"Partitions over which tags that everybody may see are spread, 1 to 64, for searches and counts of values; a search asks all of them. How many tags a set has is one row, whatever this is. A greater number than before spreads what is there anew in the background; a smaller one changes nothing."`
 

@@ -13,7 +13,7 @@ type Variable struct {
 	Description string
 }
 
-// Variables lists the settings in the order of [Config], for the README's table and for --help.
+// Variables lists the settings in the order of [Config], for the table of docs/configuration.md and for --help.
 func Variables() []Variable {
 	var all []Variable
 	for field := range reflect.TypeFor[Config]().Fields() {
@@ -26,7 +26,7 @@ func Variables() []Variable {
 	return all
 }
 
-// Markdown returns the table of all variables as the README shows it.
+// Markdown returns the table of all variables as docs/configuration.md shows it.
 func Markdown() string {
 	var b strings.Builder
 	b.WriteString("| Variable | Default | Meaning |\n|---|---|---|\n")

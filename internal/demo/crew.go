@@ -21,7 +21,7 @@ const heartbeat = `mutation Heartbeat($input: HeartbeatInput!) {
   heartbeat(input: $input) { onlineCount }
 }`
 
-// watch is what one pastes into GraphiQL to see the crew at work; the README has it, too.
+// watch is what one pastes into GraphiQL to see the crew at work; docs/tour/projects.md has it, too.
 const watch = `subscription Watch($after: EventCursor) {
   projectEvents(projectId: "PROJECT_ID", after: $after) {
     ... on ProjectSnapshot { cursor queue { counts { new claimed finished } queued } claims { name } }

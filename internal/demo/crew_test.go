@@ -212,8 +212,8 @@ func TestCrewSaysPlainlyWhyItCannotWork(t *testing.T) {
 	require.ErrorContains(t, err, "no project")
 }
 
-func TestWatchIsASubscriptionOfTheReadme(t *testing.T) {
+func TestTheDocsShowWhatTheCrewPrints(t *testing.T) {
 	_, errs := gqlparser.LoadQueryWithRules(schema(t), watch, rules.NewDefaultRules())
 	assert.Empty(t, errs)
-	assert.Contains(t, readme(t), watch)
+	assert.Contains(t, document(t, "docs/tour/projects.md"), watch)
 }

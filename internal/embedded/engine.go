@@ -100,7 +100,7 @@ func (e *engine) firstLaunch(ctx context.Context) (c *running, err error) {
 		if c, err = e.launch(ctx); !errors.Is(err, child.ErrNotIsolated) {
 			return c, err
 		}
-		e.log.Warn("no network namespace for the engine: other users of this machine who find its address can reach it; see README, Operating", "error", err)
+		e.log.Warn("no network namespace for the engine: other users of this machine who find its address can reach it; see docs/operating.md", "error", err)
 		e.open = true
 	}
 	for range portAttempts {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -92,10 +93,10 @@ func edge() map[string]string {
 	}
 }
 
-var readmeBlocks = regexp.MustCompile("(?s)```graphql\n(.*?)```")
+var docsBlocks = regexp.MustCompile("(?s)```graphql\n(.*?)```")
 
 // BenchmarkValidation tells what it takes to find out whether a document may be carried out. x-ordinary is how many times as
-// much that is as for the largest query of the README.
+// much that is as for the largest query that the documentation shows.
 func BenchmarkValidation(b *testing.B) {
 	exec, _ := graphQL(newServer(&testing.T{}).options)
 	seen := 0
@@ -111,11 +112,16 @@ func BenchmarkValidation(b *testing.B) {
 		}
 		return least
 	}
-	readme, err := os.ReadFile("../../README.md")
+	docs, err := filepath.Glob("../../docs/tour/*.md")
 	require.NoError(b, err)
+	require.NotEmpty(b, docs)
 	var ordinary time.Duration
-	for _, block := range readmeBlocks.FindAllSubmatch(readme, -1) {
-		ordinary = max(ordinary, check(string(block[1]), 100))
+	for _, path := range docs {
+		text, err := os.ReadFile(path)
+		require.NoError(b, err)
+		for _, block := range docsBlocks.FindAllSubmatch(text, -1) {
+			ordinary = max(ordinary, check(string(block[1]), 100))
+		}
 	}
 	for name, document := range edge() {
 		b.Run(name, func(b *testing.B) {

@@ -1,4 +1,4 @@
-// Package limit says what a limit is, so that each room declares its own beside the constants that hold them, and the README shows all
+// Package limit says what a limit is, so that each room declares its own beside the constants that hold them, and docs/limits.md shows all
 // of them in one table.
 //
 // It knows how numbers are written. It must not know any limit. Start reading at [Limit]; then at a function Limits of a room.
@@ -75,7 +75,7 @@ type Room struct {
 	Limits []Limit
 }
 
-// Table returns all limits as the README shows them.
+// Table returns all limits as docs/limits.md shows them.
 func Table(rooms ...Room) string {
 	var b strings.Builder
 	b.WriteString("| What | Of | At most | Beyond | Set in |\n|---|---|---|---|---|\n")

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from 'react';
 import type { SettingsStore } from './settings';
 
-/** The keys as the help shows them, and the README. */
+/** The keys as the help shows them, and docs/board.md. */
 export const KEYS: { title: string; keys: [string, string][] }[] = [
   {
     title: 'Everywhere',
