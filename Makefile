@@ -4,7 +4,7 @@
 # Every target walks every go.mod of the repository: `./...` stops at the border of a module.
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo build engines console test test-long check check-go check-generated check-console e2e examples bench
+.PHONY: help run demo build engines console test test-long check check-go check-generated check-console e2e docs-check pictures examples bench
 .DELETE_ON_ERROR:
 
 MODULES     := $(shell find . -name node_modules -prune -o -name go.mod -exec dirname {} \; | LC_ALL=C sort -r)
@@ -19,7 +19,7 @@ BUILD       := go build -trimpath -buildvcs=false
 each-module = set -e; for module in $(MODULES); do (set -x; cd $$module && $(1)); done
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: engines build ## Start the server on embedded engines, with a small demo set at the first start
 	bin/taggie serve
@@ -101,6 +101,12 @@ check-console: console
 
 e2e: engines build e2e/node_modules/.installed ## Drive the pages in a headless Chromium, and audit HTTP
 	cd e2e && npm test
+
+docs-check: engines build e2e/node_modules/.installed ## Run every query and shell block of the documentation; e2e does it too
+	cd e2e && npm run docs
+
+pictures: engines build e2e/node_modules/.installed ## Make the pictures of the documentation anew
+	cd e2e && npm run pictures
 
 examples: engines build examples/node_modules/.installed ## Run the clients of examples/ against a server of their own
 	cd examples && npm run generate && npm run check && npm test

@@ -4,7 +4,7 @@ export interface RunningServer {
   origin: string;
   data: string;
   stop(how?: { keep?: boolean }): Promise<void>;
-  token(email: string): Promise<string>;
+  token(email: string, ...flags: string[]): Promise<string>;
   log(): string;
 }
 export function startServer(variables?: Record<string, string>, kept?: string): Promise<RunningServer>;

@@ -2,7 +2,7 @@
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { access, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -12,6 +12,7 @@ import { promisify } from 'node:util';
 const here = path.dirname(fileURLToPath(import.meta.url));
 const START_MS = 60_000;
 const STOP_MS = 20_000;
+const DEMO_MS = 120_000;
 
 /**
  * Starts `taggie serve`, with further variables, and on the data that another one has kept; resolves when it is ready, rejects with its log
@@ -66,14 +67,20 @@ export async function startServer(variables = {}, kept = undefined) {
   }
 
   /** A token of the local issuer for anybody. */
-  async function token(email) {
-    const { stdout } = await promisify(execFile)(binary, ['token', '--email', email], {
+  async function token(email, ...flags) {
+    const { stdout } = await promisify(execFile)(binary, ['token', '--email', email, ...flags], {
       cwd: path.resolve(here, '..'),
       env: environment,
     });
     return stdout.trim();
   }
   return { origin, data, stop, token, log: () => log };
+}
+
+/** Resolves when the first start of a server has loaded all of the small demo set. */
+export function demoLoaded(server) {
+  const marker = path.join(server.data, 'demo-loaded');
+  return until('the demo set is loaded', DEMO_MS, () => access(marker).then(() => true, () => false));
 }
 
 /** Sends one operation, as the demo user unless there is a token. */
