@@ -6,9 +6,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/taggie/taggie/internal/entity"
+	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/score"
+	"github.com/taggie/taggie/internal/tag"
 	"github.com/taggie/taggie/internal/user"
 	"github.com/taggie/taggie/loaders"
 )
@@ -20,8 +23,13 @@ import (
 // wave is what is read side by side, as few requests for many keys as there are loaders. The loaders recover by themselves;
 // what a client can influence is made before.
 type wave struct {
-	projects  []project.ID
 	people    []user.ID
+	notes     []note.ID
+	words     []tag.ID
+	scopes    []string
+	entities  []entity.ID
+	scores    []score.Ref
+	projects  []project.ID
 	teams     []project.Ref[project.TeamID]
 	labels    []project.Ref[project.LabelID]
 	items     []project.Ref[project.ItemID]
@@ -31,13 +39,21 @@ type wave struct {
 	labelled  []project.LabelItemsRequest
 	labelsOf  []project.Ref[project.ID]
 	teamsOf   []project.Ref[project.ID]
+	efforts   []project.Ref[project.EffortID]
+	imports   []project.TransferID
+	exports   []project.TransferID
 }
 
 // read returns when everything is there.
 func (w wave) read(load *loaders.Loaders) {
 	var group errgroup.Group // errors are for those who load
-	prefetch(&group, load.Projects, w.projects)
 	prefetch(&group, load.Users, w.people)
+	prefetch(&group, load.Notes, w.notes)
+	prefetch(&group, load.Tags, w.words)
+	prefetch(&group, load.Scopes, w.scopes)
+	prefetch(&group, load.Entities, w.entities)
+	prefetch(&group, load.Scores, w.scores)
+	prefetch(&group, load.Projects, w.projects)
 	prefetch(&group, load.Teams, w.teams)
 	prefetch(&group, load.Labels, w.labels)
 	prefetch(&group, load.Items, w.items)
@@ -47,6 +63,9 @@ func (w wave) read(load *loaders.Loaders) {
 	prefetch(&group, load.LabelItems, w.labelled)
 	prefetch(&group, load.LabelsOf, w.labelsOf)
 	prefetch(&group, load.TeamsOf, w.teamsOf)
+	prefetch(&group, load.Efforts, w.efforts)
+	prefetch(&group, load.Imports, w.imports)
+	prefetch(&group, load.Exports, w.exports)
 	_ = group.Wait()
 }
 

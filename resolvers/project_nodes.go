@@ -1,163 +1,17 @@
 package resolvers
 
 import (
-	"context"
 	"slices"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/project"
-	"github.com/taggie/taggie/loaders"
 )
 
-// projectNodesAhead begins to read those of the ids that are of projects and what belongs to them, each type in one batch.
-func (q query) projectNodesAhead(ctx context.Context, ids []gid.ID, group *errgroup.Group) {
-	load := loaders.From(ctx)
-	var projects []project.ID
-	var teams []project.Ref[project.TeamID]
-	var labels []project.Ref[project.LabelID]
-	var items []project.Ref[project.ItemID]
-	var efforts []project.Ref[project.EffortID]
-	var imports, exports []project.TransferID
-	for _, id := range ids {
-		switch id.Type {
-		case "Project":
-			projects = appendKey(projects, id, projectID)
-		case "Team":
-			teams = appendKey(teams, id, teamRef)
-		case "Category":
-			labels = appendKey(labels, id, categoryRef)
-		case "Subcategory":
-			labels = appendKey(labels, id, subcategoryRef)
-		case "ProjectItem":
-			items = appendKey(items, id, itemRef)
-		case "ProjectItemEffort":
-			efforts = appendKey(efforts, id, effortRef)
-		case "ProjectImport":
-			imports = appendKey(imports, id, importID)
-		case "ProjectExport":
-			exports = appendKey(exports, id, exportID)
-		}
-	}
-	group.Go(func() error { load.Projects.Prefetch(projects); return nil })
-	group.Go(func() error { load.Teams.Prefetch(teams); return nil })
-	group.Go(func() error { load.Labels.Prefetch(labels); return nil })
-	group.Go(func() error { load.Items.Prefetch(items); return nil })
-	group.Go(func() error { load.Efforts.Prefetch(efforts); return nil })
-	group.Go(func() error { load.Imports.Prefetch(imports); return nil })
-	group.Go(func() error { load.Exports.Prefetch(exports); return nil })
-}
+func categoryNode(l project.Label) model.Node { return model.Category{Label: l} }
 
-// appendKey adds the key of an id that is one.
-func appendKey[K any](all []K, id gid.ID, parse func(string, gid.ID) (K, error)) []K {
-	if key, err := parse("", id); err == nil {
-		return append(all, key)
-	}
-	return all
-}
-
-// projectNode reads the object with this id; ok tells whether it is one of a project.
-func (q query) projectNode(ctx context.Context, field string, id gid.ID) (value model.Node, ok bool, err error) {
-	load := loaders.From(ctx)
-	switch id.Type {
-	case "Project":
-		value, err = nodeBy(ctx, load.Projects, field, id, projectID)
-	case "Team":
-		value, err = nodeBy(ctx, load.Teams, field, id, teamRef)
-	case "Category":
-		value, err = nodeBy(ctx, load.Labels, field, id, categoryRef)
-	case "Subcategory":
-		value, err = nodeBy(ctx, load.Labels, field, id, subcategoryRef)
-	case "ProjectItem":
-		value, err = nodeBy(ctx, load.Items, field, id, itemRef)
-	case "ProjectItemEffort":
-		value, err = nodeBy(ctx, load.Efforts, field, id, effortRef)
-	case "ProjectImport":
-		value, err = nodeBy(ctx, load.Imports, field, id, importID)
-	case "ProjectExport":
-		value, err = nodeBy(ctx, load.Exports, field, id, exportID)
-	default:
-		return nil, false, nil
-	}
-	if l, isLabel := value.(project.Label); isLabel {
-		value = labelNode(l)
-	}
-	return value, true, err
-}
-
-// labelNode returns the label as the type that it has in the contract.
-func labelNode(l project.Label) model.Node {
-	if l.Kind == project.Category {
-		return model.Category{Label: l}
-	}
-	return model.Subcategory{Label: l}
-}
-
-func nodeBy[K comparable, V any](ctx context.Context, l *loaders.Loader[K, V], field string, id gid.ID, parse func(string, gid.ID) (K, error)) (model.Node, error) {
-	key, err := parse(field, id)
-	if err != nil {
-		return nil, err
-	}
-	return node(found(l.Load(ctx, key)))
-}
-
-// belowProjects reads what is selected below projects and what belongs to them.
-func (q query) belowProjects(ctx context.Context, nodes []model.Node) {
-	var projects []project.Project
-	var teams []project.Team
-	var categories, subcategories []project.Label
-	var items []project.Item
-	var efforts []project.Effort
-	var imports []project.Import
-	var exports []project.Export
-	for _, value := range nodes {
-		switch value := value.(type) {
-		case project.Project:
-			projects = append(projects, value)
-		case project.Team:
-			teams = append(teams, value)
-		case model.Category:
-			categories = append(categories, value.Label)
-		case model.Subcategory:
-			subcategories = append(subcategories, value.Label)
-		case project.Item:
-			items = append(items, value)
-		case project.Effort:
-			efforts = append(efforts, value)
-		case project.Import:
-			imports = append(imports, value)
-		case project.Export:
-			exports = append(exports, value)
-		}
-	}
-	if len(projects) > 0 {
-		q.projectsAhead(ctx, projects, selected(ctx, "Project", "Node"))
-	}
-	if len(teams) > 0 {
-		q.teamsAhead(ctx, teams, selected(ctx, "Team", "Node"))
-	}
-	if len(categories) > 0 {
-		q.labelsAhead(ctx, categories, selected(ctx, "Category", "Node"))
-	}
-	if len(subcategories) > 0 {
-		q.labelsAhead(ctx, subcategories, selected(ctx, "Subcategory", "Node"))
-	}
-	if len(items) > 0 {
-		q.itemsAhead(ctx, items, selected(ctx, "ProjectItem", "Node"))
-	}
-	if len(efforts) > 0 {
-		q.effortsAhead(ctx, efforts, selected(ctx, "ProjectItemEffort", "Node"))
-	}
-	if len(imports) > 0 {
-		q.importsAhead(ctx, imports, selected(ctx, "ProjectImport", "Node"))
-	}
-	if len(exports) > 0 {
-		q.exportsAhead(ctx, exports, selected(ctx, "ProjectExport", "Node"))
-	}
-}
+func subcategoryNode(l project.Label) model.Node { return model.Subcategory{Label: l} }
 
 // What clients name is referred to without a proof that the viewer may see it.
 

@@ -3,8 +3,6 @@ package resolvers
 import (
 	"context"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/gid"
@@ -12,44 +10,45 @@ import (
 	"github.com/taggie/taggie/loaders"
 )
 
-// scoreNodesAhead begins to read those of the ids that are of scores and what belongs to them, each type in one batch.
-func (q query) scoreNodesAhead(ctx context.Context, ids []gid.ID, group *errgroup.Group) {
-	load := loaders.From(ctx)
-	var refs []score.Ref
-	var snapshots []score.SnapshotID
-	var items []score.ItemRequest
-	for _, id := range ids {
-		switch id.Type {
-		case "Score":
-			if key, err := scoreID("", id); err == nil {
-				refs = append(refs, key.Score)
-				if key.ID != "" {
-					snapshots = append(snapshots, key)
-				}
-			}
-		case "Snapshot":
-			snapshots = appendKey(snapshots, id, snapshotID)
-		case "Item":
-			items = appendKey(items, id, fileRequest)
-		}
+func (r *Resolver) scoreNode(ctx context.Context, field string, id gid.ID) (model.Node, error) {
+	key, err := scoreID(field, id)
+	if err != nil {
+		return nil, err
 	}
-	prefetch(group, load.Files, items)
-	group.Go(func() error {
-		load.Scores.Prefetch(append(refs, scoresOf(snapshots)...))
-		load.Snapshots.Prefetch(snapshotRequests(ctx, snapshots))
-		return nil
-	})
+	return nodeOf(r.score(ctx, key))
 }
 
-// contentsAhead reads what the ids name as of snapshots, in one batch, when the snapshots are there.
-func (q query) contentsAhead(ctx context.Context, ids []gid.ID) {
+func (r *Resolver) snapshotNode(ctx context.Context, field string, id gid.ID) (model.Node, error) {
+	key, err := snapshotID(field, id)
+	if err != nil {
+		return nil, err
+	}
+	return nodeOf(r.snapshot(ctx, key))
+}
+
+// snapshotsOfScores reads the snapshots that the ids name, alone or with what a score was then, of scores that were read.
+func (r *Resolver) snapshotsOfScores(ctx context.Context, ids []gid.ID) {
+	var snapshots []score.SnapshotID
+	for _, id := range ids {
+		if key, err := snapshotID("", id); err == nil {
+			snapshots = append(snapshots, key)
+		}
+		if key, err := scoreID("", id); err == nil && key.ID != "" {
+			snapshots = append(snapshots, key)
+		}
+	}
+	loaders.From(ctx).Snapshots.Prefetch(snapshotRequests(ctx, snapshots))
+}
+
+// contentsOfSnapshots reads what scores were then, of snapshots that were read.
+func (r *Resolver) contentsOfSnapshots(ctx context.Context, ids []gid.ID) {
 	var contents []score.ContentRequest
 	for _, id := range ids {
 		key, err := scoreID("", id)
 		if err != nil || key.ID == "" {
 			continue
 		}
-		if at, err := q.snapshot(ctx, key); err == nil && at != nil {
+		if at, err := r.snapshot(ctx, key); err == nil && at != nil {
 			contents = append(contents, at.Content())
 		}
 	}
@@ -65,7 +64,6 @@ func scoresOf(snapshots []score.SnapshotID) []score.Ref {
 	return refs
 }
 
-// snapshotRequests asks for the snapshots of scores that were read.
 func snapshotRequests(ctx context.Context, snapshots []score.SnapshotID) []score.SnapshotRequest {
 	var requests []score.SnapshotRequest
 	for _, s := range snapshots {
@@ -76,56 +74,14 @@ func snapshotRequests(ctx context.Context, snapshots []score.SnapshotID) []score
 	return requests
 }
 
-// scoreNode reads the object with this id; ok tells whether it is one of a score.
-func (q query) scoreNode(ctx context.Context, field string, id gid.ID) (value model.Node, ok bool, err error) {
-	load := loaders.From(ctx)
-	switch id.Type {
-	case "Score":
-		key, err := scoreID(field, id)
-		if err != nil {
-			return nil, true, err
-		}
-		value, err = node(q.score(ctx, key))
-		return value, true, err
-	case "Snapshot":
-		key, err := snapshotID(field, id)
-		if err != nil {
-			return nil, true, err
-		}
-		value, err = node(q.snapshot(ctx, key))
-		return value, true, err
-	case "Item":
-		value, err = nodeBy(ctx, load.Files, field, id, fileRequest)
-	default:
-		return nil, false, nil
-	}
-	return value, true, err
+func refOfScore(field string, id gid.ID) (score.Ref, error) {
+	key, err := scoreID(field, id)
+	return key.Score, err
 }
 
-// belowScores reads what is selected below scores and what belongs to them.
-func (q query) belowScores(ctx context.Context, nodes []model.Node) {
-	var scores []model.Score
-	var snapshots []score.Snapshot
-	var items []score.Item
-	for _, value := range nodes {
-		switch value := value.(type) {
-		case model.Score:
-			scores = append(scores, value)
-		case score.Snapshot:
-			snapshots = append(snapshots, value)
-		case score.Item:
-			items = append(items, value)
-		}
-	}
-	if len(scores) > 0 {
-		q.scoresAhead(ctx, scores, selected(ctx, "Score", "Node"))
-	}
-	if len(snapshots) > 0 {
-		q.snapshotsAhead(ctx, snapshots, selected(ctx, "Snapshot", "Node"))
-	}
-	if len(items) > 0 {
-		q.filesAhead(ctx, items, selected(ctx, "Item", "Node"))
-	}
+func refOfSnapshot(field string, id gid.ID) (score.Ref, error) {
+	key, err := snapshotID(field, id)
+	return key.Score, err
 }
 
 // scoreID returns the key of a score; its ID is "" for one as it is now.
