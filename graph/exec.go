@@ -39500,7 +39500,6 @@ func (ec *executionContext) _Annotation(ctx context.Context, sel ast.SelectionSe
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -39660,7 +39659,6 @@ func (ec *executionContext) _Category(ctx context.Context, sel ast.SelectionSet,
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -39700,7 +39698,6 @@ func (ec *executionContext) _Category(ctx context.Context, sel ast.SelectionSet,
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -40620,7 +40617,6 @@ func (ec *executionContext) _EffortReview(ctx context.Context, sel ast.Selection
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -40810,7 +40806,6 @@ func (ec *executionContext) _Entity(ctx context.Context, sel ast.SelectionSet, o
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -40885,7 +40880,6 @@ func (ec *executionContext) _Entity(ctx context.Context, sel ast.SelectionSet, o
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -40925,7 +40919,6 @@ func (ec *executionContext) _Entity(ctx context.Context, sel ast.SelectionSet, o
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -41155,7 +41148,6 @@ func (ec *executionContext) _EntityIndex(ctx context.Context, sel ast.SelectionS
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -41280,7 +41272,6 @@ func (ec *executionContext) _EntityIndexLeftOut(ctx context.Context, sel ast.Sel
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -41355,7 +41346,6 @@ func (ec *executionContext) _EntityRelationConnection(ctx context.Context, sel a
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -41450,7 +41440,6 @@ func (ec *executionContext) _EntityRelationEdge(ctx context.Context, sel ast.Sel
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -41880,7 +41869,6 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -41920,7 +41908,6 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -41960,7 +41947,6 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -42000,7 +41986,6 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -42040,7 +42025,6 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -42080,7 +42064,6 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -42120,7 +42103,6 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -42160,7 +42142,6 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -42200,7 +42181,6 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -42240,7 +42220,6 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -42280,7 +42259,6 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -42320,7 +42298,6 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -42360,7 +42337,6 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -42565,7 +42541,6 @@ func (ec *executionContext) _ItemSet(ctx context.Context, sel ast.SelectionSet, 
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -42605,7 +42580,6 @@ func (ec *executionContext) _ItemSet(ctx context.Context, sel ast.SelectionSet, 
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -42645,7 +42619,6 @@ func (ec *executionContext) _ItemSet(ctx context.Context, sel ast.SelectionSet, 
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -42730,7 +42703,6 @@ func (ec *executionContext) _ItemTag(ctx context.Context, sel ast.SelectionSet, 
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -42770,7 +42742,6 @@ func (ec *executionContext) _ItemTag(ctx context.Context, sel ast.SelectionSet, 
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -43105,7 +43076,6 @@ func (ec *executionContext) _ItemUseConnection(ctx context.Context, sel ast.Sele
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -43190,7 +43160,6 @@ func (ec *executionContext) _ItemUseEdge(ctx context.Context, sel ast.SelectionS
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -43929,7 +43898,6 @@ func (ec *executionContext) _MyQueue(ctx context.Context, sel ast.SelectionSet, 
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -43969,7 +43937,6 @@ func (ec *executionContext) _MyQueue(ctx context.Context, sel ast.SelectionSet, 
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -44159,7 +44126,6 @@ func (ec *executionContext) _Note(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -44199,7 +44165,6 @@ func (ec *executionContext) _Note(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -44239,7 +44204,6 @@ func (ec *executionContext) _Note(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -44279,7 +44243,6 @@ func (ec *executionContext) _Note(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -44319,7 +44282,6 @@ func (ec *executionContext) _Note(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -44394,7 +44356,6 @@ func (ec *executionContext) _NoteAccessConnection(ctx context.Context, sel ast.S
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -44474,7 +44435,6 @@ func (ec *executionContext) _NoteAccessEdge(ctx context.Context, sel ast.Selecti
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -44774,7 +44734,6 @@ func (ec *executionContext) _OnlineMember(ctx context.Context, sel ast.Selection
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -45054,7 +45013,6 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -45094,7 +45052,6 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -45134,7 +45091,6 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -45174,7 +45130,6 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -45214,7 +45169,6 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -45254,7 +45208,6 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -45294,7 +45247,6 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -45334,7 +45286,6 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -45379,7 +45330,6 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -45419,7 +45369,6 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -45459,7 +45408,6 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -45499,7 +45447,6 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -45539,7 +45486,6 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -45579,7 +45525,6 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -45619,7 +45564,6 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -45659,7 +45603,6 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -45869,7 +45812,6 @@ func (ec *executionContext) _ProjectEvent(ctx context.Context, sel ast.Selection
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -45909,7 +45851,6 @@ func (ec *executionContext) _ProjectEvent(ctx context.Context, sel ast.Selection
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -45949,7 +45890,6 @@ func (ec *executionContext) _ProjectEvent(ctx context.Context, sel ast.Selection
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -45989,7 +45929,6 @@ func (ec *executionContext) _ProjectEvent(ctx context.Context, sel ast.Selection
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -46029,7 +45968,6 @@ func (ec *executionContext) _ProjectEvent(ctx context.Context, sel ast.Selection
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -46114,7 +46052,6 @@ func (ec *executionContext) _ProjectExport(ctx context.Context, sel ast.Selectio
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -46159,7 +46096,6 @@ func (ec *executionContext) _ProjectExport(ctx context.Context, sel ast.Selectio
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -46204,7 +46140,6 @@ func (ec *executionContext) _ProjectExport(ctx context.Context, sel ast.Selectio
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -46244,7 +46179,6 @@ func (ec *executionContext) _ProjectExport(ctx context.Context, sel ast.Selectio
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -46299,7 +46233,6 @@ func (ec *executionContext) _ProjectExport(ctx context.Context, sel ast.Selectio
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -46339,7 +46272,6 @@ func (ec *executionContext) _ProjectExport(ctx context.Context, sel ast.Selectio
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -46534,7 +46466,6 @@ func (ec *executionContext) _ProjectImport(ctx context.Context, sel ast.Selectio
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -46589,7 +46520,6 @@ func (ec *executionContext) _ProjectImport(ctx context.Context, sel ast.Selectio
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -46629,7 +46559,6 @@ func (ec *executionContext) _ProjectImport(ctx context.Context, sel ast.Selectio
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -46834,7 +46763,6 @@ func (ec *executionContext) _ProjectItem(ctx context.Context, sel ast.SelectionS
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -46889,7 +46817,6 @@ func (ec *executionContext) _ProjectItem(ctx context.Context, sel ast.SelectionS
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -46934,7 +46861,6 @@ func (ec *executionContext) _ProjectItem(ctx context.Context, sel ast.SelectionS
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -46979,7 +46905,6 @@ func (ec *executionContext) _ProjectItem(ctx context.Context, sel ast.SelectionS
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -47019,7 +46944,6 @@ func (ec *executionContext) _ProjectItem(ctx context.Context, sel ast.SelectionS
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -47064,7 +46988,6 @@ func (ec *executionContext) _ProjectItem(ctx context.Context, sel ast.SelectionS
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -47104,7 +47027,6 @@ func (ec *executionContext) _ProjectItem(ctx context.Context, sel ast.SelectionS
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -47144,7 +47066,6 @@ func (ec *executionContext) _ProjectItem(ctx context.Context, sel ast.SelectionS
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -47229,7 +47150,6 @@ func (ec *executionContext) _ProjectItemClaim(ctx context.Context, sel ast.Selec
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -47279,7 +47199,6 @@ func (ec *executionContext) _ProjectItemClaim(ctx context.Context, sel ast.Selec
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -47539,7 +47458,6 @@ func (ec *executionContext) _ProjectItemEffort(ctx context.Context, sel ast.Sele
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -47579,7 +47497,6 @@ func (ec *executionContext) _ProjectItemEffort(ctx context.Context, sel ast.Sele
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -47619,7 +47536,6 @@ func (ec *executionContext) _ProjectItemEffort(ctx context.Context, sel ast.Sele
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -47659,7 +47575,6 @@ func (ec *executionContext) _ProjectItemEffort(ctx context.Context, sel ast.Sele
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -47699,7 +47614,6 @@ func (ec *executionContext) _ProjectItemEffort(ctx context.Context, sel ast.Sele
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -47739,7 +47653,6 @@ func (ec *executionContext) _ProjectItemEffort(ctx context.Context, sel ast.Sele
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -47794,7 +47707,6 @@ func (ec *executionContext) _ProjectItemEffort(ctx context.Context, sel ast.Sele
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -47949,7 +47861,6 @@ func (ec *executionContext) _ProjectMember(ctx context.Context, sel ast.Selectio
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -47989,7 +47900,6 @@ func (ec *executionContext) _ProjectMember(ctx context.Context, sel ast.Selectio
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -48039,7 +47949,6 @@ func (ec *executionContext) _ProjectMember(ctx context.Context, sel ast.Selectio
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -48344,7 +48253,6 @@ func (ec *executionContext) _ProjectSnapshot(ctx context.Context, sel ast.Select
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -48384,7 +48292,6 @@ func (ec *executionContext) _ProjectSnapshot(ctx context.Context, sel ast.Select
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -48454,7 +48361,6 @@ func (ec *executionContext) _ProjectTeamStatistics(ctx context.Context, sel ast.
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -49895,7 +49801,6 @@ func (ec *executionContext) _Scope(ctx context.Context, sel ast.SelectionSet, ob
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -49940,7 +49845,6 @@ func (ec *executionContext) _Scope(ctx context.Context, sel ast.SelectionSet, ob
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -49980,7 +49884,6 @@ func (ec *executionContext) _Scope(ctx context.Context, sel ast.SelectionSet, ob
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -50020,7 +49923,6 @@ func (ec *executionContext) _Scope(ctx context.Context, sel ast.SelectionSet, ob
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -50220,7 +50122,6 @@ func (ec *executionContext) _ScopeMemberConnection(ctx context.Context, sel ast.
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -50300,7 +50201,6 @@ func (ec *executionContext) _ScopeMemberEdge(ctx context.Context, sel ast.Select
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -50390,7 +50290,6 @@ func (ec *executionContext) _Score(ctx context.Context, sel ast.SelectionSet, ob
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -50470,7 +50369,6 @@ func (ec *executionContext) _Score(ctx context.Context, sel ast.SelectionSet, ob
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -50515,7 +50413,6 @@ func (ec *executionContext) _Score(ctx context.Context, sel ast.SelectionSet, ob
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -50555,7 +50452,6 @@ func (ec *executionContext) _Score(ctx context.Context, sel ast.SelectionSet, ob
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -50830,7 +50726,6 @@ func (ec *executionContext) _ScorePage(ctx context.Context, sel ast.SelectionSet
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -51135,7 +51030,6 @@ func (ec *executionContext) _SharedNoteConnection(ctx context.Context, sel ast.S
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -51355,7 +51249,6 @@ func (ec *executionContext) _Snapshot(ctx context.Context, sel ast.SelectionSet,
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -51395,7 +51288,6 @@ func (ec *executionContext) _Snapshot(ctx context.Context, sel ast.SelectionSet,
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -51550,7 +51442,6 @@ func (ec *executionContext) _Subcategory(ctx context.Context, sel ast.SelectionS
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -51590,7 +51481,6 @@ func (ec *executionContext) _Subcategory(ctx context.Context, sel ast.SelectionS
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -51700,7 +51590,6 @@ func (ec *executionContext) _Tag(ctx context.Context, sel ast.SelectionSet, obj 
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -51740,7 +51629,6 @@ func (ec *executionContext) _Tag(ctx context.Context, sel ast.SelectionSet, obj 
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -51780,7 +51668,6 @@ func (ec *executionContext) _Tag(ctx context.Context, sel ast.SelectionSet, obj 
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -51940,7 +51827,6 @@ func (ec *executionContext) _TaggedItemConnection(ctx context.Context, sel ast.S
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -52025,7 +51911,6 @@ func (ec *executionContext) _TaggedItemEdge(ctx context.Context, sel ast.Selecti
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -52100,7 +51985,6 @@ func (ec *executionContext) _TaggedNoteConnection(ctx context.Context, sel ast.S
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -52220,7 +52104,6 @@ func (ec *executionContext) _Team(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -52275,7 +52158,6 @@ func (ec *executionContext) _Team(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -52315,7 +52197,6 @@ func (ec *executionContext) _Team(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -53425,7 +53306,6 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -53480,7 +53360,6 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -53520,7 +53399,6 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -53560,7 +53438,6 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -53600,7 +53477,6 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -53640,7 +53516,6 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -53680,7 +53555,6 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -53720,7 +53594,6 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -53760,7 +53633,6 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -53800,7 +53672,6 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -53840,7 +53711,6 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -53880,7 +53750,6 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -53990,7 +53859,6 @@ func (ec *executionContext) _UserStatistics(ctx context.Context, sel ast.Selecti
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}
@@ -54105,7 +53973,6 @@ func (ec *executionContext) _Version(ctx context.Context, sel ast.SelectionSet, 
 					}
 					view.AddIndices(fieldIndex)
 				}
-
 				out.Values[i] = lean.Deferred
 				continue
 			}

@@ -110,7 +110,8 @@ func ahead[N, V any](typ string, of func(N) V, read func(context.Context, []V, s
 	return func(ctx context.Context, objects []model.Node) {
 		all := make([]V, len(objects))
 		for i, object := range objects {
-			all[i] = of(object.(N))
+			n, _ := object.(N)
+			all[i] = of(n)
 		}
 		read(ctx, all, selected(ctx, typ, "Node"))
 	}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/99designs/gqlgen/api"
+	"github.com/99designs/gqlgen/codegen/config"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// written returns what the version of gqlgen in go.mod writes for our schema. Nothing is written into the tree: the models are there, and
+// the executor goes elsewhere.
+func written(t *testing.T) string {
+	t.Helper()
+	t.Chdir("../..")
+	cfg, err := config.LoadConfigFromDefaultLocations()
+	require.NoError(t, err)
+	cfg.Exec.Filename = filepath.Join(t.TempDir(), "graph", "exec.go")
+	cfg.Model = config.PackageConfig{}
+	cfg.SkipValidation = true // elsewhere, it belongs to no module
+	require.NoError(t, api.Generate(cfg))
+	text, err := os.ReadFile(cfg.Exec.Filename)
+	require.NoError(t, err)
+	return string(text)
+}
+
+func TestEachRewritingFitsWhatGqlgenWrites(t *testing.T) {
+	text := written(t)
+	code, err := rewrite(text, ready)
+	require.NoError(t, err)
+	current, err := os.ReadFile("graph/exec.go")
+	require.NoError(t, err)
+	schema := regexp.MustCompile(`Name: "[^"]*schema\.graphqls"`) // from where the executor is
+	assert.True(t, schema.ReplaceAllString(string(code), "") == schema.ReplaceAllString(string(current), ""), "graph/exec.go is not current: run go generate")
+
+	t.Run("or fails with its name", func(t *testing.T) {
+		for name, change := range map[string][2]string{
+			"objects (deferredFieldSet := ":       {deferredSet, "deferredFieldSet := graphql.NewFieldSet(fields[:0])"},
+			"objects (deferLabelToView := ":       {deferredViews, "deferLabelToView := map[string]*graphql.FieldSetView{}"},
+			"objects (ec.ProcessDeferredGroup":    {"\treturn out\n}", "\tvar all graphql.Marshaler = out\n\treturn all\n}"},
+			"objects (deferredFieldSet.AddField(": {deferredField, "deferredFieldSet.Add(field)"},
+			"objects (out.Values[i] = ":           {deferredValue + "\n\t\t\t\tcontinue", "out.Values[i] = graphql.RequiredNull\n\t\t\t\tcontinue"},
+			"objects (out.Concurrently(":          {delayed, "out.Run(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })"},
+			"scalars (_Note_title)":               {"_Note_title(ctx context.Context, field graphql.CollectedField, obj *note.Note) (ret graphql.Marshaler) {\n", "_Note_title(ctx context.Context, field graphql.CollectedField, obj *note.Note) (ret graphql.Marshaler) {\n\tec.Count()\n"},
+			"slices":                              {"graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, ", "graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, "},
+			"deferred results":                    {"result := <-ec.DeferredResults", "result, _ := <-ec.DeferredResults"},
+			"messages of subscriptions":           {"Data: buf.Bytes(),\n\t\t\t}\n\t\t}\n\n\tdefault:", "Data: slices.Clone(buf.Bytes()),\n\t\t\t}\n\t\t}\n\n\tdefault:"},
+			"imports":                             {"\t\"github.com/99designs/gqlgen/graphql\"\n", "\tgraphql \"github.com/99designs/gqlgen/v2/graphql\"\n"},
+		} {
+			changed := strings.Replace(text, change[0], change[1], 1)
+			require.NotEqual(t, text, changed, "%s: nothing to change", name)
+			_, err := rewrite(changed, ready)
+			assert.ErrorContains(t, err, "the rewriting of "+name)
+		}
+		_, err := rewrite(text, append(slices.Clone(ready), "Note.nothing"))
+		assert.ErrorContains(t, err, "ready fields (Note.nothing)")
+		_, err = rewrite(text, ready[1:])
+		assert.NoError(t, err, "one more that waits")
+	})
+}
