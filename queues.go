@@ -85,7 +85,7 @@ const (
 	// to be settled within five seconds.
 	lookEvery    = time.Second
 	watchEvery   = time.Second
-	compareEvery = 10 * time.Second // for projects that are due
+	compareEvery = time.Second // for projects that are due
 	backlogEvery = 15 * time.Second
 	// backlogPatience bounds how long Redis is asked for the backlog.
 	backlogPatience = 2 * time.Second

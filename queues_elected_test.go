@@ -9,7 +9,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/internal/embedded/embeddedtest"
+	"github.com/taggie/taggie/internal/labelling"
+	"github.com/taggie/taggie/internal/project"
 )
 
 // soon is how long after Redis has a new master work goes on at the latest; everybody is told within heard, also of what was on its way
@@ -110,4 +113,38 @@ func electedOf(ctx context.Context, replicas []*embeddedtest.RedisNode) time.Tim
 		time.Sleep(5 * time.Millisecond)
 	}
 	return time.Time{}
+}
+
+// A server dies together with Redis, which comes back without what only this server was told of, and with a mark that fits.
+func TestAnotherServerNoticesWhatADeadOneAndRedisLost(t *testing.T) {
+	t.Parallel()
+	node := embeddedtest.NewRedis(t)
+	dies := newServer(t, withRedis(node.URL()))
+	l := dies.labelled(40, 2)
+	stays := dies.ahead(0)
+	stays.works()
+	there := l
+	there.client = &client{testServer: stays, token: l.token, id: l.client.id}
+	there.counts("38 0 2 0")
+	truth, kept := dynamo.Labelling{Projects: dynamo.Projects{DB: stays.db}}, stays.app.queues.queue
+	require.Eventually(t, func() bool {
+		at, _, err := kept.Fits(t.Context(), l.key(), labelling.Cursor{})
+		marks, failed := truth.Marks(t.Context(), []project.ID{l.key()})
+		return err == nil && failed == nil && marks[0].Cursor == at
+	}, patience, 20*time.Millisecond, "it is not marked where the project is")
+	for _, turn := range []string{"mark", "compare"} { // as within the second, or the five minutes, after the last one
+		require.NoError(t, dies.app.stores.redis.Set(t.Context(), "taggie:turn:"+turn+"%3A"+string(l.key()), 1, time.Hour).Err())
+	}
+	node.Save(t)
+	l.claimed(l.labellers[0], 7)
+	there.counts("31 7 2 0")
+	node.Kill() // and nothing is heard of the first server from now on
+	node.Restart(t)
+	back := time.Now()
+	require.Eventually(t, func() bool { // while it is rebuilt it cannot be told
+		a := there.do(`query($p: ID!) { project(id: $p) { queue { counts { total new claimed finished skipped remaining } } } }`, vars{"p": l.id})
+		return len(a.Errors) == 0 && countsOf(a, "project.queue.counts") == "31 7 2 0"
+	}, patience, 20*time.Millisecond, "%s", stays.logs)
+	t.Logf("right %v after Redis was back", time.Since(back))
+	assert.Contains(t, stays.logs.String(), "counts differ from what is stored")
 }

@@ -16,6 +16,10 @@ const (
 	compareEvery = 5 * time.Minute
 	// readings is how many times in a row the same difference has to be seen: what is only on its way comes to an end.
 	readings = 3
+	// doubtPause is the longest pause between readings of a project that is in doubt, and before it is looked at again; doubtTries is how often.
+	doubtPause, doubtTries = time.Second, 10
+	// doubtTurn is how long no other server compares a project for the same doubt.
+	doubtTurn = 15 * time.Second
 	// share of all reads that comparisons may take, and what they may take in advance.
 	readShare, readsInAdvance = 0.01, 500.0
 	// unitsPerRow and unitsPerScan are what a scan takes, about, in read units.
@@ -23,7 +27,7 @@ const (
 )
 
 // Comparison compares what Redis says of projects with what is stored, and has those rebuilt where it differs. It takes as much as one
-// percent of the reads of this server at most.
+// percent of the reads of this server at most; only projects that are in doubt are compared whatever that takes.
 type Comparison struct {
 	Options
 	rebuild *Rebuilder
@@ -40,7 +44,18 @@ type Comparison struct {
 type planned struct {
 	at   time.Time
 	mine bool // no other server does it: what this one has begun did not come to an end
+	doubt
 }
+
+// doubt is the reason to compare a project at once; the zero doubt is none.
+type doubt struct {
+	redis string // has taken the place of another one
+	since time.Time
+	tries int // that are left
+}
+
+// any reports whether there is a doubt.
+func (d doubt) any() bool { return d.tries > 0 }
 
 // NewComparison returns the job. every is how often each active project is compared, 0 for five minutes; reads tells how many read units
 // the server has used so far, nil for no bound.
@@ -52,65 +67,96 @@ func NewComparison(o Options, rebuild *Rebuilder, every time.Duration, reads fun
 }
 
 // Active says that something happened in a project: it is compared in a while.
-func (c *Comparison) Active(p project.ID) { c.plan(p, c.every) }
+func (c *Comparison) Active(p project.ID) { c.plan(p, c.every, doubt{}) }
 
 // Want has a project compared soon.
-func (c *Comparison) Want(p project.ID) { c.plan(p, 0) }
+func (c *Comparison) Want(p project.ID) { c.plan(p, 0, doubt{}) }
 
-func (c *Comparison) plan(p project.ID, in time.Duration) {
+// Doubt has a project compared at once, since this Redis may lack what another one had.
+func (c *Comparison) Doubt(p project.ID, redis string) {
+	c.plan(p, 0, doubt{redis: redis, since: c.Now(), tries: doubtTries})
+}
+
+func (c *Comparison) plan(p project.ID, in time.Duration, why doubt) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at := c.Now().Add(in)
-	if was, there := c.due[p]; !there || at.Before(was.at) {
-		c.due[p] = planned{at, was.mine}
+	was, there := c.due[p]
+	switch {
+	case why.any():
+		c.due[p] = planned{at: at, doubt: why}
+	case !there || at.Before(was.at) && !was.any():
+		c.due[p] = planned{at: at, mine: was.mine}
 	}
 }
 
-// again has this server compare a project once more.
-func (c *Comparison) again(p project.ID) {
+// again has this server compare a project once more, unless somebody wants that sooner.
+func (c *Comparison) again(p project.ID, is planned) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.due[p] = planned{c.Now().Add(c.every / 10), true}
+	if c.due[p].any() {
+		return
+	}
+	in := c.every / 10
+	if is.tries--; is.any() {
+		in = min(in, doubtPause)
+	}
+	c.due[p] = planned{c.Now().Add(in), true, is.doubt}
 }
 
-// Run compares the projects that are due, as far as the reads allow; the one that has waited longest first.
+// Run compares the projects that are due, as far as the reads allow; those in doubt first, then the one that has waited longest.
 func (c *Comparison) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		p, mine, ok := c.next()
+		p, is, ok := c.next()
 		if !ok {
 			return nil
 		}
-		if !mine {
+		turn, lasts := "compare:"+string(p), c.every*9/10
+		if is.any() {
+			turn, lasts = turn+":"+is.redis, doubtTurn
+		}
+		if !is.mine {
 			var err error
-			if mine, err = c.Queue.Turn(ctx, "compare:"+string(p), c.every*9/10); err != nil {
+			if is.mine, err = c.Queue.Turn(ctx, turn, lasts); err != nil {
 				return err
 			}
 		}
 		c.done(p) // before: what happens from now on is not compared
-		if !mine {
+		if !is.mine {
+			if is.any() {
+				c.Active(p) // should the other server not come to an end
+			}
 			continue // another server does it
 		}
-		if err := c.Compare(ctx, p); err != nil && !errors.Is(err, ErrNotReady) {
-			c.again(p)
+		settled, err := c.compare(ctx, p, is.doubt)
+		if errors.Is(err, ErrNotReady) {
+			continue // it is rebuilt
+		}
+		if err != nil || !settled {
+			c.again(p, is)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *Comparison) next() (p project.ID, mine, ok bool) {
+// next returns the project to compare now.
+func (c *Comparison) next() (p project.ID, is planned, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.reads != nil && c.spent > readsInAdvance+readShare*c.reads() {
-		return "", false, false
-	}
-	now, oldest := c.Now(), planned{}
-	for due, at := range c.due {
-		if !at.at.After(now) && (p == "" || at.at.Before(oldest.at)) {
-			p, oldest = due, at
+	enough := c.reads != nil && c.spent > readsInAdvance+readShare*c.reads()
+	now := c.Now()
+	for due, planned := range c.due {
+		if planned.at.After(now) || enough && !planned.any() {
+			continue
+		}
+		if p == "" || planned.any() && !is.any() || planned.any() == is.any() && planned.at.Before(is.at) {
+			p, is = due, planned
 		}
 	}
-	return p, oldest.mine, p != ""
+	return p, is, p != ""
 }
 
 func (c *Comparison) done(p project.ID) {
@@ -133,13 +179,29 @@ func numbersOf(counts Counts, all []Statistics) numbers {
 	return n
 }
 
-// Compare compares a project, and has it rebuilt when it differs. Labellers go on meanwhile: only a number is compared that does not
-// change while it is, and it has to differ by the same in three readings, with nothing in the outbox from before them that would make up
-// for it. When there is, the project is compared again in a while.
+// Compare compares a project, and has it rebuilt when it differs.
 func (c *Comparison) Compare(ctx context.Context, p project.ID) error {
+	settled, err := c.compare(ctx, p, doubt{})
+	if err == nil && !settled {
+		c.again(p, planned{})
+	}
+	return err
+}
+
+// compare compares a project, and has it rebuilt when it differs. Labellers go on meanwhile: only a number is compared that does not
+// change while it is, and it has to differ by the same in three readings, with nothing in the outbox from before them that would make up
+// for it. When there is, it reports that nothing is settled: the project is to be compared again in a while.
+func (c *Comparison) compare(ctx context.Context, p project.ID, why doubt) (settled bool, err error) {
+	rest := c.settle
+	if why.any() {
+		rest = min(rest, doubtPause)
+		if late, err := c.late(ctx, p, why.since); err != nil || late {
+			return false, err // what is on its way comes first: until then reading all of it is for nothing
+		}
+	}
 	teams, err := first(c.Truth.ListTeams(ctx, []project.ID{p}))
 	if err != nil {
-		return ignoreMissing(err)
+		return true, ignoreMissing(err)
 	}
 	ids := make([]string, len(teams))
 	for i, t := range teams {
@@ -149,16 +211,16 @@ func (c *Comparison) Compare(ctx context.Context, p project.ID) error {
 	epoch, began := "", c.Now()
 	for reading := range readings {
 		if reading > 0 {
-			if err := pause(ctx, c.settle); err != nil {
-				return err
+			if err := pause(ctx, rest); err != nil {
+				return false, err
 			}
 		}
 		state, now, err := c.read(ctx, p, ids)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if reading > 0 && state.Cursor.Epoch != epoch {
-			return nil // it was rebuilt meanwhile
+			return true, nil // it was rebuilt meanwhile
 		}
 		epoch = state.Cursor.Epoch
 		if reading > 0 {
@@ -167,20 +229,20 @@ func (c *Comparison) Compare(ctx context.Context, p project.ID) error {
 			differ = now
 		}
 		if len(differ) == 0 {
-			return nil
+			return true, nil
 		}
 	}
-	w := &rebuilding{Options: c.Options, project: p}
-	pending, err := w.outbox(ctx)
-	if err != nil {
-		return err
-	}
-	if slices.ContainsFunc(pending, func(t Transition) bool { return t.At.Before(began) }) {
-		c.again(p)
-		return nil
+	if late, err := c.late(ctx, p, began); err != nil || late {
+		return false, err
 	}
 	c.Log.WarnContext(ctx, "counts differ from what is stored", "project", p, "by", map[string]int(differ))
-	return condemn(ctx, c.Options, c.rebuild, p, epoch, "a comparison")
+	return true, condemn(ctx, c.Options, c.rebuild, p, epoch, "a comparison")
+}
+
+// late reports whether the queue has not followed something that happened before a moment.
+func (c *Comparison) late(ctx context.Context, p project.ID, before time.Time) (bool, error) {
+	pending, err := (&rebuilding{Options: c.Options, project: p}).outbox(ctx)
+	return slices.ContainsFunc(pending, func(t Transition) bool { return t.At.Before(before) }), err
 }
 
 // read returns by how much numbers differ, of those that did not change meanwhile.

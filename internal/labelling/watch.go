@@ -180,18 +180,29 @@ func (w *Watch) doubt(ctx context.Context, p project.ID, mark Mark, redis string
 			return w.condemn(ctx, p, at.Epoch, "Redis is another one, which lacks events that this server was told of")
 		}
 	}
-	switch {
-	case mark.Redis == "" || redis == "" || mark.Redis == redis:
-		return nil
-	case !was.seen && w.Now().Sub(mark.At) < lately:
-		return w.condemn(ctx, p, at.Epoch, "Redis is another one, which may lack the last events")
+	before := mark.Redis
+	if was.seen {
+		before = was.redis // others may have marked it since
 	}
-	w.compare.Want(p)
+	busy := w.Now().Sub(mark.At) < lately
+	switch {
+	case before == "" || redis == "" || before == redis:
+		return nil
+	case busy && !was.seen:
+		return w.condemn(ctx, p, at.Epoch, "Redis is another one, which may lack the last events")
+	case busy: // a server that is gone with the other one may have been told of more
+		w.compare.Doubt(p, redis)
+	default:
+		w.compare.Want(p)
+	}
 	return w.put(ctx, p, mark, Mark{Cursor: mark.Cursor, Redis: redis, At: mark.At})
 }
 
 // put replaces a mark, unless somebody else did.
 func (w *Watch) put(ctx context.Context, p project.ID, before, after Mark) error {
+	if before == after {
+		return nil
+	}
 	err := w.Truth.PutMark(ctx, p, before, after)
 	if _, moved := errors.AsType[*MarkMoved](err); moved {
 		return nil
@@ -232,6 +243,7 @@ func (w *Watch) look(ctx context.Context, p project.ID, redis string) error {
 	if fits && at == was.mark.Cursor {
 		return nil
 	}
+	w.compare.Active(p) // each server plans it: the one that marks it may be gone by then
 	if mine, err := w.Queue.Turn(ctx, "mark:"+string(p), markTurn); err != nil || fits && !mine {
 		return err
 	}
@@ -256,7 +268,6 @@ func (w *Watch) look(ctx context.Context, p project.ID, redis string) error {
 			return err
 		}
 		mark = next
-		w.compare.Active(p)
 	}
 	w.remember(p, watched{mark: mark, redis: redis})
 	return nil

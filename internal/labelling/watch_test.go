@@ -163,6 +163,43 @@ func TestARedisThatComesBackOlderIsNoticed(t *testing.T) {
 	}
 }
 
+// A server dies together with Redis, which comes back without the last events that only this server was told of. Another one, that has compared
+// the project lately and has read as much as it may, compares it at once, but not before what is on its way has arrived.
+func TestALossThatOnlyADeadServerKnewOfIsNoticed(t *testing.T) {
+	t.Parallel()
+	r := newOwnRedis(t)
+	w := newWorldAt(t, r.url(), 60, queue.Options{}).watched()
+	w.works()
+	other := w.options
+	other.Queue = &post{Queue: queue.New(w.client, queue.Options{})}
+	w.compare = labelling.NewComparison(other, w.rebuild, 0, func() float64 { return -1_000_000 })
+	w.watch = labelling.NewWatch(other, w.rebuild, w.compare)
+	w.looks()
+	taken, err := other.Queue.Turn(t.Context(), "compare:"+string(w.project), time.Hour)
+	require.NoError(t, err)
+	require.True(t, taken)
+	r.save()
+	w.works()
+	late := w.finish(w.claim(ada, 1)[0])
+	r.kill()
+	r.start()
+	require.Eventually(t, func() bool { return w.client.Ping(t.Context()).Err() == nil }, 10*time.Second, time.Millisecond)
+	epoch := w.state().Cursor.Epoch
+	require.NoError(t, w.watch.Run(t.Context()))
+	scans := w.truth.calls["ScanItems"]
+	require.NoError(t, w.compare.Run(t.Context()))
+	require.Equal(t, scans, w.truth.calls["ScanItems"], "%s is on its way", late.Item.ID)
+	w.deliver()
+	require.Eventually(t, func() bool {
+		require.NoError(t, w.compare.Run(t.Context()))
+		s, err := w.queue.State(t.Context(), w.project)
+		return err == nil && s.Cursor.Epoch != epoch
+	}, 20*time.Second, 5*time.Millisecond, "nobody notices")
+	_, err = w.populate.Refill(t.Context(), w.project)
+	require.NoError(t, err)
+	w.exact()
+}
+
 // newWorldOn has a client that, once promote was called, reaches the replica: the master is killed then.
 func newWorldOn(t *testing.T, master, replica *ownRedis) (w *watching, promote func()) {
 	t.Helper()
