@@ -51,6 +51,31 @@ func (db Projects) ProjectsByID(ctx context.Context, user project.UserID, ids []
 	return projects, missing(errs, noSuchProject)
 }
 
+// ProjectAs reads a project as each of many users is in it; who is no member has none in it. The errors are aligned with users.
+//
+// Index: primary. Key: _subject_key = taggie:Project:<project> AND _predicate_key = the same, and
+// _subject_key = <project>:Project:<project> AND _predicate_key = member:0:User:<user>. Cost: ⌈(n+1)/100⌉ BatchGetItem.
+func (db Projects) ProjectAs(ctx context.Context, id project.ID, users []project.UserID) ([]project.Project, []error) {
+	var of project.Project
+	members := make([]project.Member, len(users))
+	wants := []want{{entitiesMaster, entityKey(projectID(id)), func(item []byte) error { return decodeProject(item, &of) }}}
+	for i, user := range users {
+		wants = append(wants, want{relationshipEntries, projectMemberKey(id, user), func(item []byte) error { return decodeProjectMember(item, &members[i]) }})
+	}
+	all := db.batchGet(ctx, wants)
+	projects, errs := make([]project.Project, len(users)), make([]error, len(users))
+	for i, err := range all[1:] {
+		if all[0] != nil {
+			errs[i] = all[0]
+		} else if err != errMissing { //nolint:errorlint // batchGet returns it bare
+			errs[i] = err // who cannot be told from a stranger must not be taken for one
+		}
+		projects[i] = of
+		projects[i].Member = members[i]
+	}
+	return projects, missing(errs, noSuchProject)
+}
+
 // Memberships reads the memberships of one user in many projects.
 //
 // Index: primary. Key: _subject_key = <project>:Project:<project> AND _predicate_key = member:0:User:<user>.

@@ -17,6 +17,7 @@ type feed[T any] struct {
 	from      *Cursor // where to begin, if that is not long ago
 	cancel    context.CancelFunc
 	listeners int // guarded by the hub's lock
+	looking   lookout
 
 	mu    sync.RWMutex // guards what follows; nothing is waited for under it
 	phase phase

@@ -320,8 +320,7 @@ func (s *stream[T]) untaken() time.Time { return s.looked.Add(s.hub.limits.looks
 // that ended before the viewer began to listen.
 func (s *stream[T]) check(ctx context.Context) error {
 	for {
-		began := time.Now()
-		p, err := s.member(ctx)
+		p, began, err := s.feed.member(ctx, s.project.Member.User)
 		switch {
 		case err == nil:
 			s.failing = trials{}
@@ -335,16 +334,6 @@ func (s *stream[T]) check(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-// member returns the project as the viewer is in it now.
-func (s *stream[T]) member(ctx context.Context) (project.Project, error) {
-	ctx, done, err := s.hub.slot(ctx)
-	if err != nil {
-		return project.Project{}, err
-	}
-	defer done()
-	return s.hub.o.Service.project(ctx, s.project.ID, project.Taggie)
 }
 
 // again waits before what failed is tried once more; it returns the error when that is of no use.

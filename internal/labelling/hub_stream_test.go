@@ -44,7 +44,10 @@ func TestASnapshotIsWaitedForWhileTheQueueIsRebuilt(t *testing.T) {
 }
 
 func TestAStoreMayFailForAWhile(t *testing.T) {
-	for what, long := range map[string]bool{"Read": false, "Snapshot": false, "ProjectsByID": false, "Read long": true, "Snapshot long": true, "ProjectsByID long": true} {
+	for what, long := range map[string]bool{
+		"Read": false, "Snapshot": false, "ProjectsByID": false, "ProjectAs": false,
+		"Read long": true, "Snapshot long": true, "ProjectsByID long": true, "ProjectAs long": true,
+	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				what := what[:len(what)-map[bool]int{true: len(" long")}[long]]
@@ -65,9 +68,12 @@ func TestAStoreMayFailForAWhile(t *testing.T) {
 				}
 				s.tape.change(func() { s.tape.fails = fails })
 				s.truth.setBefore(fails)
-				if what == "Read" {
+				switch what {
+				case "Read":
 					s.tape.note(labelling.Event{})
-				} else {
+				case "ProjectAs":
+					s.tape.note(labelling.Event{Cause: labelling.Members, User: ada}) // all of them look
+				default:
 					s.tape.restart()
 				}
 				ended := make([]time.Duration, len(all))

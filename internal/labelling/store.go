@@ -27,6 +27,8 @@ type Things interface {
 	ListLabels(ctx context.Context, ids []project.ID) ([][]project.Label, []error)
 	ListTeams(ctx context.Context, ids []project.ID) ([][]project.Team, []error)
 	ProjectsByID(ctx context.Context, user UserID, ids []project.ID) ([]project.Project, []error)
+	// ProjectAs reads a project as each of many users is in it; who is no member has none in it. The errors are aligned with users.
+	ProjectAs(ctx context.Context, id project.ID, users []UserID) ([]project.Project, []error)
 	UpdateProject(ctx context.Context, before, after project.Project, once idempotency.Key) error
 }
 

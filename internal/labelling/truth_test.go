@@ -210,6 +210,21 @@ func (s *truth) ProjectsByID(_ context.Context, user project.UserID, ids []proje
 	})
 }
 
+func (s *truth) ProjectAs(_ context.Context, id project.ID, users []project.UserID) ([]project.Project, []error) {
+	err := s.begin("ProjectAs")
+	defer s.mu.Unlock()
+	if err != nil {
+		return all[project.Project](len(users), err)
+	}
+	return byID(users, func(user project.UserID) (project.Project, bool) {
+		p, ok := s.projects[id]
+		if m := s.members[user]; m.Project == id {
+			p.Member = m
+		}
+		return p, ok
+	})
+}
+
 func (s *truth) UpdateProject(_ context.Context, before, after project.Project, once idempotency.Key) error {
 	err := s.begin("UpdateProject")
 	defer s.mu.Unlock()

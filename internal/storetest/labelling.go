@@ -167,6 +167,7 @@ func LabellingSuite(t *testing.T, open OpenLabelling) {
 		"many items with their efforts":                        itemsWithEfforts,
 		"all projects are listed in the order of ids":          listedProjectsOfAll,
 		"a project is paused, and has a queue of its own size": pausedProject,
+		"a project is read as many users are in it":            projectAsMany,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -335,6 +335,26 @@ func pausedProject(t *testing.T, w *LabellingWorld) {
 	assert.Equal(t, resumed, read())
 }
 
+func projectAsMany(t *testing.T, w *LabellingWorld) {
+	users := slices.Repeat([]project.UserID{"a stranger"}, 150) // more than one batch
+	users[120] = w.Ada
+	found, errs := w.Truth.ProjectAs(t.Context(), w.Project.ID, users)
+	require.Nil(t, errs)
+	stranger := w.Project
+	stranger.Member = project.Member{}
+	for i, p := range found {
+		if i == 120 {
+			assert.Equal(t, w.Project, p)
+		} else {
+			assert.Equal(t, stranger, p)
+		}
+	}
+	_, errs = w.Truth.ProjectAs(t.Context(), "nothing", users[119:121])
+	require.Len(t, errs, 2)
+	isFault(t, errs[0], fault.NotFound)
+	isFault(t, errs[1], fault.NotFound)
+}
+
 // marksOf: a mark is replaced by who knows the one before.
 func marksOf(t *testing.T, w *LabellingWorld) {
 	p := w.Project.ID
