@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -46,10 +47,9 @@ type line struct {
 	first []*ticket
 }
 
-// ticket is the place of one who waits. The mutex of the turns guards what changes.
+// ticket is the place of one who waits.
 type ticket struct {
 	called chan struct{} // closed when it is its turn
-	gone   bool          // nobody waits any more
 }
 
 // pacer measures how long it takes from the end of one turn to that of the next while somebody waits.
@@ -123,8 +123,7 @@ func (t *turns) enter(ctx context.Context, who string) (leave func(), err error)
 		t.inside--
 		t.call()
 	default:
-		mine.gone = true
-		t.waiting--
+		t.drop(own, mine)
 	}
 	if err == nil {
 		err = tooManyWait(max(t.pace.wait(t.waiting), time.Second))
@@ -151,6 +150,19 @@ func (t *turns) leaver() func() {
 	})
 }
 
+// drop takes a ticket out of its line: nobody waits any more. The caller holds the mutex.
+func (t *turns) drop(from *line, mine *ticket) {
+	at := slices.Index(from.first, mine)
+	from.first = slices.Delete(from.first, at, at+1)
+	t.waiting--
+	if len(from.first) > 0 {
+		return
+	}
+	delete(t.lines, from.who)
+	at = slices.Index(t.order, from)
+	t.order = slices.Delete(t.order, at, at+1)
+}
+
 // call calls those whose turn it is. The caller holds the mutex.
 func (t *turns) call() {
 	for t.inside < t.most && len(t.order) > 0 {
@@ -163,9 +175,6 @@ func (t *turns) call() {
 			t.order = append(t.order, next)
 		} else {
 			delete(t.lines, next.who)
-		}
-		if mine.gone {
-			continue
 		}
 		t.waiting--
 		t.inside++

@@ -94,6 +94,41 @@ func TestWhoWouldWaitTooLongIsToldAtOnce(t *testing.T) {
 	})
 }
 
+// TestWhoGaveUpIsNotWaitedFor has many give up. Who comes next is told how long it waits behind those who are there.
+func TestWhoGaveUpIsNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := newTurns(1, 100*time.Second)
+		turns.pace = pacer{each: time.Second, many: paceKnown}
+		leave, err := turns.enter(t.Context(), "ada")
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		var gone sync.WaitGroup
+		for range 40 {
+			for _, who := range []string{"ada", "grace"} {
+				gone.Go(func() {
+					_, err := turns.enter(ctx, who)
+					assert.ErrorIs(t, err, context.Canceled)
+				})
+			}
+		}
+		synctest.Wait()
+		cancel()
+		gone.Wait()
+		assert.Empty(t, turns.order)
+		assert.Empty(t, turns.lines)
+		entered := make(chan func())
+		go func() {
+			leave, err := turns.enter(t.Context(), "ada")
+			assert.NoError(t, err, "nobody is before it")
+			entered <- leave
+		}()
+		synctest.Wait()
+		leave()
+		(<-entered)()
+		assert.Zero(t, turns.inside)
+	})
+}
+
 func TestNobodyWaitsForATurnInVain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := newTurns(1, time.Minute)
