@@ -150,7 +150,7 @@ func provokedRequests() map[string]map[string]provocation {
 			}),
 			"Answers that are not sent yet, together, a caller":                      testedIn(room, "TestUnreadAnswersOverHTTP", "EXHAUSTED"),
 			"Answers that are not sent yet, together, a server":                      testedIn(room, "TestRoomForAnswers", "server"),
-			"Sockets and event streams, a server":                                    testedIn(room, "TestEventStreamsAreLimitedWithSockets", `"UNAVAILABLE"`),
+			"Sockets and event streams, a server":                                    testedIn(room, "TestEventStreamsAreLimitedWithSockets", `StatusServiceUnavailable, "EXHAUSTED"`),
 			"Sockets and event streams, the bearer of a token, on a server":          testedIn(room, "TestEventStreamsAreLimitedWithSockets", `"EXHAUSTED"`),
 			"Sockets and event streams without a token, a network, on a server":      testedIn(room, "TestStrangersHaveAShareOfTheSockets", "EXHAUSTED"),
 			"Sockets and event streams without a token, a server":                    testedIn(room, "TestStrangersHaveAShareOfTheSockets", "EXHAUSTED"),

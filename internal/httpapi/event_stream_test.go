@@ -171,7 +171,7 @@ func TestAnEventSourceComesAgain(t *testing.T) {
 	t.Run("a server that is full", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			th := newTheatre(t)
-			for th.sockets.reserve() == "" {
+			for th.sockets.reserve() == nil {
 			}
 			l := th.source(`subscription { ticks(source: "a") }`)
 			require.Equal(t, http.StatusOK, l.resp.StatusCode)

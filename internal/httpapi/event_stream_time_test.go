@@ -209,7 +209,7 @@ func TestEventStreamsAreLimitedWithSockets(t *testing.T) {
 		assert.Equal(t, 4, th.sockets.Open())
 		l := th.stream(query, "Authorization", "Bearer ada2")
 		assert.Equal(t, "5", l.resp.Header.Get("Retry-After"))
-		l.refused(http.StatusServiceUnavailable, "UNAVAILABLE")
+		l.refused(http.StatusServiceUnavailable, "EXHAUSTED")
 		first.close()
 		synctest.Wait()
 		th.stream(query).opened()

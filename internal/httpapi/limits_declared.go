@@ -44,7 +44,7 @@ func Limits() []limit.Limit {
 		{What: "Size of a name with suggestions", Of: "a document with mistakes", Most: limit.Bytes(maxSuggestedName), Then: "no suggestions"},
 		{What: "Answers that are not sent yet, together", Of: "a caller", Most: limit.Bytes(maxUnsent), Code: limit.Exhausted, Then: "after a wait of half of `TAGGIE_OPERATION_TIMEOUT`"},
 		{What: "Answers that are not sent yet, together", Of: "a server", Most: "a quarter of its memory", Code: limit.Exhausted, Then: "after a wait of half of `TAGGIE_OPERATION_TIMEOUT`"},
-		{What: "Sockets and event streams", Of: "a server", Most: limit.Count(maxSockets), Code: limit.Unavailable, Then: "or 503 on a socket"},
+		{What: "Sockets and event streams", Of: "a server", Most: limit.Count(maxSockets), Code: limit.Exhausted, Then: "with the status 503"},
 		{What: "Sockets and event streams", Of: "the bearer of a token, on a server", Most: limit.Count(maxPerUser), Code: limit.Exhausted, Then: closed},
 		{What: "Sockets and event streams without a token", Of: "a network, on a server", Most: limit.Count(maxSockets / networkShare), Code: limit.Exhausted, Then: closed},
 		{What: "Sockets and event streams without a token", Of: "a server", Most: limit.Count(maxSockets / anonymousShare), Code: limit.Exhausted, Then: closed},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -181,18 +182,21 @@ func (r *Sockets) all() []connection {
 	return all
 }
 
-// reserve makes room for a socket, or says why there is none.
-func (r *Sockets) reserve() string {
+// fullFor is after how long it is worth while to ask a server again that has no place.
+const fullFor = 5 * time.Second
+
+// reserve makes room for a socket or an event stream. Faults: Unavailable while the server shuts down, Exhausted when there are too many.
+func (r *Sockets) reserve() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case r.draining:
-		return "the server shuts down"
+		return fault.New(fault.Unavailable, "the server shuts down")
 	case len(r.open)+r.reserved >= r.limits.Sockets:
-		return "too many sockets are open"
+		return &fault.Error{Kind: fault.Exhausted, Message: "too many sockets and event streams are open on this server: connect again later", RetryAfter: fullFor}
 	}
 	r.reserved++
-	return ""
+	return nil
 }
 
 // giveBack undoes reserve.

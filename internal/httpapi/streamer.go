@@ -11,6 +11,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/viewer"
 	"github.com/taggie/taggie/resolvers"
 )
@@ -81,15 +82,15 @@ func authorized(r *http.Request) *http.Request {
 func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v := viewer.From(r.Context())
 	who := ownerOf(v)
-	if refused := a.sockets.reserve(); refused != "" {
+	if err := a.sockets.reserve(); err != nil {
 		w.Header().Set("Retry-After", "5")
-		writeError(w, r, http.StatusServiceUnavailable, refuse(model.ErrorCodeUnavailable, "%s", refused))
+		writeError(w, r, http.StatusServiceUnavailable, err)
 		return
 	}
 	if !a.sockets.admit(who) {
 		a.sockets.giveBack()
 		w.Header().Set("Retry-After", "5")
-		writeError(w, r, http.StatusTooManyRequests, refuse(model.ErrorCodeExhausted, "too many sockets and streams of one user are open"))
+		writeError(w, r, 0, &fault.Error{Kind: fault.Exhausted, Message: "too many sockets and event streams of one user are open: close one, or connect again later", RetryAfter: fullFor})
 		return
 	}
 	defer a.sockets.dismiss(who)

@@ -26,7 +26,7 @@ const (
 )
 
 // messageInterrupted is why a connection is closed whose subscription was interrupted.
-const messageInterrupted = "a store is away; connect again"
+const messageInterrupted = "the subscription was interrupted; connect again"
 
 // follower is who is told of a subscription.
 type follower struct {

@@ -45,9 +45,9 @@ func (u *upgrader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "the subprotocol of sockets is %s", subprotocol))
 		return
 	}
-	if refused := u.sockets.reserve(); refused != "" {
+	if err := u.sockets.reserve(); err != nil {
 		w.Header().Set("Retry-After", "5")
-		writeError(w, r, http.StatusServiceUnavailable, refuse(model.ErrorCodeUnavailable, "%s", refused))
+		writeError(w, r, http.StatusServiceUnavailable, err)
 		return
 	}
 	h := &handshake{ResponseWriter: w, pace: u.sockets.pace}
