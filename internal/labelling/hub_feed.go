@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/taggie/taggie/internal/project"
@@ -206,7 +205,7 @@ func (f *feed[T]) find(c Cursor) (uint64, whereabouts, <-chan struct{}, error) {
 	switch {
 	case c == f.base:
 		return f.first, inRing, f.changed, nil
-	case newer(c.ID, last.ID):
+	case EntryAfter(c.ID, last.ID):
 		return 0, ahead, f.changed, nil
 	}
 	return 0, elsewhere, f.changed, nil
@@ -237,22 +236,4 @@ func wait(ctx context.Context, changed <-chan struct{}) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// newer reports whether an entry comes after another one of the same stream. An id is two numbers in decimal: milliseconds, and a
-// number within them.
-func newer(a, b string) bool {
-	am, an, _ := strings.Cut(a, "-")
-	bm, bn, _ := strings.Cut(b, "-")
-	if am != bm {
-		return above(am, bm)
-	}
-	return above(an, bn)
-}
-
-func above(a, b string) bool {
-	if len(a) != len(b) {
-		return len(a) > len(b)
-	}
-	return a > b
 }

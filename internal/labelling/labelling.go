@@ -8,7 +8,9 @@
 package labelling
 
 import (
+	"cmp"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/taggie/taggie/internal/fault"
@@ -155,6 +157,14 @@ type Snapshot struct {
 type Cursor struct {
 	Epoch string
 	ID    string // of a stream entry
+}
+
+// EntryAfter reports whether an entry comes after another one of the same stream, by their ids: milliseconds and a number within them, both
+// decimal.
+func EntryAfter(a, b string) bool {
+	am, an, _ := strings.Cut(a, "-")
+	bm, bn, _ := strings.Cut(b, "-")
+	return cmp.Or(cmp.Compare(len(am), len(bm)), cmp.Compare(am, bm), cmp.Compare(len(an), len(bn)), cmp.Compare(an, bn)) > 0
 }
 
 // Event is something that happened in a project.

@@ -3,8 +3,6 @@ package queue
 import (
 	"context"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -91,23 +89,9 @@ func (q *Queue) Keeps(ctx context.Context, p project.ID, epoch string, since tim
 		return false, failed("look for events", err)
 	}
 	for i, id := range ids {
-		if len(found[i].Val()) == 0 && (len(oldest.Val()) == 0 || !earlier(id, oldest.Val()[0].ID)) {
+		if len(found[i].Val()) == 0 && (len(oldest.Val()) == 0 || !labelling.EntryAfter(oldest.Val()[0].ID, id)) {
 			return false, nil
 		}
 	}
 	return true, nil
-}
-
-// earlier reports whether an entry comes before another one of the same stream.
-func earlier(a, b string) bool {
-	am, an := numbers(a)
-	bm, bn := numbers(b)
-	return am < bm || am == bm && an < bn
-}
-
-func numbers(id string) (ms, n uint64) {
-	first, second, _ := strings.Cut(id, "-")
-	ms, _ = strconv.ParseUint(first, 10, 64)
-	n, _ = strconv.ParseUint(second, 10, 64)
-	return ms, n
 }
