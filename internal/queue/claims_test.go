@@ -194,12 +194,28 @@ func testCancel(t *testing.T, f *fixture) {
 	assert.Equal(t, []string{"i2"}, f.waiting(t))
 	assert.Equal(t, []string{"i0"}, names(f.reserve(t, "ada", 1)))
 
-	// A claim that the truth does not know is no longer counted.
-	lost := f.claim(t, "grace", 1)[0]
-	assert.Equal(t, labelling.Counts{Total: 3, New: 2, Claimed: 1}, f.state(t).Counts)
-	_, err = f.Cancel(t.Context(), lost, true)
-	require.NoError(t, err)
-	assert.Equal(t, labelling.Counts{Total: 3, New: 3}, f.state(t).Counts)
+	// A claim that the truth does not know is no longer counted. If its item was finished meanwhile, it has not expired: what ended it is told
+	// when it arrives.
+	for _, back := range []bool{true, false} {
+		lost := f.claim(t, "grace", 1)[0]
+		require.Equal(t, labelling.Counts{Total: 3, New: 2, Claimed: 1}, f.state(t).Counts)
+		before := f.state(t).Cursor
+		_, err = f.Cancel(t.Context(), lost, back)
+		require.NoError(t, err)
+		assert.Equal(t, labelling.Counts{Total: 3, New: 3}, f.state(t).Counts)
+		var told []labelling.Cause
+		if !back {
+			f.must(t, f.ended(lost, labelling.Finished, project.Finished))
+			assert.Equal(t, labelling.Counts{Total: 3, New: 2, Finished: 1}, f.state(t).Counts)
+		}
+		events, err := f.Read(t.Context(), f.project, before, 10, 0)
+		require.NoError(t, err)
+		for _, e := range events {
+			told = append(told, e.Cause)
+		}
+		want := map[bool]labelling.Cause{true: labelling.Expired, false: labelling.Finished}[back]
+		assert.Equal(t, []labelling.Cause{want}, told)
+	}
 }
 
 func testExtend(t *testing.T, f *fixture) {

@@ -1,4 +1,5 @@
--- cancel undoes a reservation. It does the same to a claim that turned out not to be in the truth, and tells of that.
+-- cancel undoes a reservation. It does the same to a claim that turned out not to be in the truth, and tells that it has expired if the item goes
+-- back; if it does not, it has gone on, and the transition that ended the claim is told when it is followed.
 --
 -- KEYS: 1 epoch, 2 metadata, 3 queue, 4 queued, 5 wip, 6 claims, 7 held, 8 events, 9 user queue, 10 user returned, 11 user later.
 -- ARGV: 1 item, 2 token, 3 whether the item goes back to where it came from (1 or 0), 4 ms to hold what came back, 5 events to keep, 6 ids a queue may
@@ -25,6 +26,8 @@ if ARGV[3] == '1' then
 end
 if claim.counted then
   move(metadata, 'CLAIMED', 'NEW')
-  tell(events, metadata, queue, ARGV[5], {cause = 'EXPIRED', item = item, user = claim.user, status = 'NEW', at = whole(now)})
+  if ARGV[3] == '1' then
+    tell(events, metadata, queue, ARGV[5], {cause = 'EXPIRED', item = item, user = claim.user, status = 'NEW', at = whole(now)})
+  end
 end
 return {'OK', 1}
