@@ -38,6 +38,9 @@ func TestLongCampaigns(t *testing.T) {
 	}
 }
 
+// enough items that none of the long campaigns comes to an end of them: who finds nothing to do would not show that work goes on.
+const enough = 10_000
+
 // mishap is something that is broken, with its name.
 type mishap struct {
 	what string
@@ -54,6 +57,7 @@ func (e *expedition) goesWrong(long time.Duration, mishaps []mishap) {
 	for end := time.Now().Add(long); ; {
 		for _, n := range e.random.Perm(len(mishaps)) {
 			if time.Now().After(end) {
+				require.Eventually(t, func() bool { return e.answers(e.servers[0]).Counts.New > 0 }, patience, 20*time.Millisecond, "there was work for everybody until now")
 				return
 			}
 			e.breaks(mishaps[n].what, mishaps[n].how)
@@ -98,7 +102,7 @@ func (e *expedition) stops(s *server, d time.Duration) {
 func campaignOnOneRedis(t *testing.T, binary string) {
 	began, node := time.Now(), embeddedtest.NewRedis(t)
 	f := newFleetOn(t, 3, binary, node.URL())
-	e := newExpedition(t, f, f.servers[0].queued(10_000, 500, 16))
+	e := newExpedition(t, f, f.servers[0].queued(enough, 500, 16))
 	e.begins(3, 4)
 	ctx := t.Context()
 	saved := func() { // by itself, as it does with the settings that it has by default
@@ -132,7 +136,7 @@ func campaignOnOneRedis(t *testing.T, binary string) {
 func campaignOnACluster(t *testing.T, binary string) {
 	began, cluster := time.Now(), embeddedtest.NewRedisCluster(t, 3, 1)
 	f := newFleetOn(t, 3, binary, cluster.URL())
-	e := newExpedition(t, f, f.servers[0].queued(3_000, 300, 12))
+	e := newExpedition(t, f, f.servers[0].queued(enough, 300, 12))
 	e.begins(2, 4)
 	e.goesWrong(110*time.Second, append(e.serversBreak()[:1], e.losesMasters(func() *embeddedtest.RedisNode {
 		return cluster.Owner(t, "{"+string(e.key())+"}")
@@ -143,7 +147,7 @@ func campaignOnACluster(t *testing.T, binary string) {
 func campaignOnSentinels(t *testing.T, binary string) {
 	began, sentinels := time.Now(), embeddedtest.NewRedisSentinels(t)
 	f := newFleetOn(t, 3, binary, sentinels.URL())
-	e := newExpedition(t, f, f.servers[0].queued(3_000, 300, 12))
+	e := newExpedition(t, f, f.servers[0].queued(enough, 300, 12))
 	e.begins(2, 4)
 	e.goesWrong(110*time.Second, append(e.serversBreak()[:1], e.losesMasters(func() *embeddedtest.RedisNode {
 		return e.master(sentinels.Nodes)

@@ -27,3 +27,29 @@ func TestWhatIsForgottenIsNotVouchedFor(t *testing.T) {
 	_, known = all.since("old", "e", start.Add(time.Second))
 	assert.True(t, known, "nothing was told since then")
 }
+
+func TestABurstIsVouchedForAsFarAsItIsRemembered(t *testing.T) {
+	t.Parallel()
+	var all told
+	start := time.Now()
+	at := func(i int) time.Time { return start.Add(time.Duration(i) * time.Millisecond) }
+	const told = 2*toldKept + 1
+	for i := range told {
+		all.add("busy", labelling.Cursor{Epoch: "e", ID: strconv.Itoa(i)}, at(i))
+	}
+	_, known := all.since("busy", "e", start)
+	assert.False(t, known, "the first are forgotten")
+	ids, known := all.since("busy", "e", at(told-toldKept*3/4))
+	assert.True(t, known)
+	assert.Len(t, ids, toldKept*3/4, "none but those since then")
+	assert.LessOrEqual(t, len(all.of["busy"].all), toldKept)
+
+	later := at(told).Add(2 * toldFor)
+	for i := range 100 { // a quarter at a time
+		all.add("busy", labelling.Cursor{Epoch: "e", ID: "later"}, later.Add(time.Duration(i)))
+	}
+	ids, known = all.since("busy", "e", later)
+	assert.True(t, known)
+	assert.Len(t, ids, 100)
+	assert.Less(t, len(all.of["busy"].all), 300, "what is old is forgotten")
+}
