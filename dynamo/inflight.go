@@ -10,7 +10,8 @@ import (
 
 // bounded returns a client that has at most n attempts at calls under way. The bound of [DB.each] is one of a batch; this
 // one is of the process, which a flood of small batches cannot get around. An attempt waits until one has ended or its
-// context does; the pause between two attempts takes nobody's place.
+// context does; the pause between two attempts takes nobody's place. All places are taken until then only where DynamoDB does not answer in
+// time: callers have waited for their turn before, so that who waits here in vain is told that the store is away (Unavailable).
 func bounded(client *dynamodb.Client, n int) *dynamodb.Client {
 	places := semaphore.NewWeighted(int64(n))
 	wait := middleware.FinalizeMiddlewareFunc("TaggieMaxInFlight", func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (out middleware.FinalizeOutput, metadata middleware.Metadata, err error) {
