@@ -46,6 +46,8 @@ func TestOriginalsKilled(t *testing.T) {
 	storetest.KilledOriginals(t, openOriginals)
 }
 
+func TestImportsKilled(t *testing.T) { storetest.KilledImports(t, openOriginals) }
+
 func TestAnItemIsDeletedOrImported(t *testing.T) {
 	t.Parallel()
 	storetest.RacingOriginals(t, openOriginals, 1_000)
