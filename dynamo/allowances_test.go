@@ -189,6 +189,10 @@ func TestAllowancesOfItems(t *testing.T) {
 	require.True(t, fault.Is(err, fault.Exhausted), "got %v", err)
 	assert.Zero(t, created)
 	assert.Len(t, there, 5)
+	countAll(t, db.DB)
+	counted, err := Labelling{db}.CountItems(t.Context(), w.Project.ID)
+	require.NoError(t, err)
+	assert.Equal(t, 5, counted)
 }
 
 // again is the same items, as another import brings them.

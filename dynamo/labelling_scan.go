@@ -43,6 +43,13 @@ func indexed(entry rowKey) string {
 	return parts[len(parts)-1]
 }
 
+// CountItems returns what was counted of the items of a project, within 10 %; see [DB.CountAllowances].
+//
+// Index: primary. Key: PK = COUNT#items#<project> AND SK = COUNT. Cost: 1 GetItem.
+func (db Labelling) CountItems(ctx context.Context, p project.ID) (int, error) {
+	return db.readTally(ctx, allowed{allowedItems.kind, string(p)})
+}
+
 // ScanItems reads the items of a shard by when they changed last.
 //
 // Index: entities_by_type, eventually consistent. Key: _scope_type_key = <project>:ProjectItem~<shard>. Cost: 1 Query per

@@ -5,7 +5,7 @@ import { mkdir } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { ask, giveBack, member, pictureProject, work } from './board.js';
 import { launch, openPage } from './browser.js';
-import { startServer } from './server.js';
+import { startServer, until } from './server.js';
 
 const WAIT_MS = 15_000;
 const out = new URL('out/', import.meta.url);
@@ -118,6 +118,26 @@ for (const [look, options] of Object.entries(looks)) {
 
     await page.getByRole('main').getByRole('option', { name: own }).click();
     await page.getByRole('banner', { name: 'Project' }).getByRole('button', { name: own }).waitFor({ timeout: WAIT_MS });
+    assert.deepEqual(complaints(), []);
+    await context.close();
+  });
+}
+
+for (const [look, options] of Object.entries(looks)) {
+  test(`a queue that is being rebuilt says how far it is (${look})`, async () => {
+    const { page, context, complaints } = await openPage(browser, server.origin, `/board#project=${encodeURIComponent(project.id)}&page=board`, options);
+    await page.getByRole('status').getByText('Live', { exact: true }).waitFor({ timeout: WAIT_MS });
+    const rebuilt = ask(server, 'mutation($input: RebuildProjectQueueInput!) { rebuildProjectQueue(input: $input) { project { id } } }', { input: { projectId: project.id } });
+    await until('the queue is being rebuilt', WAIT_MS, async () => {
+      const { project: asked } = await ask(server, 'query($id: ID!) { project(id: $id) { queueRebuild { itemsTotal } } }', { id: project.id });
+      return asked.queueRebuild;
+    });
+    await page.keyboard.press('3'); // statistics, which are not there meanwhile
+    const told = page.getByRole('status').filter({ hasText: 'The queue is being rebuilt.' });
+    await told.getByText(/^\d+ of \d+ items read$/).waitFor({ timeout: WAIT_MS });
+    await page.screenshot({ path: new URL(`board-rebuild-${look}.png`, out).pathname });
+    await told.waitFor({ state: 'detached', timeout: WAIT_MS });
+    await rebuilt;
     assert.deepEqual(complaints(), []);
     await context.close();
   });

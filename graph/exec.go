@@ -9649,11 +9649,11 @@ type ProjectQueue {
   paused: Boolean!
 }
 
-"How far a queue is that is being made anew, a second ago at most. After the items were read, it takes some moments more."
+"How far the rebuild of a queue is, as it was at most a second ago. When all items are read, it takes some moments more."
 type ProjectQueueRebuild {
   startedAt: DateTime!
   itemsRead: Int!
-  "About how many items there are; null when that is not known, since Redis was emptied."
+  "How many items there are, as they were counted last: within 10 %. Null when they were not counted yet."
   itemsTotal: Int
 }
 

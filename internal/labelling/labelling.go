@@ -253,7 +253,7 @@ type Part struct {
 type Progress struct {
 	StartedAt  time.Time
 	ItemsRead  int
-	ItemsTotal *int // about how many there are; nil when Redis does not know, since it was emptied
+	ItemsTotal *int // about how many there are; nil when nobody knows
 }
 
 // Returned is an item that came back and is kept for its author.

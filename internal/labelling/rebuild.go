@@ -222,8 +222,12 @@ func (w *rebuilding) beats(ctx context.Context) (rest func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var beating sync.WaitGroup
 	beating.Go(func() {
+		total, err := w.Truth.CountItems(ctx, w.project)
+		if err != nil {
+			w.Log.WarnContext(ctx, "how many items are read is not known", "project", w.project, "error", err)
+		}
 		for {
-			if err := w.Queue.Progress(ctx, w.project, w.token, int(w.read.Load())); errors.Is(err, ErrRebuilding) || pause(ctx, beat) != nil {
+			if err := w.Queue.Progress(ctx, w.project, w.token, int(w.read.Load()), total); errors.Is(err, ErrRebuilding) || pause(ctx, beat) != nil {
 				return
 			}
 		}

@@ -211,19 +211,22 @@ func TestARebuildTellsHowFarItIs(t *testing.T) {
 		return progress
 	}
 	require.Nil(t, ask(ada))
-	told := false
-	w.truth.setBefore(func(what string) error {
-		if what == "ListOutbox" && !told { // all items were read
-			told = true
-			require.Eventually(t, func() bool { p := ask(ada); return p != nil && p.ItemsRead == 30 }, 20*time.Second, 5*time.Millisecond)
-			assert.Equal(t, 30, *ask(ada).ItemsTotal)
-		}
-		return nil
-	})
-	_, err := w.rebuild.Rebuild(t.Context(), w.project, true)
-	require.NoError(t, err)
-	assert.True(t, told)
-	assert.Nil(t, ask(ada))
-	_, err = w.service.Rebuilding(t.Context(), w.shown("nobody"))
+	for _, redis := range []func(){func() {}, w.flush} { // knows how many there are, or has lost all
+		redis()
+		told := false
+		w.truth.setBefore(func(what string) error {
+			if what == "ListOutbox" && !told { // all items were read
+				told = true
+				require.Eventually(t, func() bool { p := ask(ada); return p != nil && p.ItemsRead == 30 }, 20*time.Second, 5*time.Millisecond)
+				assert.Equal(t, new(30), ask(ada).ItemsTotal)
+			}
+			return nil
+		})
+		_, err := w.rebuild.Rebuild(t.Context(), w.project, true)
+		require.NoError(t, err)
+		assert.True(t, told)
+		assert.Nil(t, ask(ada))
+	}
+	_, err := w.service.Rebuilding(t.Context(), w.shown("nobody"))
 	assert.True(t, fault.Is(err, fault.NotFound), err)
 }

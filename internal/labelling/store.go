@@ -78,6 +78,8 @@ type Scanner interface {
 	ItemWithEfforts(ctx context.Context, id project.ItemID) (project.Item, []project.Effort, error)
 	// ItemsWithEfforts does the same for many items, each as it is at a moment of its own. The errors are aligned with ids.
 	ItemsWithEfforts(ctx context.Context, ids []project.ItemID) ([]project.Item, [][]project.Effort, []error)
+	// CountItems returns about how many items a project has, as they were counted last in the background; 0 when they never were. Cost: 1 GetItem.
+	CountItems(ctx context.Context, p project.ID) (int, error)
 	// ListAllProjects lists the projects of all users, some at a time, in the order of ids behind after, for jobs. Consistent.
 	ListAllProjects(ctx context.Context, after project.ID, limit int) ([]project.ID, error)
 }
@@ -151,8 +153,9 @@ type Rebuilds interface {
 	Begin(ctx context.Context, p project.ID, token string, always bool) (bool, error)
 	Load(ctx context.Context, p project.ID, token string, part Part) error
 	Commit(ctx context.Context, p project.ID, token string, s Settings) error
-	// Progress tells how many items were read, and keeps the rebuild from being taken over. [ErrRebuilding].
-	Progress(ctx context.Context, p project.ID, token string, read int) error
+	// Progress tells how many items were read, of about how many (0 when that is not known), and keeps the rebuild from being taken
+	// over. [ErrRebuilding].
+	Progress(ctx context.Context, p project.ID, token string, read, total int) error
 	// Rebuilding returns how far the rebuild of a project is, and whether there is one.
 	Rebuilding(ctx context.Context, p project.ID) (Progress, bool, error)
 	Abort(ctx context.Context, p project.ID, token string) error

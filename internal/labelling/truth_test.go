@@ -431,6 +431,18 @@ func (s *truth) ItemsWithEfforts(ctx context.Context, ids []project.ItemID) ([]p
 	return items, efforts, errs
 }
 
+func (s *truth) CountItems(_ context.Context, p project.ID) (int, error) {
+	err := s.begin("CountItems")
+	defer s.mu.Unlock()
+	n := 0
+	for _, i := range s.items {
+		if i.Project == p {
+			n++
+		}
+	}
+	return n, err
+}
+
 func (s *truth) ListAllProjects(_ context.Context, after project.ID, limit int) ([]project.ID, error) {
 	err := s.begin("ListAllProjects")
 	defer s.mu.Unlock()

@@ -23,7 +23,7 @@ func testProgress(t *testing.T, f *fixture) {
 		return &progress
 	}
 	require.Nil(t, going())
-	require.ErrorIs(t, f.Progress(ctx, f.project, "one", 1), labelling.ErrRebuilding, "it has not begun")
+	require.ErrorIs(t, f.Progress(ctx, f.project, "one", 1, 0), labelling.ErrRebuilding, "it has not begun")
 	three := 3
 	for _, end := range []func(token string) error{
 		func(token string) error { return f.Abort(ctx, f.project, token) },
@@ -33,16 +33,16 @@ func testProgress(t *testing.T, f *fixture) {
 		require.NoError(t, err)
 		require.True(t, began)
 		require.Nil(t, going())
-		require.NoError(t, f.Progress(ctx, f.project, "one", 0))
+		require.NoError(t, f.Progress(ctx, f.project, "one", 0, 7))
 		first := going()
 		require.NotNil(t, first)
 		assert.Equal(t, 0, first.ItemsRead)
 		assert.Equal(t, &three, first.ItemsTotal, "as many as there were")
-		require.NoError(t, f.Progress(ctx, f.project, "one", 2))
+		require.NoError(t, f.Progress(ctx, f.project, "one", 2, 7))
 		second := going()
 		require.NotNil(t, second)
 		assert.Equal(t, []any{first.StartedAt, 2}, []any{second.StartedAt, second.ItemsRead})
-		require.ErrorIs(t, f.Progress(ctx, f.project, "two", 9), labelling.ErrRebuilding)
+		require.ErrorIs(t, f.Progress(ctx, f.project, "two", 9, 0), labelling.ErrRebuilding)
 		lasts, err := f.client.PTTL(ctx, keysOf(f.project).progress()).Result()
 		require.NoError(t, err)
 		assert.True(t, lasts > 0 && lasts <= rebuildLease, "whoever is killed rebuilds nothing: %v", lasts)
@@ -53,7 +53,14 @@ func testProgress(t *testing.T, f *fixture) {
 	f.flush(t)
 	_, err := f.Begin(ctx, f.project, "three", false)
 	require.NoError(t, err)
-	require.NoError(t, f.Progress(ctx, f.project, "three", 1))
+	require.NoError(t, f.Progress(ctx, f.project, "three", 1, 0))
 	assert.Nil(t, going().ItemsTotal, "nobody knows how many")
+	require.NoError(t, f.Abort(ctx, f.project, "three"))
+	_, err = f.Begin(ctx, f.project, "four", false)
+	require.NoError(t, err)
+	require.NoError(t, f.Progress(ctx, f.project, "four", 1, 3))
+	assert.Equal(t, &three, going().ItemsTotal, "Redis does not know, but others do")
+	require.NoError(t, f.Progress(ctx, f.project, "four", 4, 3))
+	assert.Equal(t, 4, *going().ItemsTotal, "there are at least those that were read")
 	assert.WithinDuration(t, time.Now(), going().StartedAt, time.Minute)
 }

@@ -171,20 +171,21 @@ func (q *Queue) Commit(ctx context.Context, p project.ID, token string, s labell
 	return err
 }
 
-// Progress writes down how many items a rebuild has read, and keeps it from being taken over. ErrRebuilding when somebody else took over.
-func (q *Queue) Progress(ctx context.Context, p project.ID, token string, read int) error {
-	return q.progress(ctx, p, token, strconv.Itoa(read))
+// Progress writes down how many items a rebuild has read, and keeps it from being taken over. The total is what the project had before, or the
+// given one when Redis does not know. ErrRebuilding when somebody else took over.
+func (q *Queue) Progress(ctx context.Context, p project.ID, token string, read, total int) error {
+	return q.progress(ctx, p, token, strconv.Itoa(read), strconv.Itoa(total))
 }
 
 // over forgets how far a rebuild was that has ended. Failing does no harm: that ends by itself.
 func (q *Queue) over(ctx context.Context, p project.ID, token string) {
-	_ = q.progress(ctx, p, token, "")
+	_ = q.progress(ctx, p, token, "", "")
 }
 
-func (q *Queue) progress(ctx context.Context, p project.ID, token, read string) error {
+func (q *Queue) progress(ctx context.Context, p project.ID, token, read, total string) error {
 	k := keysOf(p)
 	_, err := q.run(ctx, "write down how far a rebuild is", progressScript, []string{k.rebuild(), k.progress(), k.metadata()},
-		token, read, rebuildLease.Milliseconds())
+		token, read, rebuildLease.Milliseconds(), total)
 	return err
 }
 
@@ -195,8 +196,8 @@ func (q *Queue) Rebuilding(ctx context.Context, p project.ID) (labelling.Progres
 		return labelling.Progress{}, false, failed("read how far a rebuild is", err)
 	}
 	progress := labelling.Progress{StartedAt: instant(found["started"]), ItemsRead: number(found["read"])}
-	if total, err := strconv.Atoi(found["total"]); err == nil {
-		progress.ItemsTotal = &total
+	if total := number(found["total"]); total > 0 {
+		progress.ItemsTotal = new(max(total, progress.ItemsRead)) // which may be counted late
 	}
 	return progress, !progress.StartedAt.IsZero(), nil
 }

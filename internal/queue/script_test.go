@@ -112,7 +112,7 @@ func TestScriptsDeclareTheirKeysInOneSlot(t *testing.T) {
 		Returned:   []labelling.Returned{{User: "u3"}},
 		Statistics: []labelling.Statistics{{Team: "t1"}, {Team: "t2"}},
 	})
-	_ = f.Progress(ctx, "p1", "tok{en}", 7)
+	_ = f.Progress(ctx, "p1", "tok{en}", 7, 9)
 	_ = f.Commit(ctx, "p1", "tok{en}", labelling.Settings{})
 	_ = f.Abort(ctx, "p1", "tok{en}")
 	_ = f.Publish(ctx, labelling.Message{ID: "{1}", Project: "p1", Item: "i{2}"})

@@ -7,7 +7,7 @@ import { HelpDialog, ProjectDialog, Projects } from './Dialogs';
 import { History } from './History';
 import { useBoard, useBoardState } from './hooks';
 import { useKeys } from './keys';
-import { ConnectionState, Notices } from './Notices';
+import { ConnectionState, Notices, RebuildState } from './Notices';
 import { Review } from './Review';
 import type { Session } from './session';
 import { Statistics } from './Statistics';
@@ -59,6 +59,7 @@ export function App({ session }: { session: Session }) {
       {phase === 'ready' ? (
         <>
           <Head page={page} onOpen={open} onProjects={() => setDialog('projects')} onHelp={() => setDialog('help')} />
+          <RebuildState />
           <main className="page" key={project?.id}>
             {/* Keyed: the other pages can be opened when one cannot be shown. */}
             <Boundary key={page}>

@@ -1,5 +1,5 @@
 import { useBoard, useBoardState, useNow } from './hooks';
-import { span, watch } from './text';
+import { number, span, watch } from './text';
 
 /** How many items one may have of a project. */
 const MOST = 50;
@@ -57,5 +57,22 @@ export function ConnectionState() {
       {/* The seconds are for the eye only. */}
       <span aria-live={connection === 'cut' ? 'off' : 'polite'}>{texts[connection]}</span>
     </p>
+  );
+}
+
+/** How far the rebuild of the queue is, while there is one. */
+export function RebuildState() {
+  const { rebuild } = useBoardState();
+  if (!rebuild) return null;
+  const { itemsRead: read, itemsTotal: total } = rebuild;
+  return (
+    <div className="rebuild" role="status">
+      <p>The queue is being rebuilt. Items are handed out again in some seconds; what you type is kept.</p>
+      {/* The numbers are for the eye only. */}
+      <p className="muted" aria-live="off">
+        <progress aria-label="Items read" value={total === null ? undefined : read} max={total ?? undefined} />
+        {total === null ? `${number(read)} items read` : `${number(read)} of ${number(total)} items read`}
+      </p>
+    </div>
   );
 }

@@ -63,7 +63,7 @@ export function Statistics() {
         </p>
         <p>{live.counts && forecast(live.finishes, live.counts.remaining, since, now)}</p>
       </section>
-      {error && !numbers && <p className="problem">The statistics are being made anew; they come in some seconds.</p>}
+      {error && !numbers && <p className="problem">The statistics cannot be shown at the moment; they come by themselves.</p>}
       <Bars title="Who finished how many" bars={people(users)} empty="Nobody finished anything yet." />
       <Bars title="Teams" bars={teams(numbers)} empty="There are no teams." />
       <Bars title="Categories used most" bars={words(numbers?.topCategories)} empty="None yet." />

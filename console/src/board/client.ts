@@ -1,11 +1,11 @@
 // The GraphQL client: urql, over POST, and over a socket for the subscription.
-import { Client, CombinedError, fetchExchange, subscriptionExchange, type TypedDocumentNode, type AnyVariables } from '@urql/core';
+import { Client, CombinedError, fetchExchange, mapExchange, subscriptionExchange, type TypedDocumentNode, type AnyVariables } from '@urql/core';
 import { learn } from './clock';
 import { createSocket, resume, type Connection } from './socket';
 import type { Session } from './session';
 
-/** Creates the client. There is no cache in it: what the board shows follows the events. */
-export function createBoardClient(session: Session, tell: (connection: Connection) => void) {
+/** Creates the client. There is no cache in it: what the board shows follows the events. It tells how the connection is, and when an answer is that something is unavailable. */
+export function createBoardClient(session: Session, tell: (connection: Connection) => void, unavailable: () => void) {
   const address = new URL('graphql', window.location.href);
   address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:';
   const socket = createSocket(session, address.href, tell);
@@ -20,6 +20,11 @@ export function createBoardClient(session: Session, tell: (connection: Connectio
       return response;
     },
     exchanges: [
+      mapExchange({
+        onError: (error) => {
+          if (describe(error).code === 'UNAVAILABLE') unavailable();
+        },
+      }),
       fetchExchange,
       subscriptionExchange({
         forwardSubscription: (request) => ({ subscribe: (sink) => ({ unsubscribe: resume(socket, request, sink as never) }) }),

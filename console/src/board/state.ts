@@ -68,6 +68,8 @@ export interface State {
   reviewed: Reviewed[];
   notices: Notice[];
   online: Person[];
+  /** How far the rebuild of the queue is; null when there is none. */
+  rebuild: { itemsRead: number; itemsTotal: number | null } | null;
   /** What is being asked, so that it is not asked twice. */
   busy: string;
 }
@@ -86,6 +88,7 @@ export const noProject = {
   lasting: '',
   reviewed: [],
   online: [],
+  rebuild: null,
   busy: '',
 } satisfies Partial<State>;
 

@@ -5,6 +5,7 @@ import { createDrafts } from './drafts';
 import { EventsDocument, HandsDocument, HeartbeatDocument, ListsDocument, OnlineDocument, PauseDocument, ProjectDocument, ResumeDocument, StartDocument } from './gql/graphql';
 import { newKey } from './idempotency';
 import { lay, receive } from './live';
+import { createRebuilds } from './rebuild';
 import { identity, type Session } from './session';
 import { lastProject, rememberProject, type SettingsStore } from './settings';
 import { connectedAs, createHolder, noProject, PAUSED, start, UNREACHED } from './state';
@@ -21,7 +22,8 @@ const SETTLED_MS = 1_500;
 export function createStore(session: Session, settings: SettingsStore) {
   const holder = createHolder();
   const { get, set, say, settle } = holder;
-  const { client, socket } = createBoardClient(session, connected);
+  const { client, socket } = createBoardClient(session, connected, () => void rebuilds());
+  const rebuilds = createRebuilds(client, holder);
   const workIn = (viewer: string, project: string) => createWork(client, holder, settings, project, createDrafts(localStorage, viewer, project));
   let work = workIn('', ''); // another one for each project and user
   let round = 0; // grows with each project and user; what was asked for an earlier one is not news

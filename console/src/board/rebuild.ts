@@ -1,0 +1,28 @@
+// Follows the rebuild of a queue, from when the server said that something is unavailable until the queue is there.
+import type { Client } from '@urql/core';
+import { ask } from './client';
+import { RebuildDocument } from './gql/graphql';
+import type { Holder } from './state';
+
+const AGAIN_MS = 1_000;
+
+/** Returns what is to be called when something is unavailable: it looks whether the queue is being rebuilt, and tells how far that is. */
+export function createRebuilds(client: Client, { get, set }: Pick<Holder, 'get' | 'set'>) {
+  let following: string | undefined;
+
+  return async function follow(): Promise<void> {
+    const project = get().project?.id;
+    if (!project || following === project) return;
+    following = project;
+    const isShown = () => get().project?.id === project;
+    for (let going = true; going; ) {
+      const { data } = await ask(client, RebuildDocument, { project });
+      if (!isShown()) break;
+      const rebuild = data?.project?.queueRebuild ?? null;
+      set({ rebuild });
+      going = rebuild !== null;
+      if (going) await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    }
+    if (following === project) following = undefined;
+  };
+}
