@@ -116,7 +116,7 @@ func TestBadInputChangesNothing(t *testing.T) {
 		{"an expected version that is a fraction", "updateNote", vars{"noteId": note, "title": "x", "expectedVersion": 1.5}, unfit, "input.expectedVersion"},
 		{"a field that is not there", "updateNote", vars{"noteId": note, "owner": "x"}, unfit, "input.owner"},
 		{"no tags to add", "addNoteTags", vars{"noteId": note, "tags": []string{}}, invalid, "input.tags"},
-		{"41 tags to add", "addNoteTags", vars{"noteId": note, "tags": numbered("tag", 41)}, invalid, "input.tags"},
+		{"41 tags to remove", "removeNoteTags", vars{"noteId": note, "tags": numbered("tag", 41)}, invalid, "input.tags"},
 		{"null for a tag", "addNoteTags", vars{"noteId": note, "tags": []any{nil}}, unfit, "input.tags.0"},
 		{"no tags to remove", "removeNoteTags", vars{"noteId": note, "tags": []string{}}, invalid, "input.tags"},
 		{"a bad tag to remove", "removeNoteTags", vars{"noteId": note, "tags": []string{"\x07"}}, invalid, "input.tags"},

@@ -115,10 +115,13 @@ func TestTooManyTagsIsAnOutcome(t *testing.T) {
 	s := newServer(t)
 	ada := s.user("ada@example.com")
 	id := ada.notes(1, func(_ int, input vars) { input["tags"] = numbered("tag", 40) })[0]
-	a := ada.must(`mutation($id: ID!) { addNoteTags(input: {noteId: $id, tags: ["one more"]}) { note { id } problem { __typename ... on TooManyTags { message limit } } } }`, vars{"id": id})
-	assert.Nil(t, a.at("addNoteTags.note"))
-	assert.Equal(t, "TooManyTags", a.str("addNoteTags.problem.__typename"))
-	assert.InDelta(t, 40, a.at("addNoteTags.problem.limit"), 0)
+	for _, tags := range [][]string{{"one more"}, numbered("other", 41)} {
+		a := ada.must(`mutation($id: ID!, $tags: [String!]!) { addNoteTags(input: {noteId: $id, tags: $tags}) { note { id } problem { __typename ... on TooManyTags { message limit } } } }`,
+			vars{"id": id, "tags": tags})
+		assert.Nil(t, a.at("addNoteTags.note"))
+		assert.Equal(t, "TooManyTags", a.str("addNoteTags.problem.__typename"))
+		assert.InDelta(t, 40, a.at("addNoteTags.problem.limit"), 0)
+	}
 	assert.Len(t, ada.note(id).list("tags"), 40)
 }
 

@@ -39,7 +39,7 @@ var rooms = map[string][]string{
 	"internal/note":        {"internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/tag", "internal/viewer"},
 	"internal/project":     {"internal/fault", "internal/idempotency", "internal/jsontext", "internal/limit", "internal/page", "internal/retry", "internal/tag", "internal/task", "internal/viewer"},
 	"internal/score":       {"internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/project", "internal/retry", "internal/task", "internal/viewer"}, // into projects items are imported
-	"internal/tag":         {"internal/fault", "internal/limit", "internal/viewer"},
+	"internal/tag":         {"internal/casefold", "internal/fault", "internal/limit", "internal/viewer"},
 	"internal/task":        {},
 	"internal/user":        {"internal/fault", "internal/idempotency", "internal/limit", "internal/retry", "internal/viewer"},
 	"internal/idempotency": {"internal/fault", "internal/limit"},
@@ -50,12 +50,13 @@ var rooms = map[string][]string{
 	"internal/gid":       {"internal/fault", "internal/limit"},
 	"internal/jsontext":  {},
 	"internal/lean":      {},
+	"internal/casefold":  {},
 	"internal/limit":     {},
 	"internal/memory":    {},
 	"internal/page":      {"internal/fault", "internal/limit"},
 	"internal/retry":     {"internal/fault"},
 	"internal/scalar":    {},
-	"internal/viewer":    {},
+	"internal/viewer":    {"internal/casefold"},
 	"internal/config":    {"internal/limit"},
 	"internal/telemetry": {},
 

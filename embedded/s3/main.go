@@ -47,6 +47,10 @@ func main() {
 	flag.StringVar(&s.listen, "listen", "", "loopback address to listen on, as host:port")
 	flag.StringVar(&s.region, "region", "us-east-1", "region that signatures are checked for")
 	flag.BoolVar(&s.dieWithStdin, "die-with-stdin", false, "stop when standard input ends, as it does when the parent dies")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "taggie-s3 serves S3 on loopback. Its environment has to have TAGGIE_S3_ACCESS_KEY and TAGGIE_S3_SECRET_KEY, by which requests are signed.")
+		flag.PrintDefaults()
+	}
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -34,7 +34,7 @@ func (s *Service) Create(ctx context.Context, in Create) (Note, error) {
 	if err != nil {
 		return Note{}, err
 	}
-	tags, err := parseTags(owner, in.Tags)
+	tags, err := parseTags(owner, in.Tags, errManyTags)
 	if err != nil {
 		return Note{}, err
 	}
@@ -167,19 +167,19 @@ type ChangeTags struct {
 
 // AddTags adds tags that the note does not carry yet. It returns [ErrTooManyTags] as an expected outcome.
 func (s *Service) AddTags(ctx context.Context, in ChangeTags) (Note, error) {
-	return s.changeTags(ctx, "addNoteTags", in, addTag)
+	return s.changeTags(ctx, "addNoteTags", in, ErrTooManyTags, addTag)
 }
 
 // RemoveTags removes tags that the note carries.
 func (s *Service) RemoveTags(ctx context.Context, in ChangeTags) (Note, error) {
-	return s.changeTags(ctx, "removeNoteTags", in, removeTag)
+	return s.changeTags(ctx, "removeNoteTags", in, errManyTags, removeTag)
 }
 
-func (s *Service) changeTags(ctx context.Context, mutation string, in ChangeTags, change func([]tag.Tag, tag.Tag) []tag.Tag) (Note, error) {
+func (s *Service) changeTags(ctx context.Context, mutation string, in ChangeTags, tooMany error, change func([]tag.Tag, tag.Tag) []tag.Tag) (Note, error) {
 	if len(in.Tags) == 0 {
 		return Note{}, fault.Invalidf("input.tags", "give at least one tag")
 	}
-	tags, err := parseTags("", in.Tags)
+	tags, err := parseTags("", in.Tags, tooMany)
 	if err != nil {
 		return Note{}, err
 	}

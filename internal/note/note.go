@@ -167,8 +167,11 @@ func parseContent(content string) (string, error) {
 	return content, nil
 }
 
-// parseTags returns the tags without repetitions, ordered by key.
-func parseTags(author UserID, values []string) ([]tag.Tag, error) {
+// errManyTags says that one request names more tags than a note can carry.
+var errManyTags = fault.Invalidf("input.tags", "a note carries at most %d tags", MaxTags)
+
+// parseTags returns the tags without repetitions, ordered by key; tooMany when they are more than [MaxTags].
+func parseTags(author UserID, values []string, tooMany error) ([]tag.Tag, error) {
 	var tags []tag.Tag
 	for _, value := range values {
 		word, err := tag.Parse("input.tags", value)
@@ -177,7 +180,7 @@ func parseTags(author UserID, values []string) ([]tag.Tag, error) {
 		}
 		tags = addTag(tags, tag.Tag{Author: author, Word: word})
 		if len(tags) > MaxTags {
-			return nil, fault.Invalidf("input.tags", "a note carries at most %d tags", MaxTags)
+			return nil, tooMany
 		}
 	}
 	return tags, nil

@@ -4,5 +4,5 @@ import "github.com/taggie/taggie/internal/limit"
 
 // Limits are those of tags and other words.
 func Limits() []limit.Limit {
-	return []limit.Limit{{What: "Size", Of: "a tag, as it is typed", Most: limit.Bytes(MaxBytes), Code: limit.Invalid}}
+	return []limit.Limit{{What: "Size", Of: "a tag, in which `#`, `:` and `%` count three each", Most: limit.Bytes(MaxBytes), Code: limit.Invalid}}
 }

@@ -9,9 +9,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/taggie/taggie/internal/casefold"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/viewer"
 )
@@ -47,18 +47,7 @@ func Fold(value string) string {
 	if folded(value) {
 		return strings.TrimSpace(value)
 	}
-	return strings.TrimSpace(norm.NFKC.String(strings.Map(cherokee, cases.Fold().String(norm.NFKC.String(value)))))
-}
-
-// cherokee folds the letters that x/text folds to the respective other case; Unicode folds them to upper case.
-func cherokee(r rune) rune {
-	switch {
-	case r >= 0xAB70 && r <= 0xABBF:
-		return r - 0xAB70 + 0x13A0
-	case r >= 0x13F8 && r <= 0x13FD:
-		return r - 8
-	}
-	return r
+	return strings.TrimSpace(norm.NFKC.String(casefold.String(norm.NFKC.String(value))))
 }
 
 // Parse checks a tag as typed. It returns an Invalid fault that names field when the value is empty, not UTF-8, holds

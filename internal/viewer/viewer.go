@@ -11,8 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/taggie/taggie/internal/casefold"
 )
 
 // UserID identifies a user: a UUID in its canonical text form.
@@ -38,7 +39,7 @@ func (i Identity) IssuedBy(moment time.Time) bool { return !i.IssuedAt.After(mom
 // form ("é" as one code point or as two) or in the white space around them are one address. It is Unicode's canonical caseless
 // matching (definition D145), composed again.
 func FoldEmail(email string) string {
-	return norm.NFC.String(cases.Fold().String(norm.NFD.String(strings.TrimSpace(email))))
+	return norm.NFC.String(casefold.String(norm.NFD.String(strings.TrimSpace(email))))
 }
 
 // MayUse reports whether the identity may call the address its own: the issuer verified exactly this one, or the issuer is
