@@ -86,7 +86,7 @@ func provokedNotes() map[string]map[string]provocation {
 			}),
 			"Time to undo a deletion, a note": testedIn("internal/storetest", "testUndoEndsAfter30Days", "fault.NotFound"),
 		},
-		"internal/tag": {"Size, a tag, as it is typed": mutated("createNote", func(p *provoker) vars { return noteWith(vars{"tags": []string{p.long()}}) })},
+		"internal/tag": {"Size, a tag, in which `#`, `:` and `%` count three each": mutated("createNote", func(p *provoker) vars { return noteWith(vars{"tags": []string{p.long()}}) })},
 		"internal/entity": {
 			"Scopes that one creates, a user": asked(func(p *provoker) *answer {
 				p.counts("notes", p.profile(), "scopes", p.most())
