@@ -87,7 +87,7 @@ var strangers = map[string][]string{
 	"github.com/aws/":            {"", "dynamo", "internal/awsclient", "internal/blob", "internal/embedded/embeddedtest", "internal/faultinject", "internal/storetest", "internal/telemetry", "bench"},
 	"github.com/redis/go-redis":  {"", "internal/edge", "internal/embedded/embeddedtest", "internal/queue", "internal/redisclient"},
 	"github.com/99designs":       {"graph", "graph/model", "resolvers", "internal/generate", "internal/httpapi", "internal/lean", "internal/scalar"},
-	"github.com/vektah":          {"graph", "internal/httpapi", "internal/lean", "resolvers"},
+	"github.com/vektah":          {"graph", "internal/generate", "internal/httpapi", "internal/lean", "resolvers"},
 	"github.com/vikstrous":       {"loaders"},
 	"github.com/golang-jwt":      {"internal/auth", "internal/config"},
 	"github.com/prometheus":      {"internal/telemetry"},

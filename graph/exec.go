@@ -7534,7 +7534,7 @@ type Query {
     snapshot: ID
   ): Score
   "The parts of an upload of the caller that have come, by number, so that who was interrupted goes on where it stopped."
-  uploadedParts("See ` + "`" + `ItemUpload.itemId` + "`" + `." itemId: ID!): [UploadedPart!]
+  uploadedParts("See ` + "`" + `ItemUpload.itemId` + "`" + `." itemId: ID!): [UploadedPart!] @listSize(assumedSize: 50) @atMost(elements: 320)
   """
   Tags on items that begin with a text, ordered by value, for typing ahead: those that everybody may see, or those of one author; the
   caller's own, when that is the caller, with the private ones. Everybody may see a public tag while the item is a page of a public score;
@@ -7576,7 +7576,7 @@ type Query {
     first: Int! = 10
   ): [ItemTagValue!]
   "Sets of items, to ask whether they are tagged. In the order of the input; a set without items is not tagged."
-  itemSets("1 to 100." sets: [ItemSetInput!]!): [ItemSet!]
+  itemSets("1 to 100." sets: [ItemSetInput!]!): [ItemSet!] @listSize(assumedSize: 50) @atMost(elements: 100)
 }
 
 type Mutation {
@@ -7745,7 +7745,7 @@ type Mutation {
   Lets the caller upload a file, within a day. A user has up to 100,000 items, uploads that may still be completed included: EXHAUSTED.
   Asked again with the same idempotency key, it signs anew when less than five minutes are left.
   """
-  requestUpload(input: RequestUploadInput!): RequestUploadPayload
+  requestUpload(input: RequestUploadInput!): RequestUploadPayload @cost(weight: "2001")
   "Lets the caller upload one part of a file that comes in parts."
   signUploadPart(input: SignUploadPartInput!): SignUploadPartPayload
   """
@@ -7753,7 +7753,7 @@ type Mutation {
   and WebP get a thumbnail, unless they are animated WebP, or of a kind that few programs read. A file that is something else, or a
   broken image of these types, is refused, and nothing is left of it.
   """
-  completeUpload(input: CompleteUploadInput!): CompleteUploadPayload
+  completeUpload(input: CompleteUploadInput!): CompleteUploadPayload @cost(weight: "20001")
   """
   Ends an upload; what has come is removed. Nothing happens to one that has ended. Its bytes count against the quota until what was
   signed ends, see ` + "`" + `ItemUsage.claimed` + "`" + `.
@@ -7808,15 +7808,52 @@ type Subscription {
   indexProgress("The id of a ` + "`" + `Scope` + "`" + `." scopeId: ID!, "The name of the index." name: String!): EntityIndex
 }
 
+# ---------------------------------------------------------------------------------------------------- facts of fields
+
+# What the server knows of fields besides their types. The server is generated from these directives; introspection does not tell them.
+
+"""
+What a field costs by itself, instead of 1: of a value, by its bytes, which are given back where it is shorter; of an object, with what is read to
+find it, which is not given back. By the draft of https://ibm.github.io/graphql-specs/cost-spec.html, but that fields of scalars cost 1 as
+well; here with whole numbers, and on fields only.
+"""
+directive @cost(weight: String!) on ARGUMENT_DEFINITION | ENUM | FIELD_DEFINITION | INPUT_FIELD_DEFINITION | OBJECT | SCALAR
+
+"""
+How many elements a list without pages is taken to have, 5 where nothing is said. By the same draft; of the arguments only ` + "`" + `assumedSize` + "`" + ` is
+used, since all lists with pages have the same rule: ` + "`" + `first` + "`" + ` or ` + "`" + `last` + "`" + `, 20 without them.
+"""
+directive @listSize(
+  assumedSize: Int
+  slicingArguments: [String!]
+  sizedFields: [String!]
+  requireOneSlicingArgument: Boolean = true
+) on FIELD_DEFINITION
+
+"How many elements a list without pages has at most, or how many bytes a text has that may be longer than most: room for the answer is reserved by it."
+directive @atMost(elements: Int, bytes: Int) on FIELD_DEFINITION
+
+"The field may be so large that it is read only for operations that name it."
+directive @large on FIELD_DEFINITION
+
+"The field is found by the id of its object: where nothing else is selected of a user, the user is not read."
+directive @byId on FIELD_DEFINITION
+
+"""
+The resolver of the field does not wait, because a list above it has looked ahead (resolvers/*ahead*.go) or because it only decides: it runs
+in place, and not beside others.
+"""
+directive @ready on FIELD_DEFINITION
+
 # ---------------------------------------------------------------------------------------------------------------- users
 
 "A person who uses Taggie."
 type User implements Node {
-  id: ID!
+  id: ID! @byId
   "As the user spells it, 1 to 100 characters."
   name: String!
   "The user's address; null for everybody but the user and administrators."
-  email: String
+  email: String @ready
   "When the user signed up."
   createdAt: DateTime!
   "When name or e-mail address changed last."
@@ -7834,7 +7871,7 @@ type User implements Node {
     after: Cursor
     last: Int
     before: Cursor
-  ): NoteConnection
+  ): NoteConnection @byId
   "The words with which the user tagged notes, in the order of their folded form. For the user alone."
   tags(
     "Only tags that begin with this, compared as tags are."
@@ -7843,11 +7880,11 @@ type User implements Node {
     after: Cursor
     last: Int
     before: Cursor
-  ): TagConnection
+  ): TagConnection @byId
   "One tag of the user, null when no note carries it. For the user alone."
-  tag("The tag in any spelling that folds to the same." value: String!): Tag
+  tag("The tag in any spelling that folds to the same." value: String!): Tag @byId
   "Notes that others shared with the user, ordered by note id. For the user alone."
-  sharedNotes(first: Int, after: Cursor, last: Int, before: Cursor): SharedNoteConnection
+  sharedNotes(first: Int, after: Cursor, last: Int, before: Cursor): SharedNoteConnection @byId
   """
   What happened to the user's own notes, the oldest change first, each note once with its latest state: for clients
   that keep a copy. Read page after page until there is none, then ask again with ` + "`" + `changedSince: syncedUntil` + "`" + ` later.
@@ -7858,11 +7895,11 @@ type User implements Node {
     changedSince: DateTime
     first: Int
     after: Cursor
-  ): NoteChangeConnection
+  ): NoteChangeConnection @byId
   "The scopes of which the user is a member, ordered by id. For the user alone."
-  scopes(first: Int, after: Cursor, last: Int, before: Cursor): ScopeConnection
+  scopes(first: Int, after: Cursor, last: Int, before: Cursor): ScopeConnection @byId
   "The projects of which the user is a member, ordered by id. For the user alone."
-  projects(first: Int, after: Cursor, last: Int, before: Cursor): ProjectConnection
+  projects(first: Int, after: Cursor, last: Int, before: Cursor): ProjectConnection @byId
   "The user's scores, ordered by id: all of them for the user, the public ones for others."
   scores(
     "Only the public ones, as others see the list."
@@ -7871,9 +7908,9 @@ type User implements Node {
     after: Cursor
     last: Int
     before: Cursor
-  ): ScoreConnection
+  ): ScoreConnection @byId
   "How many scores the user has. For the user alone."
-  scoreCount: Int
+  scoreCount: Int @byId
   "The items of the user's library, ordered by id. For the user alone."
   items(
     "All items of the user, those of scores too, ordered by score and id."
@@ -7882,9 +7919,9 @@ type User implements Node {
     after: Cursor
     last: Int
     before: Cursor
-  ): ItemConnection
+  ): ItemConnection @byId
   "How much the user's items take up. For the user and administrators."
-  itemUsage: ItemUsage
+  itemUsage: ItemUsage @byId
 }
 
 "A range of deadlines. Both ends are exclusive; notes without a deadline are in none."
@@ -7985,7 +8022,7 @@ type Note implements Node {
   "1 to 200 characters, none of them control characters; surrounding white space is dropped."
   title: String!
   "1 to 350,000 bytes of UTF-8: a note is one DynamoDB item, and that holds 400 KB."
-  content: String!
+  content: String! @cost(weight: "200") @large
   "When the note is due, if it has a deadline."
   deadline: DateTime
   "When the note was created."
@@ -7998,18 +8035,18 @@ type Note implements Node {
   """
   version: Int!
   "Up to 40 tags, ordered by their folded form."
-  tags: [Tag!]!
+  tags: [Tag!]! @atMost(elements: 40)
   "What the caller may do with the note."
   viewerPermission: NotePermission!
   "Whose note it is."
-  owner: User
+  owner: User @ready
   """
   The users with whom the note is shared, ordered by user id. Eventually consistent: the payload of ` + "`" + `shareNote` + "`" + ` shows a
   share at once, this list after a moment. For everybody who may read the note.
   """
-  accessList(first: Int, after: Cursor, last: Int, before: Cursor): NoteAccessConnection
+  accessList(first: Int, after: Cursor, last: Int, before: Cursor): NoteAccessConnection @ready
   "The newest version: the state before the last change of title or content. Null when there was none."
-  latestVersion: Version
+  latestVersion: Version @ready
   "Earlier states, the newest first. For everybody who may read the note."
   versions(first: Int, after: Cursor, last: Int, before: Cursor): VersionConnection
   "The state that the note had at this version, null when none was kept."
@@ -8051,7 +8088,7 @@ type NoteEdge {
 type SharedNoteConnection {
   edges: [SharedNoteEdge!]!
   "The notes; null where one could not be read, with an error that says so."
-  nodes: [Note]!
+  nodes: [Note]! @ready
   pageInfo: PageInfo!
 }
 
@@ -8070,7 +8107,7 @@ type SharedNoteEdge {
 type NoteAccessConnection {
   edges: [NoteAccessEdge!]!
   "The users; null where one could not be read, with an error that says so."
-  nodes: [User]!
+  nodes: [User]! @ready
   pageInfo: PageInfo!
 }
 
@@ -8078,7 +8115,7 @@ type NoteAccessConnection {
 type NoteAccessEdge {
   cursor: Cursor!
   "The user; null when it could not be read."
-  node: User
+  node: User @ready
   "What the note is shared for."
   permission: SharePermission!
   "When this was granted."
@@ -8126,9 +8163,9 @@ type Version implements Node {
   "The title in this state."
   title: String!
   "The content in this state."
-  content: String!
+  content: String! @cost(weight: "200") @large
   "The tags in this state."
-  tags: [Tag!]!
+  tags: [Tag!]! @atMost(elements: 40)
   "The deadline in this state. ` + "`" + `restoreVersion` + "`" + ` leaves the deadline as it is."
   deadline: DateTime
   "When the note came into this state."
@@ -8293,7 +8330,7 @@ type Tag implements Node {
   """
   value: String!
   "Whose word it is: the owner of the notes that carry it, and who put it on items."
-  author: User
+  author: User @ready
   "The author's notes that carry the tag, ordered by note id. For the author alone."
   notes(first: Int, after: Cursor, last: Int, before: Cursor): TaggedNoteConnection
   "On which items the author has put the tag, as far as the caller may see it; see ` + "`" + `Query.itemTags` + "`" + `."
@@ -8304,7 +8341,7 @@ type Tag implements Node {
 type TaggedNoteConnection {
   edges: [TaggedNoteEdge!]!
   "The notes; null where one could not be read, with an error that says so."
-  nodes: [Note]!
+  nodes: [Note]! @ready
   pageInfo: PageInfo!
 }
 
@@ -8446,7 +8483,7 @@ type Scope implements Node {
   "The members, ordered by user id."
   members(first: Int, after: Cursor, last: Int, before: Cursor): ScopeMemberConnection
   "The declared indexes, at most 20, in the order of their names."
-  indexes: [EntityIndex!]!
+  indexes: [EntityIndex!]! @listSize(assumedSize: 10) @atMost(elements: 20)
   """
   The entities of a type, the one that was changed last first. Eventually consistent: what was written a moment ago may be
   missing, or shown as it was.
@@ -8505,7 +8542,7 @@ type ScopeEdge {
 type ScopeMemberConnection {
   edges: [ScopeMemberEdge!]!
   "The users; null where one could not be read, with an error that says so."
-  nodes: [User]!
+  nodes: [User]! @ready
   pageInfo: PageInfo!
 }
 
@@ -8513,7 +8550,7 @@ type ScopeMemberConnection {
 type ScopeMemberEdge {
   cursor: Cursor!
   "The user; null when it could not be read."
-  node: User
+  node: User @ready
   role: ScopeRole!
   "When this role was given."
   addedAt: DateTime!
@@ -8526,7 +8563,7 @@ type EntityIndex {
   "The type of the entities that are in it."
   type: String!
   "Names of attributes, from the outside in. Where the path leads to a list, each of its elements is a key."
-  path: [String!]!
+  path: [String!]! @atMost(elements: 10)
   "Which values are keys; values of other kinds are not indexed."
   kind: IndexKeyKind!
   "False while the entities that existed before are being indexed, from a minute up; ` + "`" + `lookup` + "`" + ` waits for it."
@@ -8552,7 +8589,7 @@ type EntityIndexLeftOut {
   "True when there are more: 10,000 entities of a scope are counted."
   more: Boolean!
   "Up to 10 of these entities."
-  examples: [Entity!]!
+  examples: [Entity!]! @atMost(elements: 10)
 }
 
 "Which values are the keys of an index."
@@ -8584,19 +8621,19 @@ scalar IndexKey
 type Entity implements Node {
   id: ID!
   "Where it is."
-  scope: Scope
+  scope: Scope @ready
   "A letter, then letters, digits, ` + "`" + `-` + "`" + ` and ` + "`" + `_` + "`" + `; up to 64."
   type: String!
   "Its id within scope and type, as the app chose it: 1 to 200 bytes."
   key: String!
   "An object of up to 350,000 bytes. No name at the top begins with an underscore."
-  attributes: JSON!
+  attributes: JSON! @cost(weight: "200") @large
   createdAt: DateTime!
   updatedAt: DateTime!
   "Grows by one with each change of the attributes; see ` + "`" + `expectedVersion` + "`" + ` of the mutations."
   version: Int!
   "The keys under which indexes hold it."
-  indexEntries: [EntityIndexEntry!]!
+  indexEntries: [EntityIndexEntry!]! @atMost(elements: 40)
   "Entities to which it is related, in the order of predicates, under each in their order."
   relations(
     "Only those under this predicate."
@@ -8605,7 +8642,7 @@ type Entity implements Node {
     after: Cursor
     last: Int
     before: Cursor
-  ): EntityRelationConnection
+  ): EntityRelationConnection @ready
   "Entities that are related to it. Eventually consistent."
   reverseRelations(
     "Only those under this predicate. Pages are full all the same, but the more there is under others, the more is read."
@@ -8614,7 +8651,7 @@ type Entity implements Node {
     after: Cursor
     last: Int
     before: Cursor
-  ): EntityRelationConnection
+  ): EntityRelationConnection @ready
 }
 
 "A key under which an index holds an entity."
@@ -8657,7 +8694,7 @@ type IndexedEntityEdge {
 type EntityRelationConnection {
   edges: [EntityRelationEdge!]!
   "The entities at the other end; null where one is being deleted or could not be read."
-  nodes: [Entity]!
+  nodes: [Entity]! @ready
   pageInfo: PageInfo!
 }
 
@@ -8668,9 +8705,9 @@ type EntityRelationEdge {
   "Orders the objects of a subject under a predicate; has gaps."
   index: Int64!
   "The relation's own, an object of up to 10,000 bytes; null when it has none."
-  attributes: JSON
+  attributes: JSON @cost(weight: "10")
   "The entity at the other end; null when it is being deleted or could not be read."
-  node: Entity
+  node: Entity @ready
 }
 
 "Input of ` + "`" + `createScope` + "`" + `."
@@ -8984,7 +9021,7 @@ type Project implements Node {
   "1 to 100 characters."
   name: String!
   "Up to 10,000 bytes."
-  description: String!
+  description: String! @atMost(bytes: 10000)
   createdAt: DateTime!
   "When name, description, suggested keywords, ` + "`" + `paused` + "`" + ` or the size of the queue changed last."
   updatedAt: DateTime!
@@ -8993,13 +9030,13 @@ type Project implements Node {
   "The caller's membership."
   viewerMember: ProjectMember!
   "Keywords that the project suggests, up to 200."
-  suggestedKeywords: [String!]!
+  suggestedKeywords: [String!]! @atMost(elements: 200)
   "What an item can be found to be, up to 200, in their order. The list can grow, but not shrink."
-  categories: [Category!]
+  categories: [Category!] @listSize(assumedSize: 50) @atMost(elements: 200)
   "What else an item can be found to be, up to 200, in their order. The list can grow, but not shrink."
-  subcategories: [Subcategory!]
+  subcategories: [Subcategory!] @listSize(assumedSize: 50) @atMost(elements: 200)
   "Up to 50, the oldest first."
-  teams: [Team!]
+  teams: [Team!] @listSize(assumedSize: 20) @atMost(elements: 50)
   "Up to 2,000, ordered by user id."
   members(first: Int, after: Cursor, last: Int, before: Cursor): ProjectMemberConnection
   """
@@ -9021,17 +9058,17 @@ type Project implements Node {
   "How far the queue is that is being made anew: it is ` + "`" + `UNAVAILABLE` + "`" + ` meanwhile. Null when none is."
   queueRebuild: ProjectQueueRebuild
   "The items that the caller has claimed, the oldest claim first. Up to 50."
-  viewerClaims: [ProjectItem!]
+  viewerClaims: [ProjectItem!] @listSize(assumedSize: 50) @atMost(elements: 50)
   "The keywords that were used most, up to 5. Eventually consistent."
-  topKeywords: [UsedWord!]
+  topKeywords: [UsedWord!] @atMost(elements: 5)
   "The categories that were used most, up to 5. Eventually consistent."
-  topCategories: [UsedWord!]
+  topCategories: [UsedWord!] @atMost(elements: 5)
   "The subcategories that were used most, up to 5. Eventually consistent."
-  topSubcategories: [UsedWord!]
+  topSubcategories: [UsedWord!] @atMost(elements: 5)
   "Keywords that begin with the prefix, whatever its case, in their order: those that the project suggests and those that were used."
   keywordCompletions("Up to 64 characters; the empty one finds all." prefix: String!, "1 to 100." first: Int! = 10): [String!]
   "Who is at work in the project: the members with a heartbeat for it within the last minute. Up to 2,000."
-  online: [OnlineMember!]
+  online: [OnlineMember!] @listSize(assumedSize: 50) @atMost(elements: 2000)
 }
 
 "A list of projects."
@@ -9060,27 +9097,27 @@ enum TeamType {
 "A team of a project."
 type Team implements Node {
   id: ID!
-  project: Project
+  project: Project @ready
   "1 to 100 characters, unique in the project."
   name: String!
   type: TeamType!
   createdAt: DateTime!
   "The members, ordered by user id."
-  members(first: Int, after: Cursor, last: Int, before: Cursor): ProjectMemberConnection
+  members(first: Int, after: Cursor, last: Int, before: Cursor): ProjectMemberConnection @ready
   "What the members did. Eventually consistent."
-  statistics: TeamStatistics
+  statistics: TeamStatistics @ready
 }
 
 "A user in a team of a project. A user is in one team of a project."
 type ProjectMember {
-  user: User
-  team: Team
+  user: User @ready
+  team: Team @ready
   "The type of the team."
   type: TeamType!
   "When the user came into this team."
   addedAt: DateTime!
   "What the user finished in this project, the newest first, with what was taken back."
-  efforts(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemEffortConnection
+  efforts(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemEffortConnection @ready
 }
 
 "A list of members of a project."
@@ -9101,9 +9138,9 @@ type Category implements Node {
   id: ID!
   "1 to 100 characters, unique among the project's categories whatever its case."
   name: String!
-  project: Project
+  project: Project @ready
   "The items that were found to be this. Eventually consistent."
-  items(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemConnection
+  items(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemConnection @ready
 }
 
 "What else an item can be found to be."
@@ -9111,15 +9148,15 @@ type Subcategory implements Node {
   id: ID!
   "1 to 100 characters, unique among the project's subcategories whatever its case."
   name: String!
-  project: Project
+  project: Project @ready
   "The items that were found to be this. Eventually consistent."
-  items(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemConnection
+  items(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemConnection @ready
 }
 
 "A thing to be labelled."
 type ProjectItem implements Node {
   id: ID!
-  project: Project
+  project: Project @ready
   "What the import called it: 1 to 200 bytes, unique in the project."
   externalId: String!
   "1 to 200 characters."
@@ -9127,24 +9164,24 @@ type ProjectItem implements Node {
   "Free, a media type usually; may be empty. Up to 100 characters."
   type: String!
   "Where it can be looked at: https or http. Up to 2,000 bytes."
-  url: String
+  url: String @atMost(bytes: 2000) @ready
   "What else the import told, an object of up to 100,000 bytes; null when nothing."
-  metadata: JSON
+  metadata: JSON @cost(weight: "200") @atMost(bytes: 100000) @large
   "The file that it is, for all members of the project; null unless it was imported by ` + "`" + `importItems` + "`" + `."
-  item: Item
+  item: Item @ready
   status: ProjectItemStatus!
   "What it was found to be last, also when that turned out to be incorrect; null before."
-  category: Category
+  category: Category @ready
   "What else it was found to be, if anything."
-  subcategory: Subcategory
+  subcategory: Subcategory @ready
   "Up to 20."
-  keywords: [String!]!
+  keywords: [String!]! @atMost(elements: 20)
   "Who works on it; null unless it is ` + "`" + `CLAIMED` + "`" + `."
-  claim: ProjectItemClaim
+  claim: ProjectItemClaim @ready
   "The author for whom it is kept, when it came back as incorrect."
-  returnedTo: User
+  returnedTo: User @ready
   "Who finished it, the newest first, with what was taken back."
-  efforts(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemEffortConnection
+  efforts(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemEffortConnection @ready
   createdAt: DateTime!
   updatedAt: DateTime!
   "Grows by one with each change."
@@ -9179,20 +9216,20 @@ type ProjectItemEdge {
 "That a user finished an item."
 type ProjectItemEffort implements Node {
   id: ID!
-  project: Project
-  item: ProjectItem
-  user: User
+  project: Project @ready
+  item: ProjectItem @ready
+  user: User @ready
   "The team of the user when it was finished."
-  team: Team
-  category: Category
-  subcategory: Subcategory
+  team: Team @ready
+  category: Category @ready
+  subcategory: Subcategory @ready
   "Up to 20."
-  keywords: [String!]!
+  keywords: [String!]! @atMost(elements: 20)
   finishedAt: DateTime!
   "When its author took it back; it counts for nothing then."
   undoneAt: DateTime
   "What a reviewer said about it; null before."
-  review: EffortReview
+  review: EffortReview @ready
 }
 
 "A list of efforts."
@@ -9254,14 +9291,14 @@ enum ImportSource {
 "An import of items, which runs in the background. A line whose external id is there already changes nothing."
 type ProjectImport implements Node {
   id: ID!
-  project: Project
+  project: Project @ready
   source: ImportSource!
   "The form of its file. Items of a user are listed in a file first, one on each line: ` + "`" + `JSON_LINES` + "`" + `, which no client sees."
   format: FileFormat!
   state: TransferState!
   "Why it failed; null unless it did."
-  message: String
-  createdBy: User
+  message: String @ready
+  createdBy: User @ready
   createdAt: DateTime!
   "When it was done, failed or was cancelled."
   endedAt: DateTime
@@ -9278,7 +9315,7 @@ type ProjectImport implements Node {
   "Lines that were left out because of a mistake."
   mistakes: Int!
   "The first 100 mistakes."
-  faults: [LineFault!]!
+  faults: [LineFault!]! @listSize(assumedSize: 50) @atMost(elements: 100)
 }
 
 "What is wrong with a line of an import."
@@ -9308,21 +9345,21 @@ not that of the import. It can be imported again, into another project: the item
 """
 type ProjectExport implements Node {
   id: ID!
-  project: Project
+  project: Project @ready
   format: FileFormat!
   "The status of the items that are written, null for all."
-  status: ProjectItemStatus
+  status: ProjectItemStatus @ready
   state: TransferState!
   "Why it failed; null unless it did."
-  message: String
-  createdBy: User
+  message: String @ready
+  createdBy: User @ready
   createdAt: DateTime!
   "When it was done or failed."
   endedAt: DateTime
   "Items that were written so far."
   items: Int!
   "The size of the file, when it is done."
-  bytes: Int64
+  bytes: Int64 @ready
   "Where the file can be downloaded for an hour, when it is done. It is kept for 30 days."
   url: String
 }
@@ -9345,7 +9382,7 @@ type Upload {
   "` + "`" + `PUT` + "`" + `"
   method: String!
   url: String!
-  headers: [UploadHeader!]!
+  headers: [UploadHeader!]! @atMost(elements: 10)
   expiresAt: DateTime!
 }
 
@@ -9670,20 +9707,20 @@ type ProjectItemCounts {
 
 "That a user has an item."
 type ProjectItemClaim {
-  user: User
+  user: User @ready
   since: DateTime!
   "From when on the item may be handed to others unless the claim is extended; until that happens, some seconds later, it can be finished."
   until: DateTime!
   "Names the claim when the item is finished, skipped, released or extended. Null for everybody but the user."
-  token: String
+  token: String @ready
 }
 
 "What a reviewer said about an effort."
 type EffortReview {
   verdict: Verdict!
   "Up to 2,000 characters; may be empty."
-  comment: String!
-  by: User
+  comment: String! @atMost(bytes: 8000)
+  by: User @ready
   at: DateTime!
 }
 
@@ -9706,19 +9743,19 @@ type TeamStatistics {
   "Efforts of these that were found incorrect."
   incorrect: Int!
   "The same for each user who did something in this team, ordered by user id. Up to 2,000."
-  users: [UserStatistics!]!
+  users: [UserStatistics!]! @listSize(assumedSize: 50) @atMost(elements: 2000)
 }
 
 "What a user did in a team."
 type UserStatistics {
-  user: User
+  user: User @ready
   finished: Int!
   incorrect: Int!
 }
 
 "A member who is at work."
 type OnlineMember {
-  user: User
+  user: User @ready
   "When the user was heard of last."
   seenAt: DateTime!
 }
@@ -9733,9 +9770,9 @@ type ProjectSnapshot {
   project: Project!
   queue: ProjectQueue!
   "The items that the caller has, the oldest claim first."
-  claims: [ProjectItem!]
+  claims: [ProjectItem!] @listSize(assumedSize: 50) @atMost(elements: 50)
   "What the members of each team did, in the order of the project's teams."
-  statistics: [ProjectTeamStatistics!]
+  statistics: [ProjectTeamStatistics!] @listSize(assumedSize: 20) @atMost(elements: 50)
 }
 
 "What the members of a team did, in a snapshot."
@@ -9751,15 +9788,15 @@ type ProjectEvent {
   type: ProjectEventType!
   at: DateTime!
   "The item that it concerns, at the state it had a moment after; null when it concerns the project as a whole."
-  item: ProjectItem
+  item: ProjectItem @ready
   "The status of the item right after it."
-  status: ProjectItemStatus
+  status: ProjectItemStatus @ready
   "Who did it, or whose claim ended. Null for what happened by itself."
-  user: User
+  user: User @ready
   "For ` + "`" + `REVIEWED` + "`" + `: whose effort it was about."
-  author: User
+  author: User @ready
   "The team of the user."
-  team: Team
+  team: Team @ready
   "How many items had which status right after it."
   counts: ProjectItemCounts!
   "How many items waited in the queue right after it; those that are claimed together leave it together."
@@ -9804,7 +9841,7 @@ type ProjectGap {
 type MyQueue {
   project: Project
   "The oldest claim first."
-  claims: [ProjectItem!]
+  claims: [ProjectItem!] @listSize(assumedSize: 50) @atMost(elements: 50)
 }
 
 "A change that the queues could not follow."
@@ -9837,7 +9874,7 @@ type ClaimProjectItemsPayload {
   "The project; null when there was a problem."
   project: Project
   "What the caller has got, none when there is nothing to do; null when there was a problem."
-  items: [ProjectItem!]
+  items: [ProjectItem!] @listSize(assumedSize: 50) @atMost(elements: 50)
   "Why nothing was claimed."
   problem: ClaimProjectItemsProblem
 }
@@ -9880,7 +9917,7 @@ type AlreadyFinished implements Problem {
 type TypedFinish {
   categoryId: ID!
   subcategoryId: ID
-  keywords: [String!]!
+  keywords: [String!]! @atMost(elements: 20)
 }
 
 "The item has gone on since."
@@ -9965,7 +10002,7 @@ input ProjectItemFinish {
 "What ` + "`" + `finishProjectItems` + "`" + ` did."
 type FinishProjectItemsPayload {
   "An outcome for each, in the order of the input; null, with an error at its place, where one failed: that one can be sent again."
-  outcomes: [FinishOutcome]!
+  outcomes: [FinishOutcome]! @listSize(assumedSize: 50) @atMost(elements: 50)
 }
 
 "What became of one of several finishes."
@@ -10214,13 +10251,13 @@ type Score implements Node {
   "1 to 200 characters, none of them control characters; surrounding white space is dropped."
   title: String!
   "Up to 100,000 bytes of UTF-8; empty for none. Read only when it is selected."
-  description: String
+  description: String @cost(weight: "60")
   access: ScoreAccess!
   "Up to 250, in their order."
-  pages: [ScorePage!]
+  pages: [ScorePage!] @listSize(assumedSize: 100) @atMost(elements: 250) @large
   pageCount: Int!
   "Up to 1,000, in their order."
-  annotations: [Annotation!]
+  annotations: [Annotation!] @listSize(assumedSize: 500) @atMost(elements: 1000) @large
   annotationCount: Int!
   "Names title, description, pages and annotations: two states of a score that have the same hash have the same content."
   hash: String!
@@ -10232,7 +10269,7 @@ type Score implements Node {
   "The snapshot that this shows the score as of; null for the score as it is now."
   snapshot: Snapshot
   "Up to 250, the newest first. For everybody who may read the score."
-  snapshots: [Snapshot!]
+  snapshots: [Snapshot!] @listSize(assumedSize: 20) @atMost(elements: 250)
   snapshotCount: Int!
   "The items that were uploaded to this score, whether they are pages or not, ordered by id. For the owner."
   items(first: Int, after: Cursor, last: Int, before: Cursor): ItemConnection
@@ -10261,7 +10298,7 @@ type ScorePage {
   "What is printed on it, such as ` + "`" + `iv` + "`" + `. Up to 20 characters; may be empty."
   label: String!
   "The item that shows the page. Who may read the score may read it."
-  item: Item
+  item: Item @ready
 }
 
 "A text about a score."
@@ -10271,7 +10308,7 @@ type Annotation {
   "Names the text: equal texts of a score have the same hash."
   hash: String!
   "1 to 10,000 bytes of UTF-8. Read only when it is selected."
-  text: String
+  text: String @cost(weight: "10") @ready
 }
 
 "A list of scores."
@@ -10296,9 +10333,9 @@ type Snapshot implements Node {
   "When it was renamed last, or taken."
   updatedAt: DateTime!
   "The score as of this snapshot."
-  score: Score
+  score: Score @cost(weight: "4001")
   "What is different now: what changed since the snapshot was taken."
-  changes: ScoreChanges
+  changes: ScoreChanges @cost(weight: "4001")
 }
 
 "What is different between a snapshot and its score as it is now."
@@ -10313,9 +10350,9 @@ type ScoreChanges {
   Pages that came, went, or are elsewhere among the others: what went and what moved in the order of then, then what came. Those that
   only follow because others came or went are not here.
   """
-  pages: [PageChange!]!
+  pages: [PageChange!]! @listSize(assumedSize: 50) @atMost(elements: 500)
   "The same of annotations."
-  annotations: [AnnotationChange!]!
+  annotations: [AnnotationChange!]! @listSize(assumedSize: 50) @atMost(elements: 2000)
 }
 
 "A text that is another one now."
@@ -10340,7 +10377,7 @@ type AnnotationChange {
   before: Int
   "Its index now; null for an annotation that went."
   after: Int
-  text: String!
+  text: String! @cost(weight: "10")
 }
 
 """
@@ -10361,23 +10398,23 @@ type Item implements Node {
   "The SHA-256 of the bytes in base64; of a file that came in parts that of its parts' checksums, a hyphen and their number."
   sha256: String!
   "Pixels, of an image of which they are known; upright."
-  width: Int
+  width: Int @ready
   "Pixels, of an image of which they are known; upright."
-  height: Int
+  height: Int @ready
   "Where the file can be downloaded for an hour. Browsers show images, and save everything else. Signed at no cost."
-  url: String
+  url: String @ready
   "Where a small PNG or JPEG of an image can be downloaded for an hour; null when there is none. Signed at no cost."
-  thumbnailUrl: String
+  thumbnailUrl: String @ready
   "Pixels."
-  thumbnailWidth: Int
+  thumbnailWidth: Int @ready
   "Pixels."
-  thumbnailHeight: Int
+  thumbnailHeight: Int @ready
   "Whose file it is."
   owner: User
   "The score to which it was uploaded; null for an item of the library, and when the score was deleted. For the owner."
   score: Score
   "How many scores, snapshots and projects use it: an item that is used cannot be deleted. For the owner."
-  useCount: Int
+  useCount: Int @ready
   "What uses it, ordered by id. For the owner."
   usedBy(first: Int, after: Cursor, last: Int, before: Cursor): ItemUseConnection
   "The projects that have it and of which the caller is a member, ordered by id."
@@ -10395,7 +10432,7 @@ type Item implements Node {
     before: Cursor
   ): ItemTagConnection
   "The set that it is in; null for none."
-  set: ItemSet
+  set: ItemSet @ready
   createdAt: DateTime!
 }
 
@@ -10485,13 +10522,13 @@ type UploadRequest {
   method: String!
   url: String!
   "All of them have to be sent as they are."
-  headers: [UploadHeader!]!
+  headers: [UploadHeader!]! @atMost(elements: 10)
 }
 
 "A form for ` + "`" + `multipart/form-data` + "`" + `: the fields first, the file last, as ` + "`" + `file` + "`" + `."
 type UploadForm {
   url: String!
-  fields: [UploadHeader!]!
+  fields: [UploadHeader!]! @atMost(elements: 20)
 }
 
 "A part of a file that was uploaded."
@@ -10928,7 +10965,7 @@ type ItemTag {
   "The set of the item; empty for none."
   setName: String!
   "Who put it there."
-  author: User
+  author: User @ready
   "What it is on."
   item: Item
   "The author's word."
@@ -10960,7 +10997,7 @@ type ItemTagEdge {
 type TaggedItemConnection {
   edges: [TaggedItemEdge!]!
   "The items; null where one could not be read, or is gone."
-  nodes: [Item]!
+  nodes: [Item]! @ready
   pageInfo: PageInfo!
 }
 
@@ -10970,7 +11007,7 @@ type TaggedItemEdge {
   "The first of the tags that were asked for."
   tag: ItemTag!
   "Null when it could not be read, or is gone."
-  node: Item
+  node: Item @ready
 }
 
 "A value of tags, and how often it is used."
@@ -11026,7 +11063,7 @@ type SetItemTagsPayload {
   "The item; null when the caller may read it no more."
   item: Item
   "The caller's tags on the item after the change, by value."
-  tags: [ItemTag!]
+  tags: [ItemTag!] @listSize(assumedSize: 20) @atMost(elements: 20)
 }
 
 "Input of ` + "`" + `removeItemTags` + "`" + `."
@@ -11046,11 +11083,11 @@ type RemoveItemTagsPayload {
   "The item; null when the caller may read it no more."
   item: Item
   "The author's tags that are left on the item, by value, as far as the caller may see them."
-  tags: [ItemTag!]
+  tags: [ItemTag!] @listSize(assumedSize: 20) @atMost(elements: 20)
 }
 `, BuiltIn: false},
 }
-var parsedSchema = gqlparser.MustLoadSchema(sources...)
+var parsedSchema = lean.Public(gqlparser.MustLoadSchema(sources...))
 
 // childFields_* functions provide shared child field context lookups.
 // Each function is generated once per unique object type, deduplicating the

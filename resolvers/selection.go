@@ -6,6 +6,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"github.com/taggie/taggie/graph"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/scalar"
 )
@@ -31,14 +32,13 @@ func (s selection) has(name string) bool {
 	return false
 }
 
-// showsProfile reports whether anything is selected of a user that only the user's row tells; the id and the lists of a user
-// need none. It does not look at @skip and @include: who looks ahead and who resolves must come to the same end, cheaply.
+// showsProfile reports whether anything is selected of a user that is not found by the id alone. It does not look at @skip and
+// @include: who looks ahead and who resolves must come to the same end, cheaply.
 func showsProfile(selections ast.SelectionSet) bool {
 	for _, s := range selections {
 		switch s := s.(type) {
 		case *ast.Field:
-			switch s.Name {
-			case "name", "email", "createdAt", "updatedAt", "version":
+			if s.Name != "__typename" && !graph.ByID["User."+s.Name] {
 				return true
 			}
 		case *ast.InlineFragment:

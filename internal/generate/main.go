@@ -1,42 +1,18 @@
-// Command generate writes graph/: it runs gqlgen, and then takes out of the executor what our lists pay for without
-// needing it.
+// Command generate writes graph/: it runs gqlgen, takes out of the executor what our lists pay for without needing it, and writes down
+// what the directives of the schema say of its fields.
 //
 // It knows the form of what gqlgen writes. A rewriting that does not find all of what it expects fails with its name, so that a new
-// version of gqlgen is noticed. It must not know the domain, except which fields never wait. Start reading at [ready], then [rewrite].
+// version of gqlgen is noticed. It must not know the domain. Start reading at [factsOf], then [rewrite].
 package main
 
 import (
 	"log"
 	"os"
+	"path/filepath"
 
 	"github.com/99designs/gqlgen/api"
 	"github.com/99designs/gqlgen/codegen/config"
 )
-
-// ready lists the resolvers that find their value without waiting, because a list above them has looked ahead
-// (resolvers/*ahead*.go) or because they only decide. They run in place; all others run beside one another.
-var ready = []string{
-	"User.email",
-	"Note.owner", "Note.accessList", "Note.latestVersion",
-	"NoteAccessEdge.node", "NoteAccessConnection.nodes",
-	"SharedNoteConnection.nodes", "TaggedNoteConnection.nodes",
-	"Tag.author",
-	"Entity.scope", "Entity.relations", "Entity.reverseRelations",
-	"EntityRelationEdge.node", "EntityRelationConnection.nodes",
-	"ScopeMemberEdge.node", "ScopeMemberConnection.nodes",
-	"Category.project", "Category.items", "Subcategory.project", "Subcategory.items",
-	"Team.project", "Team.members", "Team.statistics", "UserStatistics.user", "OnlineMember.user",
-	"ProjectMember.user", "ProjectMember.team", "ProjectMember.efforts",
-	"ProjectItem.project", "ProjectItem.url", "ProjectItem.item", "ProjectItem.category", "ProjectItem.subcategory", "ProjectItem.efforts",
-	"ProjectItemEffort.project", "ProjectItemEffort.item", "ProjectItemEffort.user", "ProjectItemEffort.team",
-	"ProjectItemEffort.category", "ProjectItemEffort.subcategory",
-	"ProjectItem.claim", "ProjectItemClaim.user", "ProjectItemClaim.token", "ProjectItem.returnedTo", "ProjectItemEffort.review", "EffortReview.by",
-	"ProjectEvent.item", "ProjectEvent.status", "ProjectEvent.user", "ProjectEvent.author", "ProjectEvent.team",
-	"ProjectImport.project", "ProjectImport.message", "ProjectImport.createdBy",
-	"ScorePage.item", "Annotation.text", "Item.width", "Item.height", "Item.url", "Item.thumbnailUrl", "Item.thumbnailWidth", "Item.thumbnailHeight",
-	"Item.useCount", "Item.set", "ItemTag.author", "TaggedItemConnection.nodes", "TaggedItemEdge.node",
-	"ProjectExport.project", "ProjectExport.status", "ProjectExport.message", "ProjectExport.createdBy", "ProjectExport.bytes",
-}
 
 func main() {
 	cfg, err := config.LoadConfigFromDefaultLocations()
@@ -48,9 +24,13 @@ func main() {
 	}
 }
 
-// write has gqlgen write the executor, and rewrites it in place.
+// write has gqlgen write the executor, rewrites it in place, and writes the facts of the schema beside it.
 func write(cfg *config.Config) error {
 	if err := api.Generate(cfg); err != nil {
+		return err
+	}
+	f, err := factsOf(cfg.Schema)
+	if err != nil {
 		return err
 	}
 	path := cfg.Exec.Filename
@@ -58,9 +38,16 @@ func write(cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	code, err := rewrite(string(text), ready)
+	code, err := rewrite(string(text), f.ready)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, code, 0o644)
+	if err := os.WriteFile(path, code, 0o644); err != nil {
+		return err
+	}
+	code, err = f.code()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(filepath.Dir(path), "facts.go"), code, 0o644)
 }

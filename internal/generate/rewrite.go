@@ -33,7 +33,7 @@ func rewrite(text string, ready []string) ([]byte, error) {
 		return nil, err
 	}
 	waits, err := s.objects(ready)
-	for _, step := range []func() error{s.scalars, s.slices, s.deferredResults, s.messages, s.imports} {
+	for _, step := range []func() error{s.scalars, s.slices, s.deferredResults, s.messages, s.schema, s.imports} {
 		if err == nil {
 			err = step()
 		}
@@ -320,6 +320,19 @@ func (s *source) messages() error {
 		return false
 	})
 	return expect("messages of subscriptions", found, 1)
+}
+
+// schema is served without the directives that only the server needs.
+func (s *source) schema() error {
+	found := 0
+	ast.Inspect(s.tree, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok && s.of(call, call) == "gqlparser.MustLoadSchema(sources...)" {
+			s.replace(call.Pos(), call.End(), "lean.Public("+s.of(call, call)+")")
+			found++
+		}
+		return true
+	})
+	return expect("the schema", found, 1)
 }
 
 // imports what the rewritten code calls.

@@ -16,7 +16,7 @@ import (
 
 // written returns what the version of gqlgen in go.mod writes for our schema. Nothing is written into the tree: the models are there, and
 // the executor goes elsewhere.
-func written(t *testing.T) string {
+func written(t *testing.T) (text string, f facts) {
 	t.Helper()
 	t.Chdir("../..")
 	cfg, err := config.LoadConfigFromDefaultLocations()
@@ -25,19 +25,28 @@ func written(t *testing.T) string {
 	cfg.Model = config.PackageConfig{}
 	cfg.SkipValidation = true // elsewhere, it belongs to no module
 	require.NoError(t, api.Generate(cfg))
-	text, err := os.ReadFile(cfg.Exec.Filename)
+	code, err := os.ReadFile(cfg.Exec.Filename)
 	require.NoError(t, err)
-	return string(text)
+	f, err = factsOf(cfg.Schema)
+	require.NoError(t, err)
+	return string(code), f
 }
 
 func TestEachRewritingFitsWhatGqlgenWrites(t *testing.T) {
-	text := written(t)
+	text, f := written(t)
+	ready := f.ready
 	code, err := rewrite(text, ready)
 	require.NoError(t, err)
 	current, err := os.ReadFile("graph/exec.go")
 	require.NoError(t, err)
 	schema := regexp.MustCompile(`Name: "[^"]*schema\.graphqls"`) // from where the executor is
 	assert.True(t, schema.ReplaceAllString(string(code), "") == schema.ReplaceAllString(string(current), ""), "graph/exec.go is not current: run go generate")
+
+	told, err := f.code()
+	require.NoError(t, err)
+	facts, err := os.ReadFile("graph/facts.go")
+	require.NoError(t, err)
+	assert.Equal(t, string(told), string(facts), "graph/facts.go is not current: run go generate")
 
 	t.Run("or fails with its name", func(t *testing.T) {
 		for name, change := range map[string][2]string{
@@ -51,6 +60,7 @@ func TestEachRewritingFitsWhatGqlgenWrites(t *testing.T) {
 			"slices":                              {"graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, ", "graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, "},
 			"deferred results":                    {"result := <-ec.DeferredResults", "result, _ := <-ec.DeferredResults"},
 			"messages of subscriptions":           {"Data: buf.Bytes(),\n\t\t\t}\n\t\t}\n\n\tdefault:", "Data: slices.Clone(buf.Bytes()),\n\t\t\t}\n\t\t}\n\n\tdefault:"},
+			"the schema":                          {"gqlparser.MustLoadSchema(sources...)", "gqlparser.MustLoadSchema(sources[0])"},
 			"imports":                             {"\t\"github.com/99designs/gqlgen/graphql\"\n", "\tgraphql \"github.com/99designs/gqlgen/v2/graphql\"\n"},
 		} {
 			changed := strings.Replace(text, change[0], change[1], 1)

@@ -9,6 +9,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/taggie/taggie/graph"
 	"github.com/taggie/taggie/graph/model"
 )
 
@@ -27,52 +28,14 @@ const (
 	hugeCost = 1 << 30
 )
 
-// large are the costs of fields whose one value may be large; all of it is in memory until the answer is written.
-var large = map[string]int{
-	"Note.content":                  contentCost,
-	"Version.content":               contentCost,
-	"Entity.attributes":             contentCost,
-	"EntityRelationEdge.attributes": 10, // up to 10,000 bytes
-	"ProjectItem.metadata":          contentCost,
-	"Score.description":             60, // up to 100,000 bytes
-	"Annotation.text":               10, // up to 10,000 bytes
-	"AnnotationChange.text":         10,
-}
-
-// reads are the costs of what fields read besides what they show: the content of a snapshot, of up to 10 MB, or a file.
-var reads = map[string]int{
-	"Mutation.completeUpload": 20_000, // a process that decodes, and five calls of the storage
-	"Mutation.requestUpload":  2_000,  // a transaction, and signatures
-
-	"Snapshot.changes": 4_000,
-	"Snapshot.score":   4_000,
-}
-
-// expected is how many elements a list without pages is taken to have: more than is usual, fewer than are allowed.
-var expected = map[string]int{
-	"ClaimProjectItemsPayload.items":     50,
-	"FinishProjectItemsPayload.outcomes": 50,
-	"MyQueue.claims":                     50,
-	"Project.categories":                 50, // of 200
-	"Project.online":                     50, // of 2,000
-	"Project.subcategories":              50, // of 200
-	"Project.teams":                      20, // of 50
-	"Project.viewerClaims":               50,
-	"ProjectImport.faults":               50, // of 100
-	"ProjectSnapshot.claims":             50,
-	"ProjectSnapshot.statistics":         20,  // of 50
-	"Query.itemSets":                     50,  // of 100
-	"Query.uploadedParts":                50,  // of 320
-	"Score.annotations":                  500, // of 1,000
-	"Score.pages":                        100, // of 250
-	"Score.snapshots":                    20,  // of 250
-	"ScoreChanges.annotations":           50,
-	"ScoreChanges.pages":                 50,
-	"Scope.indexes":                      10, // of 20
-	"RemoveItemTagsPayload.tags":         20,
-	"SetItemTagsPayload.tags":            20,
-	"TeamStatistics.users":               50, // of 2,000
-}
+// What the schema says of costs and lengths, by Type.field: see its directives @cost, @listSize and @atMost.
+var (
+	large    = graph.ValueCosts   // of one value, all of which is in memory until the answer is written
+	reads    = graph.ReadCosts    // besides what the field shows
+	expected = graph.AssumedSizes // of lists without pages: more than is usual, fewer than are allowed
+	longest  = graph.MostElements // of them: what counts where room for an answer is reserved
+	texts    = graph.MostBytes    // of values that are longer than most, besides those that large lists
+)
 
 // MutateOperationContext refuses an operation that may cost too much; it changes nothing. It runs after validation,
 // because the lengths of lists may stand in the variables.

@@ -193,3 +193,13 @@ func TestIntrospectionHasACost(t *testing.T) {
 		assert.Contains(t, s.ask(query, nil, "Accept", mediaResponse).only(t, http.StatusUnprocessableEntity, "BAD_REQUEST").Message, "250000 is the limit", reason)
 	}
 }
+
+// What the directives of the schema's file say is for the server: introspection tells only those that a document can use.
+func TestIntrospectionTellsNoDirectiveOfTheServer(t *testing.T) {
+	a := newServer(t).ask(`{ __schema { directives { name } } }`, nil)
+	assert.Equal(t, map[string]any{"__schema": map[string]any{"directives": []any{
+		map[string]any{"name": "defer"}, map[string]any{"name": "deprecated"}, map[string]any{"name": "include"}, map[string]any{"name": "oneOf"},
+		map[string]any{"name": "skip"}, map[string]any{"name": "specifiedBy"},
+	}}}, a.Data)
+	assert.Contains(t, newServer(t).ask(`{ viewer { id @ready } }`, nil).Errors[0].Message, "Unknown directive")
+}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/taggie/taggie/graph"
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/telemetry"
@@ -163,43 +163,43 @@ func tooLarge(ctx context.Context, limit int) *graphql.Response {
 
 // shown says what an operation may show of what may be large.
 func shown(op *graphql.OperationContext) loaders.Shows {
+	types := largeTypes(op)
 	return loaders.Shows{
-		Content:    names(op, "content", "Note", "Version"),
-		Attributes: names(op, "attributes", "Entity"),
-		Metadata:   names(op, "metadata", "ProjectItem"),
-		Pages:      names(op, "pages", "Score") || names(op, "annotations", "Score"),
+		Content: types["Note"] || types["Version"], Attributes: types["Entity"], Metadata: types["ProjectItem"], Pages: types["Score"],
 	}
 }
 
-// names reports whether the document names the field of one of the types anywhere, in a fragment that is not used too: an
-// answer that is too often yes costs bytes, one that is wrongly no would cost data.
-func names(op *graphql.OperationContext, field string, types ...string) bool {
-	var in func(ast.SelectionSet) bool
-	in = func(selections ast.SelectionSet) bool {
+// largeTypes are the types of which the document names a large field anywhere, in a fragment that is not used too: an answer with a type too
+// many costs bytes, one that lacks a type would cost data.
+func largeTypes(op *graphql.OperationContext) map[string]bool {
+	if op.Doc == nil || op.Operation == nil {
+		return nil // refused before there was an operation
+	}
+	var found map[string]bool
+	var in func(ast.SelectionSet)
+	in = func(selections ast.SelectionSet) {
 		for _, s := range selections {
 			switch s := s.(type) {
 			case *ast.Field:
-				of := s.ObjectDefinition == nil || s.ObjectDefinition.IsAbstractType() || slices.Contains(types, s.ObjectDefinition.Name)
-				if s.Name == field && of || in(s.SelectionSet) {
-					return true
+				for _, typ := range graph.Large[s.Name] {
+					if s.ObjectDefinition == nil || s.ObjectDefinition.IsAbstractType() || s.ObjectDefinition.Name == typ {
+						if found == nil {
+							found = map[string]bool{}
+						}
+						found[typ] = true
+					}
 				}
+				in(s.SelectionSet)
 			case *ast.InlineFragment:
-				if in(s.SelectionSet) {
-					return true
-				}
+				in(s.SelectionSet)
 			}
 		}
-		return false
-	}
-	if op.Doc == nil || op.Operation == nil {
-		return false // refused before there was an operation
 	}
 	for _, fragment := range op.Doc.Fragments {
-		if in(fragment.SelectionSet) {
-			return true
-		}
+		in(fragment.SelectionSet)
 	}
-	return in(op.Operation.SelectionSet)
+	in(op.Operation.SelectionSet)
+	return found
 }
 
 // report logs, once, what the client is not told.

@@ -5,56 +5,6 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// longest is how many elements a list without pages has at most. What an answer may weigh is reserved before it is built, so that it is
-// this number that counts then, and not what is usual.
-var longest = map[string]int{
-	"ClaimProjectItemsPayload.items":     50,
-	"Entity.indexEntries":                40,
-	"EntityIndex.path":                   10,
-	"EntityIndexLeftOut.examples":        10,
-	"FinishProjectItemsPayload.outcomes": 50,
-	"MyQueue.claims":                     50,
-	"Note.tags":                          40,
-	"Project.categories":                 200,
-	"Project.online":                     2_000,
-	"Project.subcategories":              200,
-	"Project.suggestedKeywords":          200,
-	"Project.teams":                      50,
-	"Project.topCategories":              5,
-	"Project.topKeywords":                5,
-	"Project.topSubcategories":           5,
-	"Project.viewerClaims":               50,
-	"ProjectImport.faults":               100,
-	"ProjectItem.keywords":               20,
-	"ProjectItemEffort.keywords":         20,
-	"ProjectSnapshot.claims":             50,
-	"ProjectSnapshot.statistics":         50,
-	"Query.itemSets":                     100,
-	"Query.uploadedParts":                320,
-	"RemoveItemTagsPayload.tags":         20,
-	"Score.annotations":                  1_000,
-	"Score.pages":                        250,
-	"Score.snapshots":                    250,
-	"ScoreChanges.annotations":           2_000, // all of then, and all of now
-	"ScoreChanges.pages":                 500,
-	"Scope.indexes":                      20,
-	"SetItemTagsPayload.tags":            20,
-	"TeamStatistics.users":               2_000,
-	"TypedFinish.keywords":               20,
-	"Upload.headers":                     10,
-	"UploadForm.fields":                  20,
-	"UploadRequest.headers":              10,
-	"Version.tags":                       40,
-}
-
-// texts are how many bytes values may have that are longer than most, besides those that large lists.
-var texts = map[string]int{
-	"Project.description":  10_000,
-	"ProjectItem.metadata": 100_000,
-	"ProjectItem.url":      2_000,
-	"EffortReview.comment": 8_000,
-}
-
 // What a value takes up in an answer with its name, in bytes: that of a name, a title or an id.
 const valueWeight = 216
 
