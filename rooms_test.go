@@ -33,15 +33,16 @@ var rooms = map[string][]string{
 
 	// The domain. Notes carry tags and projects names that are compared like tags, so both know what a word is; otherwise
 	// domains share ids only.
-	"internal/filetag":     {"internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/score", "internal/tag", "internal/task", "internal/viewer"}, // tags are on the items of scores
-	"internal/entity":      {"internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/task", "internal/viewer"},
-	"internal/labelling":   {"internal/fault", "internal/idempotency", "internal/limit", "internal/project", "internal/retry", "internal/tag", "internal/viewer"}, // what happens to the items of projects
-	"internal/note":        {"internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/tag", "internal/viewer"},
-	"internal/project":     {"internal/fault", "internal/idempotency", "internal/jsontext", "internal/limit", "internal/page", "internal/retry", "internal/tag", "internal/task", "internal/viewer"},
-	"internal/score":       {"internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/project", "internal/retry", "internal/task", "internal/viewer"}, // into projects items are imported
+	"internal/filetag":     {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/score", "internal/tag", "internal/task", "internal/viewer"}, // tags are on the items of scores
+	"internal/entity":      {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/task", "internal/viewer"},
+	"internal/labelling":   {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/project", "internal/retry", "internal/tag", "internal/viewer"}, // what happens to the items of projects
+	"internal/note":        {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/tag", "internal/viewer"},
+	"internal/project":     {"internal/domain", "internal/fault", "internal/idempotency", "internal/jsontext", "internal/limit", "internal/page", "internal/retry", "internal/tag", "internal/task", "internal/viewer"},
+	"internal/score":       {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/project", "internal/retry", "internal/task", "internal/viewer"}, // into projects items are imported
 	"internal/tag":         {"internal/casefold", "internal/fault", "internal/limit", "internal/viewer"},
 	"internal/task":        {},
-	"internal/user":        {"internal/fault", "internal/idempotency", "internal/limit", "internal/retry", "internal/viewer"},
+	"internal/user":        {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/retry", "internal/viewer"},
+	"internal/domain":      {"internal/fault", "internal/idempotency", "internal/viewer"}, // what these share
 	"internal/idempotency": {"internal/fault", "internal/limit"},
 
 	// Shared words.

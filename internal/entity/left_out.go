@@ -2,6 +2,8 @@ package entity
 
 import (
 	"context"
+
+	"github.com/taggie/taggie/internal/domain"
 )
 
 // The bounds of what is told about values that an index leaves out.
@@ -29,7 +31,7 @@ func (x Index) LeftOut() LeftOutRequest { return LeftOutRequest{Scope: x.scope, 
 
 // LeftOut returns what the indexes of each scope leave out, by their names, where the viewer was shown the scope; NotFound for others.
 func (s *Service) LeftOut(ctx context.Context, requests []LeftOutRequest) ([]map[string]LeftOut, []error) {
-	return allowed(requests, func(r LeftOutRequest) error {
+	return domain.Allowed(requests, func(r LeftOutRequest) error {
 		if !r.shown {
 			return noScope()
 		}

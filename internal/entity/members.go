@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
@@ -61,7 +62,7 @@ func (s *Service) PutMember(ctx context.Context, in PutMember) (Member, error) {
 		return Member{}, &UnknownUser{Field: in.field()}
 	}
 	m := Member{Scope: in.Scope, User: in.User, Role: in.Role}
-	return idempotency.Do(ctx, s.guard(), s.request(ctx, "putScopeMember", in.IdempotencyKey, in), func(ctx context.Context, once idempotency.Key) (Member, error) {
+	return domain.Once(ctx, s.guard(), "putScopeMember", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (Member, error) {
 		// The scope comes first: whether an address is in use is told to owners of scopes only.
 		if _, err := s.scope(ctx, in.Scope, OwnerRole); err != nil {
 			return Member{}, err
@@ -74,7 +75,7 @@ func (s *Service) PutMember(ctx context.Context, in PutMember) (Member, error) {
 				return Member{}, err
 			}
 		}
-		m.AddedAt = s.later(time.Time{})
+		m.AddedAt = domain.Later(s.now, time.Time{})
 		before, err := s.store.MemberByID(ctx, in.Scope, m.User)
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return Member{}, err
@@ -107,9 +108,9 @@ type RemoveMember struct {
 func (s *Service) RemoveMember(ctx context.Context, in RemoveMember) error {
 	self := viewer.From(ctx).UserID
 	if self == "" {
-		return signUpFirst()
+		return domain.SignUpFirst()
 	}
-	_, err := idempotency.Do(ctx, s.guard(), s.request(ctx, "removeScopeMember", in.IdempotencyKey, in), func(ctx context.Context, once idempotency.Key) (struct{}, error) {
+	_, err := domain.Once(ctx, s.guard(), "removeScopeMember", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (struct{}, error) {
 		if in.User != self {
 			if _, err := s.scope(ctx, in.Scope, OwnerRole); err != nil {
 				return struct{}{}, err

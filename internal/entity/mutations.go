@@ -5,6 +5,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 )
@@ -95,9 +96,9 @@ func (s *Service) Update(ctx context.Context, in Update) (Entity, error) {
 func (s *Service) put(ctx context.Context, scope Scope, before *Entity, after Entity, relations map[string][]Object, once idempotency.Key) (Entity, error) {
 	after.Version, after.shown = before.version()+1, true
 	if before != nil {
-		after.CreatedAt, after.UpdatedAt = before.CreatedAt, s.later(before.UpdatedAt)
+		after.CreatedAt, after.UpdatedAt = before.CreatedAt, domain.Later(s.now, before.UpdatedAt)
 	} else {
-		after.UpdatedAt = s.later(time.Time{})
+		after.UpdatedAt = domain.Later(s.now, time.Time{})
 		after.CreatedAt = after.UpdatedAt
 	}
 	after.Index = scope.entries(after)
@@ -114,7 +115,7 @@ type Delete struct {
 // Delete removes an entity, every relation from and to it, and its index entries. It returns *[VersionConflict] as an expected
 // outcome.
 func (s *Service) Delete(ctx context.Context, in Delete) error {
-	_, err := idempotency.Do(ctx, s.guard(), s.request(ctx, "deleteEntity", in.IdempotencyKey, in), func(ctx context.Context, once idempotency.Key) (Entity, error) {
+	_, err := domain.Once(ctx, s.guard(), "deleteEntity", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (Entity, error) {
 		return s.edit(ctx, in.Entity, in.ExpectedVersion, false, func(_ Scope, before *Entity) (Entity, error) {
 			return *before, s.store.DeleteEntity(ctx, *before, once.With(in.Entity.Scope, in.Entity.Type, in.Entity.ID))
 		})
@@ -124,7 +125,7 @@ func (s *Service) Delete(ctx context.Context, in Delete) error {
 
 // once runs a mutation of the viewer that results in an entity; the zero Entity when a repeated request finds it gone.
 func (s *Service) once(ctx context.Context, mutation string, key *string, input any, effect func(context.Context, idempotency.Key) (Entity, error)) (Entity, error) {
-	return idempotency.Do(ctx, s.guard(), s.request(ctx, mutation, key, input), effect, func(ctx context.Context, result []string) (Entity, error) {
+	return domain.Once(ctx, s.guard(), mutation, key, input, effect, func(ctx context.Context, result []string) (Entity, error) {
 		e, err := s.get(ctx, ID{Scope: result[0], Type: result[1], ID: result[2]})
 		if fault.Is(err, fault.NotFound) {
 			return Entity{}, nil

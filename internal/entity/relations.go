@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
@@ -21,14 +22,14 @@ func (e Entity) ReverseRelations(predicate string, w page.Window) RelationsReque
 
 // ListRelations lists the relations of entities that the viewer was shown, by predicate and index; NotFound for others.
 func (s *Service) ListRelations(ctx context.Context, requests []RelationsRequest) ([]page.Slice[Relation], []error) {
-	return allowed(requests, RelationsRequest.check, func(requests []RelationsRequest) ([]page.Slice[Relation], []error) {
+	return domain.Allowed(requests, RelationsRequest.check, func(requests []RelationsRequest) ([]page.Slice[Relation], []error) {
 		return s.store.ListRelations(ctx, requests)
 	})
 }
 
 // ListReverseRelations lists the relations to entities that the viewer was shown, by index; NotFound for others.
 func (s *Service) ListReverseRelations(ctx context.Context, requests []RelationsRequest) ([]page.Slice[Relation], []error) {
-	return allowed(requests, RelationsRequest.check, func(requests []RelationsRequest) ([]page.Slice[Relation], []error) {
+	return domain.Allowed(requests, RelationsRequest.check, func(requests []RelationsRequest) ([]page.Slice[Relation], []error) {
 		return s.store.ListReverseRelations(ctx, requests)
 	})
 }
@@ -108,7 +109,7 @@ func (s *Service) RemoveRelations(ctx context.Context, in RemoveRelations) ([]Re
 
 // onceRelations runs a mutation of the relations of a subject, in a scope that the viewer may write.
 func (s *Service) onceRelations(ctx context.Context, mutation string, key *string, input any, subject ID, effect func(context.Context, idempotency.Key) ([]Relation, error)) ([]Relation, error) {
-	return idempotency.Do(ctx, s.guard(), s.request(ctx, mutation, key, input), func(ctx context.Context, once idempotency.Key) ([]Relation, error) {
+	return domain.Once(ctx, s.guard(), mutation, key, input, func(ctx context.Context, once idempotency.Key) ([]Relation, error) {
 		if _, err := s.scope(ctx, subject.Scope, WriterRole); err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
@@ -18,13 +19,11 @@ import (
 
 func noScope() error { return fault.New(fault.NotFound, "there is no such scope") }
 
-func signUpFirst() error { return fault.New(fault.Unauthenticated, "sign up first: createUser") }
-
 // ScopesByID returns the scope or the error of each id, in the order of ids. A scope of which the viewer is no member is
 // NotFound: this is the one guard of scopes, and of what is in them.
 func (s *Service) ScopesByID(ctx context.Context, ids []string) ([]Scope, []error) {
 	reader := viewer.From(ctx).UserID
-	return allowed(ids, func(id string) error {
+	return domain.Allowed(ids, func(id string) error {
 		if reader == "" || checkID("", id) != nil {
 			return noScope()
 		}
@@ -47,7 +46,7 @@ func (s *Service) ScopesByID(ctx context.Context, ids []string) ([]Scope, []erro
 // may not do this.
 func (s *Service) scope(ctx context.Context, id string, need Role) (Scope, error) {
 	if viewer.From(ctx).UserID == "" {
-		return Scope{}, signUpFirst()
+		return Scope{}, domain.SignUpFirst()
 	}
 	scopes, errs := s.ScopesByID(ctx, []string{id})
 	switch {
@@ -79,14 +78,14 @@ type CreateScope struct {
 func (s *Service) CreateScope(ctx context.Context, in CreateScope) (Scope, error) {
 	owner := viewer.From(ctx).UserID
 	if owner == "" {
-		return Scope{}, signUpFirst()
+		return Scope{}, domain.SignUpFirst()
 	}
 	name, err := parseScopeName(in.Name)
 	if err != nil {
 		return Scope{}, err
 	}
 	return s.onceScope(ctx, "createScope", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (Scope, error) {
-		now := s.later(time.Time{})
+		now := domain.Later(s.now, time.Time{})
 		scope := Scope{ID: s.newID(), Name: name, Version: 1, CreatedAt: now, UpdatedAt: now, Role: OwnerRole}
 		first := Member{Scope: scope.ID, User: owner, Role: OwnerRole, AddedAt: now}
 		return scope, s.store.PutScope(ctx, nil, scope, &first, nil, once.With(scope.ID))
@@ -205,7 +204,7 @@ func (s *Service) editScope(ctx context.Context, id string, expected *int, once 
 		}
 		after := before
 		after.Indexes = slices.Clone(before.Indexes)
-		after.Version, after.UpdatedAt = before.Version+1, s.later(before.UpdatedAt)
+		after.Version, after.UpdatedAt = before.Version+1, domain.Later(s.now, before.UpdatedAt)
 		follow, err := change(&after)
 		if err != nil {
 			return Scope{}, err
@@ -221,7 +220,7 @@ func (s *Service) editScope(ctx context.Context, id string, expected *int, once 
 // onceScope runs a mutation that results in a scope; the zero Scope when a repeated request finds that the viewer is no member
 // any more.
 func (s *Service) onceScope(ctx context.Context, mutation string, key *string, input any, effect func(context.Context, idempotency.Key) (Scope, error)) (Scope, error) {
-	return idempotency.Do(ctx, s.guard(), s.request(ctx, mutation, key, input), effect, func(ctx context.Context, result []string) (Scope, error) {
+	return domain.Once(ctx, s.guard(), mutation, key, input, effect, func(ctx context.Context, result []string) (Scope, error) {
 		scope, err := s.scope(ctx, result[0], ReaderRole)
 		if fault.Is(err, fault.NotFound) {
 			return Scope{}, nil

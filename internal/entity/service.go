@@ -5,11 +5,11 @@ import (
 	"errors"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/retry"
-	"github.com/taggie/taggie/internal/viewer"
 )
 
 // Service carries out what may be asked about scopes and their entities.
@@ -63,7 +63,7 @@ func (s *Service) ListIn(ctx context.Context, scopes func(context.Context, []str
 	if len(in) > 0 {
 		shown, failed = scopes(ctx, in)
 	}
-	return allowed(ids, func(id ID) error {
+	return domain.Allowed(ids, func(id ID) error {
 		n, asked := at[id.Scope]
 		switch {
 		case !asked || !mayExist(id):
@@ -81,32 +81,6 @@ func (s *Service) ListIn(ctx context.Context, scopes func(context.Context, []str
 		}
 		return entities, errs
 	})
-}
-
-// allowed reads what may be read of the keys and has the error of may for the others.
-func allowed[K, V any](keys []K, may func(K) error, read func([]K) ([]V, []error)) ([]V, []error) {
-	values, errs := make([]V, len(keys)), make([]error, len(keys))
-	var mine []K
-	var at []int
-	for i, key := range keys {
-		if errs[i] = may(key); errs[i] == nil {
-			mine, at = append(mine, key), append(at, i)
-		}
-	}
-	if len(mine) == 0 {
-		return values, errs
-	}
-	found, failed := read(mine)
-	if len(mine) == len(keys) {
-		return found, failed
-	}
-	for n, i := range at {
-		values[i] = found[n]
-		if failed != nil {
-			errs[i] = failed[n]
-		}
-	}
-	return values, errs
 }
 
 // ListRequest asks for one page of the entities of a type; see [Scope.Entities].
@@ -183,21 +157,7 @@ func (s *Service) get(ctx context.Context, id ID) (Entity, error) {
 	return entities[0], nil
 }
 
-// later returns the time of a change that follows one at the given time: now, but always later, also when the clock of
-// the server that made the earlier change is ahead.
-func (s *Service) later(than time.Time) time.Time {
-	now := s.now().UTC().Truncate(time.Millisecond)
-	if !now.After(than) {
-		return than.Add(time.Millisecond)
-	}
-	return now
-}
-
 func (s *Service) guard() idempotency.Guard { return idempotency.Guard{Store: s.store, Now: s.now} }
-
-func (s *Service) request(ctx context.Context, mutation string, key *string, input any) idempotency.Request {
-	return idempotency.Request{Viewer: string(viewer.From(ctx).UserID), Mutation: mutation, Key: key, Input: input}
-}
 
 // edit lets change make and store the next state of the entity with this id, in the scope, which the viewer may write. What
 // change is given is nil when there is no such entity and it may be created; otherwise that is NotFound. When somebody else was

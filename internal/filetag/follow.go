@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
@@ -53,7 +54,7 @@ func each[T any](all []T, do func(T) error) error {
 func (s *Service) followItem(ctx context.Context, ref score.ItemRef, by score.ID) error {
 	var errs []error
 	for request := (SetsRequest{Item: ref, Limit: page.Max}); ; {
-		sets, err := first(s.Store.ListSets(ctx, []SetsRequest{request}))
+		sets, err := domain.First(s.Store.ListSets(ctx, []SetsRequest{request}))
 		if err != nil || len(sets) == 0 {
 			return errors.Join(append(errs, err)...)
 		}
@@ -87,7 +88,7 @@ func (s *Service) follow(ctx context.Context, set Set, is stands, by score.ID) e
 	if done || err != nil {
 		return err
 	}
-	if set, err = first(s.Store.FindSets(ctx, []Key{set.Key})); err == nil {
+	if set, err = domain.First(s.Store.FindSets(ctx, []Key{set.Key})); err == nil {
 		_, err = s.followSet(ctx, set, by)
 	}
 	return err
@@ -115,7 +116,7 @@ func (s *Service) followSet(ctx context.Context, set Set, by score.ID) (Set, err
 				return kept, err
 			}
 		}
-		if set, err = first(s.Store.FindSets(ctx, []Key{set.Key})); err != nil {
+		if set, err = domain.First(s.Store.FindSets(ctx, []Key{set.Key})); err != nil {
 			return set, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/score"
 	"github.com/taggie/taggie/internal/viewer"
@@ -166,7 +167,7 @@ func (s *Service) tags(ctx context.Context, w walk, own Set, sets []Set) (tags [
 			return tags[:min(len(tags), w.limit)], nil
 		}
 		request.From, request.Behind = next, true
-		if sets, err = first(s.Store.ListSets(ctx, []SetsRequest{request})); err != nil {
+		if sets, err = domain.First(s.Store.ListSets(ctx, []SetsRequest{request})); err != nil {
 			return nil, err
 		}
 	}
@@ -181,7 +182,7 @@ func (s *Service) listAll(ctx context.Context, r TagsRequest, own Set, sets []Se
 	slice := page.Fill(r.Window, tags, position)
 	if slice.Other = r.Window.From != ""; slice.Other && r.Window.Probe {
 		back := walk{TagsRequest: r, from: r.Window.From, backward: !r.Window.Backward, inclusive: true, limit: 1}
-		if sets, err = first(s.Store.ListSets(ctx, []SetsRequest{back.sets()})); err != nil {
+		if sets, err = domain.First(s.Store.ListSets(ctx, []SetsRequest{back.sets()})); err != nil {
 			return slice, err
 		}
 		tags, err = s.tags(ctx, back, own, sets)

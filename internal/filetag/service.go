@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
@@ -125,7 +126,7 @@ func (s *Service) change(ctx context.Context, mutation string, of Key, key *stri
 	me := viewer.From(ctx).UserID
 	switch {
 	case me == "":
-		return Tagged{}, fault.New(fault.Unauthenticated, "sign up first: createUser")
+		return Tagged{}, domain.SignUpFirst()
 	case of.Author == "":
 		of.Author = me
 	case of.Author != me && of.Item.Owner != me:
@@ -143,7 +144,7 @@ func (s *Service) change(ctx context.Context, mutation string, of Key, key *stri
 
 // found returns the tags of an author on an item.
 func (s *Service) found(ctx context.Context, of Key) (Tagged, error) {
-	set, err := first(s.Store.FindSets(ctx, []Key{of}))
+	set, err := domain.First(s.Store.FindSets(ctx, []Key{of}))
 	if err != nil {
 		return Tagged{}, err
 	}
@@ -185,7 +186,7 @@ func (s *Service) readable(ctx context.Context, ref score.ItemRef, via score.ID)
 	if via == "" {
 		return request, false, nil
 	}
-	in, err := first(s.Scores.ListByID(ctx, []score.Ref{{Owner: ref.Owner, ID: via}}))
+	in, err := domain.First(s.Scores.ListByID(ctx, []score.Ref{{Owner: ref.Owner, ID: via}}))
 	if fault.Is(err, fault.NotFound) {
 		return request, false, nil
 	}
@@ -199,7 +200,7 @@ func (s *Service) readable(ctx context.Context, ref score.ItemRef, via score.ID)
 // edit reads the set, and what its rows depend on, and keeps what change makes of it; again when somebody else was faster.
 func (s *Service) edit(ctx context.Context, of Key, once idempotency.Key, change func([]Tag) []Tag) (Set, error) {
 	for range s.turns.Until(ctx, string(of.Author)+" "+string(of.Item.ID)) {
-		before, err := first(s.Store.FindSets(ctx, []Key{of}))
+		before, err := domain.First(s.Store.FindSets(ctx, []Key{of}))
 		if err != nil {
 			return Set{}, err
 		}
@@ -278,7 +279,7 @@ func (s *Service) stands(ctx context.Context, ref score.ItemRef, via score.Score
 	if err != nil {
 		return stands{}, err
 	}
-	i, err := first(s.Kept.Items.ItemsByID(ctx, []score.ItemRef{ref}))
+	i, err := domain.First(s.Kept.Items.ItemsByID(ctx, []score.ItemRef{ref}))
 	if fault.Is(err, fault.NotFound) {
 		return stands{at: at}, nil
 	}
@@ -294,13 +295,4 @@ func (s *Service) standing(set Set, is stands) Set {
 	}
 	set.SetName, set.Via, set.Shards = is.SetName, is.via, is.shards
 	return set
-}
-
-// first returns the one result of a list of one.
-func first[T any](values []T, errs []error) (T, error) {
-	if len(errs) > 0 && errs[0] != nil {
-		var zero T
-		return zero, errs[0]
-	}
-	return values[0], nil
 }

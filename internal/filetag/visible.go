@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/score"
@@ -62,7 +63,7 @@ func (s *Service) via(ctx context.Context, ref score.ItemRef, likely ...score.ID
 	}
 	w := page.Window{Limit: page.Max}
 	for seen := 0; seen < maxUses; {
-		uses, err := first(s.Kept.Items.ListUsesOf(ctx, []score.UsesRequest{{Item: ref, Window: w}}))
+		uses, err := domain.First(s.Kept.Items.ListUsesOf(ctx, []score.UsesRequest{{Item: ref, Window: w}}))
 		if err != nil {
 			return score.Score{}, err
 		}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/project"
@@ -29,7 +30,7 @@ func (s *Service) Claim(ctx context.Context, in ClaimItems) ([]project.Item, err
 	if in.Count < 1 || in.Count > MaxClaims {
 		return nil, fault.Invalidf("input.count", "claim 1 to %d items", MaxClaims)
 	}
-	me, err := self(ctx)
+	me, err := domain.Self(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/project"
 )
 
@@ -199,7 +200,7 @@ func (c *Comparison) compare(ctx context.Context, p project.ID, why doubt) (sett
 			return false, err // what is on its way comes first: until then reading all of it is for nothing
 		}
 	}
-	teams, err := first(c.Truth.ListTeams(ctx, []project.ID{p}))
+	teams, err := domain.First(c.Truth.ListTeams(ctx, []project.ID{p}))
 	if err != nil {
 		return true, ignoreMissing(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/project"
 )
 
@@ -87,10 +88,10 @@ func (c *Consumer) Handle(ctx context.Context, m Message) error {
 func (h *handling) read(ctx context.Context) error {
 	items, _, errs := h.Truth.ItemsByID(ctx, "", []project.ItemID{{Project: h.Project, ID: h.Item}})
 	var err error
-	if h.item, err = first(items, errs); err != nil || h.Effort == "" {
+	if h.item, err = domain.First(items, errs); err != nil || h.Effort == "" {
 		return err
 	}
-	h.effort, err = first(h.Truth.EffortsByID(ctx, []project.EffortID{{Project: h.Project, ID: h.Effort}}))
+	h.effort, err = domain.First(h.Truth.EffortsByID(ctx, []project.EffortID{{Project: h.Project, ID: h.Effort}}))
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/project"
@@ -65,10 +66,10 @@ func (s *Service) finish(ctx context.Context, in Finish, field string) (project.
 	}, func(ctx context.Context, result []string) (project.FinishedItem, error) {
 		item, member, err := s.item(ctx, in.Item)
 		if err != nil {
-			return gone(project.FinishedItem{}, err)
+			return domain.Gone(project.FinishedItem{}, err)
 		}
-		effort, err := first(s.Truth.EffortsByID(ctx, []project.EffortID{{Project: item.Project, ID: result[0]}}))
-		return gone(project.FinishedItem{Item: item, Effort: of(member).Effort(effort)}, err)
+		effort, err := domain.First(s.Truth.EffortsByID(ctx, []project.EffortID{{Project: item.Project, ID: result[0]}}))
+		return domain.Gone(project.FinishedItem{Item: item, Effort: of(member).Effort(effort)}, err)
 	})
 }
 
@@ -83,7 +84,7 @@ func transitionOf(e project.Effort, after project.Item, cause Cause, id string) 
 // finishable returns why the viewer cannot finish an item by this token, which leads to this effort.
 func (s *Service) finishable(ctx context.Context, i project.Item, member project.Member, id project.EffortID, in *Finish) error {
 	if i.Status == project.Finished && i.LastEffort == id.ID {
-		effort, err := first(s.Truth.EffortsByID(ctx, []project.EffortID{id}))
+		effort, err := domain.First(s.Truth.EffortsByID(ctx, []project.EffortID{id}))
 		if err != nil {
 			return err
 		}
@@ -137,7 +138,7 @@ func (s *Service) FinishMany(ctx context.Context, ins []Finish, key *string) ([]
 	if key != nil && (len(*key) < 1 || len(*key) > idempotency.MaxBytes) {
 		return nil, fault.Invalidf("input.idempotencyKey", "an idempotency key has 1 to %d bytes", idempotency.MaxBytes)
 	}
-	if _, err := self(ctx); err != nil {
+	if _, err := domain.Self(ctx); err != nil {
 		return nil, err
 	}
 	outcomes := make([]Outcome, len(ins))

@@ -3,6 +3,8 @@ package labelling
 import (
 	"context"
 	"sync"
+
+	"github.com/taggie/taggie/internal/domain"
 )
 
 // onlineFeed asks how many users are online, for all who want to know.
@@ -37,7 +39,7 @@ func (f *onlineFeed) set(n int, ended bool) {
 // One who is slow to receive is told the latest number. The channel is closed when ctx ends, when the hub is closed, and when Redis has failed for
 // long.
 func (h *Hub[T]) OnlineCount(ctx context.Context) (<-chan int, error) {
-	if _, err := self(ctx); err != nil {
+	if _, err := domain.Self(ctx); err != nil {
 		return nil, err
 	}
 	f, err := h.attachOnline(nil)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/project"
@@ -79,7 +80,7 @@ func (s *Service) set(ctx context.Context, mutation string, id project.ID, key *
 			after := before
 			if change(&after); after.Paused != before.Paused || after.QueueSize != before.QueueSize {
 				after.Version++
-				after.UpdatedAt = s.later(before.UpdatedAt)
+				after.UpdatedAt = domain.Later(s.Now, before.UpdatedAt)
 			}
 			err = s.Truth.UpdateProject(ctx, before, after, key.With(string(id)))
 			if errors.As(err, &conflict) {
@@ -93,7 +94,7 @@ func (s *Service) set(ctx context.Context, mutation string, id project.ID, key *
 		}
 		return project.Project{}, retry.Busy("this project")
 	}, func(ctx context.Context, _ []string) (project.Project, error) {
-		return gone(s.project(ctx, id, project.Taggie))
+		return domain.Gone(s.project(ctx, id, project.Taggie))
 	})
 }
 
@@ -111,7 +112,7 @@ func (o Options) setUp(ctx context.Context, p project.Project) error {
 	if err != nil {
 		return err
 	}
-	if settings.Teams, err = first(o.Truth.ListTeams(ctx, []project.ID{p.ID})); err != nil {
+	if settings.Teams, err = domain.First(o.Truth.ListTeams(ctx, []project.ID{p.ID})); err != nil {
 		return err
 	}
 	if err := o.Queue.SetSettings(ctx, p.ID, settings); err != nil {
@@ -121,7 +122,7 @@ func (o Options) setUp(ctx context.Context, p project.Project) error {
 }
 
 func (o Options) settings(ctx context.Context, p project.Project) (Settings, error) {
-	labels, err := first(o.Truth.ListLabels(ctx, []project.ID{p.ID}))
+	labels, err := domain.First(o.Truth.ListLabels(ctx, []project.ID{p.ID}))
 	if err != nil {
 		return Settings{}, err
 	}

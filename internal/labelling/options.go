@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/project"
 )
@@ -155,7 +156,7 @@ func (o Options) cancel(ctx context.Context, c Claim, back bool) {
 func (o Options) next(i project.Item) project.Item {
 	i.Claim = project.Claim{}
 	i.Version++
-	i.UpdatedAt = o.later(i.UpdatedAt)
+	i.UpdatedAt = domain.Later(o.Now, i.UpdatedAt)
 	return i
 }
 
@@ -167,16 +168,6 @@ func (o Options) ended(before project.Item, team string, cause Cause, status pro
 		ID: o.NewID(), Cause: cause, Project: before.Project, Item: before.ID, Version: after.Version, Status: status,
 		User: before.Claim.User, Team: team, Token: before.Claim.Token, At: after.UpdatedAt,
 	}}
-}
-
-// later returns the time of a change that follows one at the given time: now, but always later, also when the clock of the
-// server that made the earlier change is ahead.
-func (o Options) later(than time.Time) time.Time {
-	now := o.Now().UTC().Truncate(time.Millisecond)
-	if !now.After(than) {
-		return than.Add(time.Millisecond)
-	}
-	return now
 }
 
 // clock returns the time of Redis, by which leases are measured; ours when Redis does not answer.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/project"
 )
@@ -192,7 +193,7 @@ func (f *Populate) syncOne(ctx context.Context, p project.Project) error {
 		return nil
 	}
 	// It may have been changed since it was read.
-	if p, err = first(f.Truth.ProjectsByID(ctx, "", []project.ID{p.ID})); err != nil {
+	if p, err = domain.First(f.Truth.ProjectsByID(ctx, "", []project.ID{p.ID})); err != nil {
 		return err
 	}
 	if err := f.setPaused(ctx, p, ""); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/viewer"
@@ -42,7 +43,7 @@ func (s *Service) Snapshot(ctx context.Context, p project.Project, statistics bo
 	}
 	var teams []string
 	if statistics {
-		all, err := first(s.Truth.ListTeams(ctx, []project.ID{p.ID}))
+		all, err := domain.First(s.Truth.ListTeams(ctx, []project.ID{p.ID}))
 		if err != nil {
 			return Snapshot{}, err
 		}
@@ -106,7 +107,7 @@ const MaxHeartbeats = 20
 
 // Heartbeat says that the viewer is online, and at work in some projects. Those of which the viewer is no member are left out.
 func (s *Service) Heartbeat(ctx context.Context, ids []project.ID) error {
-	me, err := self(ctx)
+	me, err := domain.Self(ctx)
 	if err != nil {
 		return err
 	}
@@ -138,7 +139,7 @@ func (s *Service) Online(ctx context.Context, p project.Project) ([]Online, erro
 
 // OnlineCount returns how many users are online.
 func (s *Service) OnlineCount(ctx context.Context) (int, error) {
-	if _, err := self(ctx); err != nil {
+	if _, err := domain.Self(ctx); err != nil {
 		return 0, err
 	}
 	return s.Queue.OnlineCount(ctx)

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/project"
 )
 
@@ -124,7 +125,7 @@ func (r *Rebuilder) begin(ctx context.Context, p project.Project) error {
 	s, err := r.settings(ctx, p)
 	var teams []project.Team
 	if err == nil {
-		teams, err = first(r.Truth.ListTeams(ctx, []project.ID{p.ID}))
+		teams, err = domain.First(r.Truth.ListTeams(ctx, []project.ID{p.ID}))
 	}
 	for n, part := range newTally(p.ID, r.Now()).parts(nil, teams, p.Keywords) {
 		if part.Number = n + 1; err == nil {
@@ -360,15 +361,15 @@ func (w *rebuilding) outbox(ctx context.Context) ([]Transition, error) {
 }
 
 func (w *rebuilding) commit(ctx context.Context) error {
-	p, err := first(w.Truth.ProjectsByID(ctx, "", []project.ID{w.project}))
+	p, err := domain.First(w.Truth.ProjectsByID(ctx, "", []project.ID{w.project}))
 	if err != nil {
 		return err
 	}
-	labels, err := first(w.Truth.ListLabels(ctx, []project.ID{w.project}))
+	labels, err := domain.First(w.Truth.ListLabels(ctx, []project.ID{w.project}))
 	if err != nil {
 		return err
 	}
-	teams, err := first(w.Truth.ListTeams(ctx, []project.ID{w.project}))
+	teams, err := domain.First(w.Truth.ListTeams(ctx, []project.ID{w.project}))
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/project"
@@ -103,7 +104,7 @@ func (s *Service) Left(ctx context.Context, p project.ID, user UserID) {
 
 func (o Options) drop(ctx context.Context, c Claim) error {
 	items, _, errs := o.Truth.ItemsByID(ctx, "", []project.ItemID{c.Item})
-	item, err := first(items, errs)
+	item, err := domain.First(items, errs)
 	var conflict *project.ItemConflict
 	for range retry.Until(ctx) {
 		if err != nil || item.Status != project.Claimed || item.Claim.Token != c.Token {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/project"
@@ -44,7 +45,7 @@ func (s *Service) Review(ctx context.Context, in Reviewing) (project.FinishedIte
 			was, is := effort.Review.Verdict == project.Incorrect, in.Verdict == project.Incorrect
 			after := item
 			after.Version++
-			after.UpdatedAt = s.later(item.UpdatedAt)
+			after.UpdatedAt = domain.Later(s.Now, item.UpdatedAt)
 			if last := item.LastEffort == effort.ID; last && is && item.Status == project.Finished {
 				after.Status, after.ReturnedTo = project.New, effort.User
 			} else if last && was && !is && item.Status == project.New {
@@ -134,7 +135,7 @@ func (s *Service) tell(ctx context.Context, e project.Effort, t *Transition) err
 // revise changes an effort together with its item; again when somebody else changed the item meanwhile. decide gets the item with
 // all of its efforts as they are at one moment.
 func (s *Service) revise(ctx context.Context, p project.Project, id project.EffortID, key idempotency.Key, decide func(project.Item, project.Effort, []project.Effort) (project.Item, project.Effort, Transition, error)) (project.FinishedItem, error) {
-	known, err := first(s.Truth.EffortsByID(ctx, []project.EffortID{id}))
+	known, err := domain.First(s.Truth.EffortsByID(ctx, []project.EffortID{id}))
 	if err != nil {
 		return project.FinishedItem{}, err
 	}
@@ -172,13 +173,13 @@ func (s *Service) revised(id project.EffortID) func(context.Context, []string) (
 	return func(ctx context.Context, _ []string) (project.FinishedItem, error) {
 		p, err := s.project(ctx, id.Project, project.Taggie)
 		if err != nil {
-			return gone(project.FinishedItem{}, err)
+			return domain.Gone(project.FinishedItem{}, err)
 		}
-		effort, err := first(s.Truth.EffortsByID(ctx, []project.EffortID{id}))
+		effort, err := domain.First(s.Truth.EffortsByID(ctx, []project.EffortID{id}))
 		if err != nil {
-			return gone(project.FinishedItem{}, err)
+			return domain.Gone(project.FinishedItem{}, err)
 		}
 		item, _, err := s.item(ctx, project.ItemID{Project: id.Project, ID: effort.Item})
-		return gone(project.FinishedItem{Item: item, Effort: p.Effort(effort)}, err)
+		return domain.Gone(project.FinishedItem{Item: item, Effort: p.Effort(effort)}, err)
 	}
 }

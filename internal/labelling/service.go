@@ -7,11 +7,11 @@ import (
 	"runtime/debug"
 	"sync"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/retry"
-	"github.com/taggie/taggie/internal/viewer"
 )
 
 // Service carries out what labellers, reviewers and managers ask for. Besides the outcomes that its methods name, all of them
@@ -29,14 +29,6 @@ func NewService(o Options, populate *Populate, rebuild *Rebuilder) *Service {
 	return &Service{Options: o, populate: populate, rebuild: rebuild, turns: &retry.Turns{}}
 }
 
-// self returns the viewer, who has to be a user.
-func self(ctx context.Context) (UserID, error) {
-	if id := viewer.From(ctx).UserID; id != "" {
-		return id, nil
-	}
-	return "", fault.New(fault.Unauthenticated, "sign up first: createUser")
-}
-
 // allow returns nil when a member may do what needs the role; NotFound for who is none.
 func allow(m project.Member, need project.TeamType, what string) error {
 	switch {
@@ -50,11 +42,11 @@ func allow(m project.Member, need project.TeamType, what string) error {
 
 // project returns the project when the viewer may do what needs the role.
 func (s *Service) project(ctx context.Context, id project.ID, need project.TeamType) (project.Project, error) {
-	me, err := self(ctx)
+	me, err := domain.Self(ctx)
 	if err != nil {
 		return project.Project{}, err
 	}
-	p, err := first(s.Truth.ProjectsByID(ctx, me, []project.ID{id}))
+	p, err := domain.First(s.Truth.ProjectsByID(ctx, me, []project.ID{id}))
 	if err != nil {
 		return project.Project{}, err
 	}
@@ -66,7 +58,7 @@ func of(m project.Member) project.Project { return project.Project{ID: m.Project
 
 // item returns an item with the viewer's membership in its project.
 func (s *Service) item(ctx context.Context, id project.ItemID) (project.Item, project.Member, error) {
-	me, err := self(ctx)
+	me, err := domain.Self(ctx)
 	if err != nil {
 		return project.Item{}, project.Member{}, err
 	}
@@ -78,7 +70,7 @@ func (s *Service) item(ctx context.Context, id project.ItemID) (project.Item, pr
 		}
 		return project.Item{}, project.Member{}, err
 	}
-	item, err := first(items, errs)
+	item, err := domain.First(items, errs)
 	return of(member).Item(item), member, err
 }
 
@@ -120,34 +112,15 @@ func (s *Service) ready(p project.ID, err error) error {
 
 // once runs a mutation of the viewer at most once per idempotency key.
 func once[T any](ctx context.Context, s *Service, mutation string, key *string, input any, effect func(context.Context, idempotency.Key) (T, error), reread func(context.Context, []string) (T, error)) (T, error) {
-	request := idempotency.Request{Viewer: string(viewer.From(ctx).UserID), Mutation: mutation, Key: key, Input: input}
-	return idempotency.Do(ctx, idempotency.Guard{Store: s.Truth, Now: s.Now}, request, effect, reread)
+	return domain.Once(ctx, idempotency.Guard{Store: s.Truth, Now: s.Now}, mutation, key, input, effect, reread)
 }
 
 // reread returns the item of an earlier result as it is now; the zero Item when the viewer may not see it any more.
 func (s *Service) reread(id project.ItemID) func(context.Context, []string) (project.Item, error) {
 	return func(ctx context.Context, _ []string) (project.Item, error) {
 		item, _, err := s.item(ctx, id)
-		return gone(item, err)
+		return domain.Gone(item, err)
 	}
-}
-
-// gone turns that the result of an earlier request is there no more into its zero value.
-func gone[T any](v T, err error) (T, error) {
-	if fault.Is(err, fault.NotFound) {
-		var zero T
-		return zero, nil
-	}
-	return v, err
-}
-
-// first returns the one result of a list of one.
-func first[T any](values []T, errs []error) (T, error) {
-	if len(errs) > 0 && errs[0] != nil {
-		var zero T
-		return zero, errs[0]
-	}
-	return values[0], nil
 }
 
 // each does something for all of n, a few at a time, and returns when all is done. A panic of one is the caller's.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/project"
@@ -47,7 +48,7 @@ func (o Options) settle(ctx context.Context, c Claim) (project.Item, found) {
 
 func (o Options) settleOnce(ctx context.Context, c Claim) (project.Item, found) {
 	items, _, errs := o.Truth.ItemsByID(ctx, "", []project.ItemID{c.Item})
-	item, err := first(items, errs)
+	item, err := domain.First(items, errs)
 	for range retry.Until(ctx) {
 		switch {
 		case fault.Is(err, fault.NotFound):

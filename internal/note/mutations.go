@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/tag"
@@ -24,7 +25,7 @@ type Create struct {
 func (s *Service) Create(ctx context.Context, in Create) (Note, error) {
 	owner := viewer.From(ctx).UserID
 	if owner == "" {
-		return Note{}, fault.New(fault.Unauthenticated, "sign up first: createUser")
+		return Note{}, domain.SignUpFirst()
 	}
 	title, err := parseTitle(in.Title)
 	if err != nil {
@@ -39,7 +40,7 @@ func (s *Service) Create(ctx context.Context, in Create) (Note, error) {
 		return Note{}, err
 	}
 	return s.once(ctx, "createNote", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (Note, error) {
-		now := s.later(time.Time{})
+		now := domain.Later(s.now, time.Time{})
 		n := Note{
 			ID: ID(s.newID()), Owner: owner, Title: title, Content: content, Deadline: in.Deadline, Tags: tags,
 			Version: 1, CreatedAt: now, UpdatedAt: now, Permission: Owner,
@@ -134,7 +135,7 @@ func (s *Service) rewrite(ctx context.Context, id ID, expected *int, once idempo
 func (s *Service) put(ctx context.Context, before, after Note, keep *Version, once idempotency.Key) (Note, error) {
 	if !sameContent(before, after) || !before.Deadline.Equal(after.Deadline) {
 		after.Version = before.Version + 1
-		after.UpdatedAt = s.later(before.UpdatedAt)
+		after.UpdatedAt = domain.Later(s.now, before.UpdatedAt)
 	}
 	return after, s.store.UpdateNote(ctx, viewer.From(ctx).UserID, before, after, keep, once.With(string(after.ID)))
 }
@@ -208,10 +209,10 @@ type Delete struct {
 // Delete deletes a note of the viewer. It returns *[VersionConflict] as an expected outcome, and the zero Deleted to a
 // repeated request when the note was undeleted meanwhile.
 func (s *Service) Delete(ctx context.Context, in Delete) (Deleted, error) {
-	return idempotency.Do(ctx, s.guard(), s.request(ctx, "deleteNote", in.IdempotencyKey, in), func(ctx context.Context, once idempotency.Key) (Deleted, error) {
+	return domain.Once(ctx, s.guard(), "deleteNote", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (Deleted, error) {
 		var deleted Deleted
 		_, err := s.edit(ctx, in.ID, Owner, in.ExpectedVersion, func(n Note) (Note, error) {
-			deleted = Deleted{ID: n.ID, DeletedAt: s.later(n.UpdatedAt)}
+			deleted = Deleted{ID: n.ID, DeletedAt: domain.Later(s.now, n.UpdatedAt)}
 			return n, s.store.DeleteNote(ctx, n, deleted, once.With(string(n.ID)))
 		})
 		return deleted, err
@@ -234,7 +235,7 @@ type Undelete struct {
 func (s *Service) Undelete(ctx context.Context, in Undelete) (Note, error) {
 	owner := viewer.From(ctx).UserID
 	if owner == "" {
-		return Note{}, fault.New(fault.Unauthenticated, "sign up first: createUser")
+		return Note{}, domain.SignUpFirst()
 	}
 	return s.once(ctx, "undeleteNote", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (Note, error) {
 		gone := fault.New(fault.NotFound, "there is no deleted note with this id")
@@ -249,7 +250,7 @@ func (s *Service) Undelete(ctx context.Context, in Undelete) (Note, error) {
 			return Note{}, gone
 		}
 		n.Version++
-		n.UpdatedAt = s.later(deleted.DeletedAt)
+		n.UpdatedAt = domain.Later(s.now, deleted.DeletedAt)
 		n.Permission = Owner
 		return n, s.store.UndeleteNote(ctx, n, deleted, once.With(string(n.ID)))
 	})
@@ -278,7 +279,7 @@ func (s *Service) Share(ctx context.Context, in PutShare) (Share, error) {
 		return Share{}, fault.Invalidf("input.userId", "give one of userId and email")
 	}
 	share := Share{Note: in.Note, Owner: viewer.From(ctx).UserID, User: in.User, Permission: in.Permission}
-	return idempotency.Do(ctx, s.guard(), s.request(ctx, "shareNote", in.IdempotencyKey, in), func(ctx context.Context, once idempotency.Key) (Share, error) {
+	return domain.Once(ctx, s.guard(), "shareNote", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (Share, error) {
 		// The note comes first: whether an address is in use is told to owners of notes only.
 		if _, err := s.get(ctx, in.Note, Owner); err != nil {
 			return Share{}, err
@@ -320,9 +321,9 @@ type DeleteShare struct {
 func (s *Service) Unshare(ctx context.Context, in DeleteShare) error {
 	self := viewer.From(ctx).UserID
 	if self == "" {
-		return fault.New(fault.Unauthenticated, "sign up first: createUser")
+		return domain.SignUpFirst()
 	}
-	_, err := idempotency.Do(ctx, s.guard(), s.request(ctx, "unshareNote", in.IdempotencyKey, in), func(ctx context.Context, once idempotency.Key) (struct{}, error) {
+	_, err := domain.Once(ctx, s.guard(), "unshareNote", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (struct{}, error) {
 		if in.User != self {
 			if _, err := s.get(ctx, in.Note, Owner); err != nil {
 				return struct{}{}, err

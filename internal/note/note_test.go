@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
@@ -121,11 +122,11 @@ func TestTagsAreAnOrderedSet(t *testing.T) {
 func TestTimesOfChangesAlwaysGrow(t *testing.T) {
 	now := time.Date(2026, 11, 20, 8, 0, 0, 123_456_789, time.FixedZone("", 3600))
 	s := NewService(Store{}, func() time.Time { return now }, nil)
-	first := s.later(time.Time{})
+	first := domain.Later(s.now, time.Time{})
 	assert.Equal(t, time.Date(2026, 11, 20, 7, 0, 0, 123e6, time.UTC), first, "in UTC and to the millisecond, as it is stored")
-	assert.Equal(t, first.Add(time.Millisecond), s.later(first), "the clock stands still")
+	assert.Equal(t, first.Add(time.Millisecond), domain.Later(s.now, first), "the clock stands still")
 	ahead := first.Add(time.Hour)
-	assert.Equal(t, ahead.Add(time.Millisecond), s.later(ahead), "another server's clock is ahead")
+	assert.Equal(t, ahead.Add(time.Millisecond), domain.Later(s.now, ahead), "another server's clock is ahead")
 }
 
 func TestUndoUntil(t *testing.T) {

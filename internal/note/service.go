@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
@@ -76,7 +77,7 @@ func (s *Service) ListByID(ctx context.Context, ids []ID) ([]Note, []error) {
 // for who may read but not do this.
 func (s *Service) get(ctx context.Context, id ID, need Permission) (Note, error) {
 	if viewer.From(ctx).UserID == "" {
-		return Note{}, fault.New(fault.Unauthenticated, "sign up first: createUser")
+		return Note{}, domain.SignUpFirst()
 	}
 	notes, errs := s.ListByID(ctx, []ID{id})
 	switch {
@@ -111,7 +112,7 @@ func (s *Service) ListByDeadline(ctx context.Context, owner UserID, due Due, w p
 
 // ListByTags lists the author's notes that carry each tag. Forbidden for everybody else.
 func (s *Service) ListByTags(ctx context.Context, requests []TagRequest) ([]page.Slice[Found], []error) {
-	return allowed(requests, func(r TagRequest) error { return private(ctx, r.Tag.Author) }, func(requests []TagRequest) ([]page.Slice[Found], []error) {
+	return domain.Allowed(requests, func(r TagRequest) error { return private(ctx, r.Tag.Author) }, func(requests []TagRequest) ([]page.Slice[Found], []error) {
 		return s.store.ListNotesByTags(ctx, requests)
 	})
 }
@@ -138,38 +139,12 @@ func (s *Service) FindTag(ctx context.Context, id tag.ID) (tag.Tag, error) {
 
 // FindTags returns the viewer's tags by id, in the order of ids. Other people's tags are NotFound.
 func (s *Service) FindTags(ctx context.Context, ids []tag.ID) ([]tag.Tag, []error) {
-	return allowed(ids, func(id tag.ID) error {
+	return domain.Allowed(ids, func(id tag.ID) error {
 		if private(ctx, id.Author) != nil {
 			return fault.New(fault.NotFound, "there is no such tag")
 		}
 		return nil
 	}, func(ids []tag.ID) ([]tag.Tag, []error) { return s.store.FindTags(ctx, ids) })
-}
-
-// allowed reads what may be read of the keys and has the error of may for the others.
-func allowed[K, V any](keys []K, may func(K) error, read func([]K) ([]V, []error)) ([]V, []error) {
-	values, errs := make([]V, len(keys)), make([]error, len(keys))
-	var mine []K
-	var at []int
-	for i, key := range keys {
-		if errs[i] = may(key); errs[i] == nil {
-			mine, at = append(mine, key), append(at, i)
-		}
-	}
-	if len(mine) == 0 {
-		return values, errs
-	}
-	found, failed := read(mine)
-	if len(mine) == len(keys) {
-		return found, failed
-	}
-	for n, i := range at {
-		values[i] = found[n]
-		if failed != nil {
-			errs[i] = failed[n]
-		}
-	}
-	return values, errs
 }
 
 // ofShown is the one guard of what belongs to notes: the note has to have been shown to the viewer.
@@ -182,14 +157,14 @@ func ofShown(ok shown) error {
 
 // ListVersions lists the versions of notes that the viewer was shown; NotFound for others.
 func (s *Service) ListVersions(ctx context.Context, requests []VersionsRequest) ([]page.Slice[Version], []error) {
-	return allowed(requests, func(r VersionsRequest) error { return ofShown(r.shown) }, func(requests []VersionsRequest) ([]page.Slice[Version], []error) {
+	return domain.Allowed(requests, func(r VersionsRequest) error { return ofShown(r.shown) }, func(requests []VersionsRequest) ([]page.Slice[Version], []error) {
 		return s.store.ListVersionsOf(ctx, requests)
 	})
 }
 
 // VersionsByID returns versions of notes that the viewer was shown; NotFound for others.
 func (s *Service) VersionsByID(ctx context.Context, requests []VersionRequest) ([]Version, []error) {
-	return allowed(requests, func(r VersionRequest) error { return ofShown(r.shown) }, func(requests []VersionRequest) ([]Version, []error) {
+	return domain.Allowed(requests, func(r VersionRequest) error { return ofShown(r.shown) }, func(requests []VersionRequest) ([]Version, []error) {
 		ids := make([]VersionID, len(requests))
 		for i, r := range requests {
 			ids[i] = r.VersionID
@@ -208,7 +183,7 @@ func (s *Service) ListShared(ctx context.Context, user UserID, w page.Window) (p
 
 // AccessLists lists the users of notes that the viewer was shown; NotFound for others.
 func (s *Service) AccessLists(ctx context.Context, requests []AccessRequest) ([]page.Slice[Share], []error) {
-	return allowed(requests, func(r AccessRequest) error { return ofShown(r.shown) }, func(requests []AccessRequest) ([]page.Slice[Share], []error) {
+	return domain.Allowed(requests, func(r AccessRequest) error { return ofShown(r.shown) }, func(requests []AccessRequest) ([]page.Slice[Share], []error) {
 		return s.store.AccessLists(ctx, requests)
 	})
 }
@@ -247,7 +222,7 @@ func (s *Service) ListChanges(ctx context.Context, owner UserID, since time.Time
 
 // once runs a mutation of the viewer that results in a note; the zero Note when a repeated request finds it gone.
 func (s *Service) once(ctx context.Context, mutation string, key *string, input any, effect func(context.Context, idempotency.Key) (Note, error)) (Note, error) {
-	return idempotency.Do(ctx, s.guard(), s.request(ctx, mutation, key, input), effect, s.reread)
+	return domain.Once(ctx, s.guard(), mutation, key, input, effect, s.reread)
 }
 
 // reread returns the note of an earlier result, the zero Note when it is gone meanwhile.
@@ -260,20 +235,6 @@ func (s *Service) reread(ctx context.Context, result []string) (Note, error) {
 }
 
 func (s *Service) guard() idempotency.Guard { return idempotency.Guard{Store: s.store, Now: s.now} }
-
-func (s *Service) request(ctx context.Context, mutation string, key *string, input any) idempotency.Request {
-	return idempotency.Request{Viewer: string(viewer.From(ctx).UserID), Mutation: mutation, Key: key, Input: input}
-}
-
-// later returns the time of a change that follows one at the given time: now, but always later, also when the clock of
-// the server that made the earlier change is ahead.
-func (s *Service) later(than time.Time) time.Time {
-	now := s.now().UTC().Truncate(time.Millisecond)
-	if !now.After(than) {
-		return than.Add(time.Millisecond)
-	}
-	return now
-}
 
 // edit reads the note, lets change make its next state, and stores it; when somebody else was faster it starts again,
 // unless the caller expected a version. It returns the note after the change.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/task"
@@ -63,7 +64,7 @@ func (s *Service) ImportItems(ctx context.Context, in ImportItems) (Import, erro
 		}
 		i := Import{
 			TransferID: TransferID{Project: p.ID, ID: s.newID()}, Source: source, Items: in.Items, Format: JSONLines, State: Queued,
-			CreatedBy: p.Member.User, CreatedAt: s.later(time.Time{}), Version: 1,
+			CreatedBy: p.Member.User, CreatedAt: domain.Later(s.now, time.Time{}), Version: 1,
 		}
 		if in.Score != nil {
 			i.Score = in.Score.Score
@@ -73,7 +74,7 @@ func (s *Service) ImportItems(ctx context.Context, in ImportItems) (Import, erro
 		}
 		return i, s.store.PutImport(ctx, nil, i, []task.Task{i.task(RunImport, i.CreatedAt)}, key.With(i.ID))
 	}, func(ctx context.Context, result []string) (Import, error) {
-		return gone(s.imported(ctx, TransferID{Project: in.Project, ID: result[0]}))
+		return domain.Gone(s.imported(ctx, TransferID{Project: in.Project, ID: result[0]}))
 	})
 }
 

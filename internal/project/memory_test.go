@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
@@ -394,7 +395,7 @@ func as(t *testing.T, user UserID) context.Context {
 
 // shown returns the project as the member sees it.
 func (w world) shown(t *testing.T, user UserID) Project {
-	p, err := first(w.ListByID(as(t, user), []ID{"p"}))
+	p, err := domain.First(w.ListByID(as(t, user), []ID{"p"}))
 	require.NoError(t, err)
 	return p
 }

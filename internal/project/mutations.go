@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 )
@@ -23,7 +24,7 @@ const firstTeam = "Managers"
 
 // Create creates a project with a team of managers, the viewer.
 func (s *Service) Create(ctx context.Context, in Create) (Project, error) {
-	me, err := self(ctx)
+	me, err := domain.Self(ctx)
 	if err != nil {
 		return Project{}, err
 	}
@@ -43,7 +44,7 @@ func (s *Service) Create(ctx context.Context, in Create) (Project, error) {
 	}
 	return once(ctx, s, "createProject", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Project, error) {
 		p.ID = ID(s.newID())
-		p.CreatedAt = s.later(time.Time{})
+		p.CreatedAt = domain.Later(s.now, time.Time{})
 		p.UpdatedAt = p.CreatedAt
 		for i := range labels {
 			labels[i].Project = p.ID
@@ -60,7 +61,7 @@ func (s *Service) Create(ctx context.Context, in Create) (Project, error) {
 
 // reread returns the project of an earlier result, the zero Project when the viewer is no member any more.
 func (s *Service) reread(ctx context.Context, result []string) (Project, error) {
-	return gone(s.get(ctx, ID(result[0]), Taggie))
+	return domain.Gone(s.get(ctx, ID(result[0]), Taggie))
 }
 
 // parseBoth returns the labels of both lists, with ids.
@@ -125,7 +126,7 @@ func (s *Service) Update(ctx context.Context, in Update) (Project, error) {
 			// What is not different only records the key.
 			if after.Name != before.Name || after.Description != before.Description || !slices.Equal(after.Keywords, before.Keywords) {
 				after.Version++
-				after.UpdatedAt = s.later(before.UpdatedAt)
+				after.UpdatedAt = domain.Later(s.now, before.UpdatedAt)
 			}
 			err := s.store.UpdateProject(ctx, before, after, key.With(string(after.ID)))
 			if err == nil && (after.Name != before.Name || !slices.Equal(after.Keywords, before.Keywords)) {
@@ -171,7 +172,7 @@ func (s *Service) AddLabels(ctx context.Context, in AddLabels) (Project, error) 
 
 // taken says in which list a name of the labels is taken.
 func (s *Service) taken(ctx context.Context, p Project, labels []Label) error {
-	there, err := first(s.store.ListLabels(ctx, []ID{p.ID}))
+	there, err := domain.First(s.store.ListLabels(ctx, []ID{p.ID}))
 	if err != nil {
 		return err
 	}

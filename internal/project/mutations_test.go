@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/task"
@@ -22,7 +23,7 @@ func TestWhoCreatesAProjectManagesIt(t *testing.T) {
 	assert.Equal(t, 1, p.Version)
 	assert.Equal(t, Manager, p.Member.Type)
 	assert.Equal(t, "Managers", w.store.teams[TeamID{p.ID, p.Member.Team}].Name)
-	labels, err := first(w.ListLabels(as(t, "new"), []Ref[ID]{p.Ref()}))
+	labels, err := domain.First(w.ListLabels(as(t, "new"), []Ref[ID]{p.Ref()}))
 	require.NoError(t, err)
 	require.Len(t, labels, 3, "a name may be in both lists")
 	assert.NotEqual(t, labels[0].ID, labels[1].ID)

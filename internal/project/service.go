@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
@@ -64,14 +65,6 @@ func (s *Service) Receiving(uploads Uploads) *Service {
 	return &with
 }
 
-// self returns the viewer, who has to be a user.
-func self(ctx context.Context) (UserID, error) {
-	if id := viewer.From(ctx).UserID; id != "" {
-		return id, nil
-	}
-	return "", fault.New(fault.Unauthenticated, "sign up first: createUser")
-}
-
 // ListByID returns the project or the error of each id, in the order of ids. What the viewer is no member of is NotFound: this
 // is the one guard of projects.
 func (s *Service) ListByID(ctx context.Context, ids []ID) ([]Project, []error) {
@@ -113,7 +106,7 @@ func repeat(err error, n int) []error {
 // get returns the project when the viewer may do what needs the given role: NotFound for who is no member, Forbidden for
 // members who may not do this.
 func (s *Service) get(ctx context.Context, id ID, need TeamType) (Project, error) {
-	if _, err := self(ctx); err != nil {
+	if _, err := domain.Self(ctx); err != nil {
 		return Project{}, err
 	}
 	projects, errs := s.ListByID(ctx, []ID{id})
@@ -255,34 +248,5 @@ func (s *Service) edit(ctx context.Context, id ID, expected *int, store func(bef
 
 // once runs a mutation of the viewer at most once per idempotency key.
 func once[T any](ctx context.Context, s *Service, mutation string, key *string, input any, effect func(context.Context, idempotency.Key) (T, error), reread func(context.Context, []string) (T, error)) (T, error) {
-	request := idempotency.Request{Viewer: string(viewer.From(ctx).UserID), Mutation: mutation, Key: key, Input: input}
-	return idempotency.Do(ctx, idempotency.Guard{Store: s.store, Now: s.now}, request, effect, reread)
-}
-
-// later returns the time of a change that follows one at the given time: now, but always later, also when the clock of the
-// server that made the earlier change is ahead.
-func (s *Service) later(than time.Time) time.Time {
-	now := s.now().UTC().Truncate(time.Millisecond)
-	if !now.After(than) {
-		return than.Add(time.Millisecond)
-	}
-	return now
-}
-
-// gone turns that the result of an earlier request is there no more into its zero value.
-func gone[T any](v T, err error) (T, error) {
-	if fault.Is(err, fault.NotFound) {
-		var zero T
-		return zero, nil
-	}
-	return v, err
-}
-
-// first returns the one result of a list of one.
-func first[T any](values []T, errs []error) (T, error) {
-	if len(errs) > 0 && errs[0] != nil {
-		var zero T
-		return zero, errs[0]
-	}
-	return values[0], nil
+	return domain.Once(ctx, idempotency.Guard{Store: s.store, Now: s.now}, mutation, key, input, effect, reread)
 }

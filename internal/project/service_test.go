@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/page"
 )
@@ -180,30 +181,30 @@ func TestWhatWasShownIsProof(t *testing.T) {
 	e.Item = i.ID
 	w.store.efforts[e.EffortID] = e
 
-	labels, err := first(w.ListLabels(ctx, []Ref[ID]{p.Ref()}))
+	labels, err := domain.First(w.ListLabels(ctx, []Ref[ID]{p.Ref()}))
 	require.NoError(t, err)
 	require.Len(t, labels, 2)
 	assert.Equal(t, "Night", Subcategory.Of(labels)[0].Name)
-	of, err := first(w.ListItemsOf(ctx, []LabelItemsRequest{Category.Of(labels)[0].Items(page.Window{})}))
+	of, err := domain.First(w.ListItemsOf(ctx, []LabelItemsRequest{Category.Of(labels)[0].Items(page.Window{})}))
 	require.NoError(t, err)
 	require.Len(t, of.Items, 1)
 	items, err := w.ListItems(ctx, p.Items(Finished, page.Window{}))
 	require.NoError(t, err)
-	called, err := first(w.ItemsByID(ctx, []Ref[ItemID]{p.ItemCalled("bird")}))
+	called, err := domain.First(w.ItemsByID(ctx, []Ref[ItemID]{p.ItemCalled("bird")}))
 	require.NoError(t, err)
 	for _, item := range []Item{of.Items[0], items.Items[0], called} {
 		ref, ok := item.CategoryRef()
 		require.True(t, ok)
-		_, err = first(w.LabelsByID(ctx, []Ref[LabelID]{ref}))
+		_, err = domain.First(w.LabelsByID(ctx, []Ref[LabelID]{ref}))
 		require.NoError(t, err)
 		_, ok = item.SubcategoryRef()
 		assert.False(t, ok)
-		efforts, err := first(w.ListEffortsOfItems(ctx, []ItemEffortsRequest{item.History(page.Window{})}))
+		efforts, err := domain.First(w.ListEffortsOfItems(ctx, []ItemEffortsRequest{item.History(page.Window{})}))
 		require.NoError(t, err)
 		require.Len(t, efforts.Items, 1)
-		_, err = first(w.TeamsByID(ctx, []Ref[TeamID]{efforts.Items[0].TeamRef()}))
+		_, err = domain.First(w.TeamsByID(ctx, []Ref[TeamID]{efforts.Items[0].TeamRef()}))
 		require.NoError(t, err)
-		_, err = first(w.ItemsByID(ctx, []Ref[ItemID]{efforts.Items[0].ItemRef()}))
+		_, err = domain.First(w.ItemsByID(ctx, []Ref[ItemID]{efforts.Items[0].ItemRef()}))
 		require.NoError(t, err)
 	}
 	for _, r := range []MembersRequest{p.Members(page.Window{}), {Project: "p", as: p.Member.as}} {
@@ -222,7 +223,7 @@ func TestWhatWasShownIsProof(t *testing.T) {
 		_, ok := efforts[3].Items[0].CategoryRef()
 		assert.True(t, ok)
 	}
-	team, err := first(w.TeamsByID(ctx, []Ref[TeamID]{p.Member.TeamRef()}))
+	team, err := domain.First(w.TeamsByID(ctx, []Ref[TeamID]{p.Member.TeamRef()}))
 	require.NoError(t, err)
 	members, err := w.ListMembers(ctx, team.Members(page.Window{}))
 	require.NoError(t, err)
@@ -253,16 +254,16 @@ func TestWithoutProofThereIsNothing(t *testing.T) {
 	assert.Equal(t, "not found", kindOf(err))
 	_, err = w.ListExports(ctx, p.Transfers(page.Window{}))
 	assert.Equal(t, "not found", kindOf(err))
-	_, err = first(w.ListItemsOf(ctx, []LabelItemsRequest{w.store.labels[0].Items(page.Window{})}))
+	_, err = domain.First(w.ListItemsOf(ctx, []LabelItemsRequest{w.store.labels[0].Items(page.Window{})}))
 	assert.Equal(t, "not found", kindOf(err))
-	_, err = first(w.ListEffortsOfItems(ctx, []ItemEffortsRequest{w.store.items[ItemID{"p", "i"}].History(page.Window{})}))
+	_, err = domain.First(w.ListEffortsOfItems(ctx, []ItemEffortsRequest{w.store.items[ItemID{"p", "i"}].History(page.Window{})}))
 	assert.Equal(t, "not found", kindOf(err))
-	_, err = first(w.ListEffortsOfMembers(ctx, []MemberEffortsRequest{w.store.members["p"]["tag"].Efforts(page.Window{})}))
+	_, err = domain.First(w.ListEffortsOfMembers(ctx, []MemberEffortsRequest{w.store.members["p"]["tag"].Efforts(page.Window{})}))
 	assert.Equal(t, "not found", kindOf(err))
 	assert.Zero(t, w.store.reads)
-	_, err = first(w.ListLabels(ctx, []Ref[ID]{p.Ref()}))
+	_, err = domain.First(w.ListLabels(ctx, []Ref[ID]{p.Ref()}))
 	assert.Equal(t, "not found", kindOf(err))
-	_, err = first(w.ListTeams(ctx, []Ref[ID]{p.Ref()}))
+	_, err = domain.First(w.ListTeams(ctx, []Ref[ID]{p.Ref()}))
 	assert.Equal(t, "not found", kindOf(err))
 	assert.Zero(t, w.store.reads)
 }

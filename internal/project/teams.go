@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 )
@@ -33,7 +34,7 @@ func (s *Service) CreateTeam(ctx context.Context, in CreateTeam) (Team, error) {
 			return Team{}, err
 		}
 		t := Team{
-			TeamID: TeamID{Project: in.Project, ID: s.newID()}, Name: name, Type: in.Type, CreatedAt: s.later(time.Time{}),
+			TeamID: TeamID{Project: in.Project, ID: s.newID()}, Name: name, Type: in.Type, CreatedAt: domain.Later(s.now, time.Time{}),
 			as: proof(p.Member.Type),
 		}
 		if t, err = s.putTeam(ctx, t, true, key); err == nil {
@@ -41,7 +42,7 @@ func (s *Service) CreateTeam(ctx context.Context, in CreateTeam) (Team, error) {
 		}
 		return t, err
 	}, func(ctx context.Context, result []string) (Team, error) {
-		return gone(s.team(ctx, TeamID{Project: in.Project, ID: result[0]}, Taggie))
+		return domain.Gone(s.team(ctx, TeamID{Project: in.Project, ID: result[0]}, Taggie))
 	})
 }
 
@@ -67,7 +68,7 @@ func (s *Service) RenameTeam(ctx context.Context, in RenameTeam) (Team, error) {
 		t.Name = name
 		return s.putTeam(ctx, t, false, key)
 	}, func(ctx context.Context, result []string) (Team, error) {
-		return gone(s.team(ctx, in.Team, Taggie))
+		return domain.Gone(s.team(ctx, in.Team, Taggie))
 	})
 }
 
@@ -81,10 +82,10 @@ func (s *Service) putTeam(ctx context.Context, t Team, create bool, key idempote
 
 // team returns the team when the viewer may do what needs the role.
 func (s *Service) team(ctx context.Context, id TeamID, need TeamType) (Team, error) {
-	if _, err := self(ctx); err != nil {
+	if _, err := domain.Self(ctx); err != nil {
 		return Team{}, err
 	}
-	t, err := first(s.TeamsByID(ctx, []Ref[TeamID]{{ID: id}}))
+	t, err := domain.First(s.TeamsByID(ctx, []Ref[TeamID]{{ID: id}}))
 	if err != nil {
 		return Team{}, err
 	}
@@ -127,7 +128,7 @@ func (s *Service) PutMember(ctx context.Context, in PutMember) (Member, error) {
 				return Member{}, err
 			}
 		}
-		m := Member{Project: team.Project, User: user, Team: team.ID, Type: team.Type, AddedAt: s.later(time.Time{}), as: team.as}
+		m := Member{Project: team.Project, User: user, Team: team.ID, Type: team.Type, AddedAt: domain.Later(s.now, time.Time{}), as: team.as}
 		before, err := s.member(ctx, team.Project, user)
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return Member{}, err
@@ -146,16 +147,16 @@ func (s *Service) PutMember(ctx context.Context, in PutMember) (Member, error) {
 	}, func(ctx context.Context, result []string) (Member, error) {
 		p, err := s.get(ctx, in.Team.Project, Taggie)
 		if err != nil {
-			return gone(Member{}, err)
+			return domain.Gone(Member{}, err)
 		}
 		m, err := s.member(ctx, p.ID, UserID(result[0]))
 		m.as = proof(p.Member.Type)
-		return gone(m, err)
+		return domain.Gone(m, err)
 	})
 }
 
 func (s *Service) member(ctx context.Context, id ID, user UserID) (Member, error) {
-	return first(s.store.MembersByID(ctx, id, []UserID{user}))
+	return domain.First(s.store.MembersByID(ctx, id, []UserID{user}))
 }
 
 // RemoveMember is the input of [Service.RemoveMember].
@@ -168,7 +169,7 @@ type RemoveMember struct {
 // RemoveMember removes a user from a project, for managers, and for the user, also when there is no such project: who is no
 // member has left already. It returns [ErrLastManager] as an expected outcome.
 func (s *Service) RemoveMember(ctx context.Context, in RemoveMember) error {
-	me, err := self(ctx)
+	me, err := domain.Self(ctx)
 	if err != nil {
 		return err
 	}

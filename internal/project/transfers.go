@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
@@ -76,22 +77,22 @@ func (s *Service) CreateImport(ctx context.Context, in CreateImport) (Import, er
 		}
 		i := Import{
 			TransferID: TransferID{Project: p.ID, ID: s.newID()}, Source: FromFile, Format: in.Format, Bytes: in.Bytes, State: Awaiting,
-			CreatedBy: p.Member.User, CreatedAt: s.later(time.Time{}), Version: 1,
+			CreatedBy: p.Member.User, CreatedAt: domain.Later(s.now, time.Time{}), Version: 1,
 		}
 		end := i.task(RunImport, i.CreatedAt.Add(UploadTime))
 		end.ID += endOf
 		return i, s.store.PutImport(ctx, nil, i, []task.Task{end}, key.With(i.ID))
 	}, func(ctx context.Context, result []string) (Import, error) {
-		return gone(s.imported(ctx, TransferID{Project: in.Project, ID: result[0]}))
+		return domain.Gone(s.imported(ctx, TransferID{Project: in.Project, ID: result[0]}))
 	})
 }
 
 // imported returns the import, for managers.
 func (s *Service) imported(ctx context.Context, id TransferID) (Import, error) {
-	if _, err := self(ctx); err != nil {
+	if _, err := domain.Self(ctx); err != nil {
 		return Import{}, err
 	}
-	return first(s.ImportsByID(ctx, []TransferID{id}))
+	return domain.First(s.ImportsByID(ctx, []TransferID{id}))
 }
 
 // ChangeImport is the input of [Service.StartImport] and [Service.CancelImport].
@@ -115,7 +116,7 @@ func (s *Service) StartImport(ctx context.Context, in ChangeImport) (Import, err
 		case !ok:
 			return before, nil, nil
 		}
-		return after, []task.Task{after.task(RunImport, s.later(time.Time{}))}, s.checkUpload(ctx, before)
+		return after, []task.Task{after.task(RunImport, domain.Later(s.now, time.Time{}))}, s.checkUpload(ctx, before)
 	})
 }
 
@@ -144,7 +145,7 @@ func (s *Service) CancelImport(ctx context.Context, in ChangeImport) (Import, er
 		if before.State != Awaiting {
 			return after, nil, nil // whoever runs it removes the file
 		}
-		return after, []task.Task{after.task(RunImport, s.later(time.Time{}))}, nil
+		return after, []task.Task{after.task(RunImport, domain.Later(s.now, time.Time{}))}, nil
 	})
 }
 
@@ -171,7 +172,7 @@ func (s *Service) changeImport(ctx context.Context, mutation string, in ChangeIm
 			}
 		}
 		return Import{}, retry.Busy("this import")
-	}, func(ctx context.Context, _ []string) (Import, error) { return gone(s.imported(ctx, in.Import)) })
+	}, func(ctx context.Context, _ []string) (Import, error) { return domain.Gone(s.imported(ctx, in.Import)) })
 }
 
 // CreateExport is the input of [Service.CreateExport].
@@ -198,10 +199,10 @@ func (s *Service) CreateExport(ctx context.Context, in CreateExport) (Export, er
 		}
 		e := Export{
 			TransferID: TransferID{Project: p.ID, ID: s.newID()}, Format: in.Format, Status: in.Status, State: Queued,
-			CreatedBy: p.Member.User, CreatedAt: s.later(time.Time{}), Version: 1,
+			CreatedBy: p.Member.User, CreatedAt: domain.Later(s.now, time.Time{}), Version: 1,
 		}
 		return e, s.store.PutExport(ctx, nil, e, []task.Task{e.task(RunExport, e.CreatedAt)}, key.With(e.ID))
 	}, func(ctx context.Context, result []string) (Export, error) {
-		return gone(first(s.ExportsByID(ctx, []TransferID{{Project: in.Project, ID: result[0]}})))
+		return domain.Gone(domain.First(s.ExportsByID(ctx, []TransferID{{Project: in.Project, ID: result[0]}})))
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/task"
 )
@@ -11,14 +12,14 @@ import (
 // WatchImport tells how an import goes: now, and after each change, until it has ended; see [task.Watch]. Every look is also one at who
 // may see it. Ended is called before the channel is closed when there is nothing more to follow. The faults are those of [Service.ImportsByID].
 func (s *Service) WatchImport(ctx context.Context, id TransferID, ended func()) (<-chan task.Seen[Import], error) {
-	return watch(ctx, func(ctx context.Context) (Import, error) { return first(s.ImportsByID(ctx, []TransferID{id})) }, task.Watched[Import]{
+	return watch(ctx, func(ctx context.Context) (Import, error) { return domain.First(s.ImportsByID(ctx, []TransferID{id})) }, task.Watched[Import]{
 		Over: func(i Import) bool { return i.State.Ended() }, Same: func(a, b Import) bool { return a.Version == b.Version }, Gone: unseen, Ended: ended,
 	})
 }
 
 // WatchExport does the same for an export.
 func (s *Service) WatchExport(ctx context.Context, id TransferID, ended func()) (<-chan task.Seen[Export], error) {
-	return watch(ctx, func(ctx context.Context) (Export, error) { return first(s.ExportsByID(ctx, []TransferID{id})) }, task.Watched[Export]{
+	return watch(ctx, func(ctx context.Context) (Export, error) { return domain.First(s.ExportsByID(ctx, []TransferID{id})) }, task.Watched[Export]{
 		Over: func(e Export) bool { return e.State.Ended() }, Same: func(a, b Export) bool { return a.Version == b.Version }, Gone: unseen, Ended: ended,
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
@@ -89,7 +90,7 @@ func own(ctx context.Context, owner UserID) error {
 	v := viewer.From(ctx)
 	switch {
 	case v.UserID == "":
-		return fault.New(fault.Unauthenticated, "sign up first: createUser")
+		return domain.SignUpFirst()
 	case !v.Is(owner):
 		return noItem()
 	}
@@ -205,7 +206,7 @@ func (s *Items) PutSetName(ctx context.Context, in PutSetName) (Item, error) {
 		}
 		i.shown = shown(err == nil)
 		return i, err
-	}, func(ctx context.Context, _ []string) (Item, error) { return gone(s.get(ctx, in.Item)) })
+	}, func(ctx context.Context, _ []string) (Item, error) { return domain.Gone(s.get(ctx, in.Item)) })
 }
 
 // DeleteItem is the input of [Items.Delete].
@@ -273,9 +274,7 @@ func (s *Items) PutQuota(ctx context.Context, in PutQuota) (Usage, error) {
 
 // onceItem runs a mutation of the viewer at most once per idempotency key.
 func onceItem[T any](ctx context.Context, s *Items, mutation string, key *string, input any, effect func(context.Context, idempotency.Key) (T, error), reread func(context.Context, []string) (T, error)) (T, error) {
-	v := viewer.From(ctx)
-	request := idempotency.Request{Viewer: string(v.UserID), Mutation: mutation, Key: key, Input: input}
-	return idempotency.Do(ctx, idempotency.Guard{Store: s.store, Now: s.now}, request, effect, reread)
+	return domain.Once(ctx, idempotency.Guard{Store: s.store, Now: s.now}, mutation, key, input, effect, reread)
 }
 
 // following returns the task for when the follower could not be told now.

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
@@ -37,14 +38,6 @@ func (s *Service) Showing(view Reader) *Service {
 	with := *s
 	with.shows = view
 	return &with
-}
-
-// self returns the viewer, who has to be a user.
-func self(ctx context.Context) (UserID, error) {
-	if id := viewer.From(ctx).UserID; id != "" {
-		return id, nil
-	}
-	return "", fault.New(fault.Unauthenticated, "sign up first: createUser")
 }
 
 // readable reports whether the viewer may read the score.
@@ -80,10 +73,10 @@ func (s *Service) ListByID(ctx context.Context, refs []Ref) ([]Score, []error) {
 func (s *Service) get(ctx context.Context, ref Ref) (Score, error) { return mine(ctx, s.store, ref) }
 
 func mine(ctx context.Context, from Finder, ref Ref) (Score, error) {
-	if _, err := self(ctx); err != nil {
+	if _, err := domain.Self(ctx); err != nil {
 		return Score{}, err
 	}
-	found, err := first(guarded(ctx, from, ref))
+	found, err := domain.First(guarded(ctx, from, ref))
 	if err == nil && !viewer.From(ctx).Is(found.Owner) {
 		err = fault.New(fault.Forbidden, "only the owner of the score may do this")
 	}
@@ -93,15 +86,6 @@ func mine(ctx context.Context, from Finder, ref Ref) (Score, error) {
 func guarded(ctx context.Context, from Finder, ref Ref) ([]Score, []error) {
 	scores, errs := from.ScoresByID(ctx, []Ref{ref})
 	return guard(ctx, scores, errs)
-}
-
-// first returns the one result of a list of one.
-func first[T any](values []T, errs []error) (T, error) {
-	if len(errs) > 0 && errs[0] != nil {
-		var zero T
-		return zero, errs[0]
-	}
-	return values[0], nil
 }
 
 // List lists the scores of a user by id: all of them for the user, the public ones for others.
@@ -123,32 +107,17 @@ func (s *Service) Count(ctx context.Context, owner UserID) (int, error) {
 	if !viewer.From(ctx).Is(owner) {
 		return 0, fault.New(fault.Forbidden, "only the user may see this")
 	}
-	return first(s.shows.CountScores(ctx, []UserID{owner}))
+	return domain.First(s.shows.CountScores(ctx, []UserID{owner}))
 }
 
 // allowed reads what was shown of the keys and has NotFound for the others.
 func allowed[K, V any](keys []K, was func(K) shown, none func() error, read func([]K) ([]V, []error)) ([]V, []error) {
-	values, errs := make([]V, len(keys)), make([]error, len(keys))
-	var may []K
-	var at []int
-	for i, key := range keys {
+	return domain.Allowed(keys, func(key K) error {
 		if !was(key) {
-			errs[i] = none()
-			continue
+			return none()
 		}
-		may, at = append(may, key), append(at, i)
-	}
-	if len(may) == 0 {
-		return values, errs
-	}
-	found, failed := read(may)
-	for n, i := range at {
-		values[i] = found[n]
-		if failed != nil {
-			errs[i] = failed[n]
-		}
-	}
-	return values, errs
+		return nil
+	}, read)
 }
 
 // Texts returns texts of scores that the viewer was shown, in the order of requests; NotFound for others, Unavailable for a text
@@ -203,32 +172,12 @@ func (s *Service) SnapshotsByID(ctx context.Context, requests []SnapshotRequest)
 
 // snapshot returns a snapshot of a score that the viewer was shown.
 func (s *Service) snapshot(ctx context.Context, of Score, id string) (Snapshot, error) {
-	return first(s.SnapshotsByID(ctx, []SnapshotRequest{of.Snapshot(id)}))
+	return domain.First(s.SnapshotsByID(ctx, []SnapshotRequest{of.Snapshot(id)}))
 }
 
 // once runs a mutation of the viewer at most once per idempotency key.
 func once[T any](ctx context.Context, s *Service, mutation string, key *string, input any, effect func(context.Context, idempotency.Key) (T, error), reread func(context.Context, []string) (T, error)) (T, error) {
-	request := idempotency.Request{Viewer: string(viewer.From(ctx).UserID), Mutation: mutation, Key: key, Input: input}
-	return idempotency.Do(ctx, idempotency.Guard{Store: s.store, Now: s.now}, request, effect, reread)
-}
-
-// gone turns that the result of an earlier request is there no more into its zero value.
-func gone[T any](v T, err error) (T, error) {
-	if fault.Is(err, fault.NotFound) {
-		var zero T
-		return zero, nil
-	}
-	return v, err
-}
-
-// later returns the time of a change that follows one at the given time: now, but always later, also when the clock of the
-// server that made the earlier change is ahead.
-func (s *Service) later(than time.Time) time.Time {
-	now := s.now().UTC().Truncate(time.Millisecond)
-	if !now.After(than) {
-		return than.Add(time.Millisecond)
-	}
-	return now
+	return domain.Once(ctx, idempotency.Guard{Store: s.store, Now: s.now}, mutation, key, input, effect, reread)
 }
 
 // errBusy is what a change ends with that others did not let through.
@@ -268,7 +217,7 @@ func (s *Service) contentOf(ctx context.Context, of Score) (Score, Content, erro
 		if !fault.Is(err, fault.NotFound) {
 			return of, c, err
 		}
-		changed, err := first(guarded(ctx, s.store, of.Ref))
+		changed, err := domain.First(guarded(ctx, s.store, of.Ref))
 		if err != nil {
 			return of, c, err
 		}

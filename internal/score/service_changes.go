@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 )
@@ -82,7 +83,7 @@ type Update struct {
 
 // Create creates a score of the viewer. It returns *[UnknownItem] as an expected outcome.
 func (s *Service) Create(ctx context.Context, in Create) (Score, error) {
-	owner, err := self(ctx)
+	owner, err := domain.Self(ctx)
 	if err != nil {
 		return Score{}, err
 	}
@@ -102,7 +103,7 @@ func (s *Service) Create(ctx context.Context, in Create) (Score, error) {
 	}
 	return once(ctx, s, "createScore", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Score, error) {
 		made := d.Score
-		made.CreatedAt = s.later(time.Time{})
+		made.CreatedAt = domain.Later(s.now, time.Time{})
 		made.UpdatedAt = made.CreatedAt
 		made = made.seal()
 		err := s.store.CreateScore(ctx, made, d.missing(Score{}), key.With(string(made.Owner), string(made.ID)))
@@ -115,7 +116,7 @@ func (s *Service) Create(ctx context.Context, in Create) (Score, error) {
 
 // reread returns the score of an earlier result, the zero Score when it is gone meanwhile.
 func (s *Service) reread(ctx context.Context, result []string) (Score, error) {
-	return gone(first(guarded(ctx, s.store, Ref{UserID(result[0]), ID(result[1])})))
+	return domain.Gone(domain.First(guarded(ctx, s.store, Ref{UserID(result[0]), ID(result[1])})))
 }
 
 // Update changes a score of the viewer. It returns *[VersionConflict] and *[UnknownItem] as expected outcomes. What is the same
@@ -142,7 +143,7 @@ func (s *Service) rewrite(ctx context.Context, ref Ref, expected *int, key idemp
 		after := before
 		if !sameContent(before, d.Score) || before.Access != d.Access {
 			after = d.seal()
-			after.Version, after.UpdatedAt = before.Version+1, s.later(before.UpdatedAt)
+			after.Version, after.UpdatedAt = before.Version+1, domain.Later(s.now, before.UpdatedAt)
 		}
 		err := s.store.UpdateScore(ctx, before, after, d.missing(before), key.With(string(after.Owner), string(after.ID)))
 		if err == nil {

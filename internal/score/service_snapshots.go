@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/retry"
@@ -46,7 +47,7 @@ func (s *Service) take(ctx context.Context, of Score, name string, key idempoten
 	if err != nil {
 		return Snapshot{}, err
 	}
-	now := s.later(time.Time{})
+	now := domain.Later(s.now, time.Time{})
 	made := Snapshot{SnapshotID: SnapshotID{of.Ref, s.newID()}, Name: name, CreatedAt: now, UpdatedAt: now, shown: true}
 	intent, err := s.store.BeginSnapshot(ctx, made, of.Items())
 	if err != nil {
@@ -76,18 +77,18 @@ func (s *Service) takeBack(ctx context.Context, id SnapshotID) {
 	case left:
 		_ = s.settleIntent(ctx, i)
 	default:
-		if _, err := first(s.store.SnapshotsByID(ctx, []SnapshotID{id})); fault.Is(err, fault.NotFound) {
+		if _, err := domain.First(s.store.SnapshotsByID(ctx, []SnapshotID{id})); fault.Is(err, fault.NotFound) {
 			_ = s.contents.Delete(ctx, SnapshotKey(id))
 		}
 	}
 }
 
 func (s *Service) rereadSnapshot(ctx context.Context, result []string) (Snapshot, error) {
-	of, err := first(guarded(ctx, s.store, Ref{UserID(result[0]), ID(result[1])}))
+	of, err := domain.First(guarded(ctx, s.store, Ref{UserID(result[0]), ID(result[1])}))
 	if err != nil {
-		return gone(Snapshot{}, err)
+		return domain.Gone(Snapshot{}, err)
 	}
-	return gone(s.snapshot(ctx, of, result[2]))
+	return domain.Gone(s.snapshot(ctx, of, result[2]))
 }
 
 // RenameSnapshot is the input of [Service.RenameSnapshot].
@@ -107,7 +108,7 @@ func (s *Service) RenameSnapshot(ctx context.Context, in RenameSnapshot) (Snapsh
 		return s.editSnapshot(ctx, in.Snapshot, func(before Snapshot) (Snapshot, error) {
 			after := before
 			if after.Name != name {
-				after.Name, after.UpdatedAt = name, s.later(before.UpdatedAt)
+				after.Name, after.UpdatedAt = name, domain.Later(s.now, before.UpdatedAt)
 			}
 			id := before.SnapshotID
 			return after, s.store.RenameSnapshot(ctx, before, after, key.With(string(id.Score.Owner), string(id.Score.ID), id.ID))
@@ -145,7 +146,7 @@ func (s *Service) editSnapshot(ctx context.Context, id SnapshotID, store func(Sn
 			}
 			return Snapshot{}, err
 		}
-		before, err := first(s.store.SnapshotsByID(ctx, []SnapshotID{id}))
+		before, err := domain.First(s.store.SnapshotsByID(ctx, []SnapshotID{id}))
 		if err != nil {
 			return Snapshot{}, err
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 )
@@ -24,7 +25,7 @@ type CompleteUpload struct {
 // are not there, *[QuotaReached], Exhausted when others of the owner's are completed for too long; all can be completed later. *[UploadRefused] when the bytes are not what was announced, and
 // [ErrUploadOver]: of these nothing is left.
 func (s *Items) Complete(ctx context.Context, in CompleteUpload) (Item, error) {
-	reread := func(ctx context.Context, _ []string) (Item, error) { return gone(s.get(ctx, in.Upload)) }
+	reread := func(ctx context.Context, _ []string) (Item, error) { return domain.Gone(s.get(ctx, in.Upload)) }
 	return onceItem(ctx, s, "completeUpload", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Item, error) {
 		u, err := s.open(ctx, in.Upload)
 		var i Item

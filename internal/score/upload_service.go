@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/task"
@@ -61,7 +62,7 @@ func (s *Items) upload(in RequestUpload) (u Upload, err error) {
 // RequestUpload lets the viewer upload a file, to a score of his or to his library, until [UploadTime] is over. NotFound when the
 // score does not exist or may not be read, Forbidden when it is somebody else's. *[QuotaReached] when there is no room for the file.
 func (s *Items) RequestUpload(ctx context.Context, owner UserID, in RequestUpload) (Ticket, error) {
-	if _, err := self(ctx); err != nil {
+	if _, err := domain.Self(ctx); err != nil {
 		return Ticket{}, err
 	}
 	u, err := s.upload(in)

@@ -8,6 +8,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/retry"
@@ -164,7 +165,7 @@ func (s *Service) FindByEmail(ctx context.Context, email string) (ID, error) {
 // for sharing only, and bounded: Exhausted for who asks too often.
 func (s *Service) Lookup(ctx context.Context, email string) (ID, error) {
 	if viewer.From(ctx).UserID == "" {
-		return "", fault.New(fault.Unauthenticated, "sign up first: createUser")
+		return "", domain.SignUpFirst()
 	}
 	if err := s.mayProbe(ctx); err != nil {
 		return "", err
@@ -251,7 +252,7 @@ type Update struct {
 func (s *Service) Update(ctx context.Context, in Update) (User, error) {
 	v := viewer.From(ctx)
 	if v.UserID == "" {
-		return User{}, fault.New(fault.Unauthenticated, "sign up first: createUser")
+		return User{}, domain.SignUpFirst()
 	}
 	var name, email string
 	var err error
