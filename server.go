@@ -323,7 +323,13 @@ func (a *application) serve(ctx context.Context, listener net.Listener, started 
 	}
 	running.Go(func() { a.revoked.run(working, a.log) })
 	running.Go(func() {
-		jobs.Run(working, a.log, jobs.Job{Name: "count what users have", Every: time.Second, Do: a.stores.db.CountAllowances})
+		counts := []jobs.Job{{Name: "count what users have", Every: time.Second, Do: a.stores.db.CountAllowances}}
+		for _, kind := range dynamo.Recounted() {
+			counts = append(counts, jobs.Job{Name: "count the " + kind + " again", Every: 10 * time.Second, Do: func(ctx context.Context) error {
+				return a.stores.db.RecountAllowances(ctx, kind)
+			}})
+		}
+		jobs.Run(working, a.log, counts...)
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
 		defer cancel()
 		_ = a.stores.db.CountAllowances(last) // what this server created since

@@ -33,6 +33,8 @@ type allowance struct {
 	says string // what somebody is told who wants more; %d is the number
 	// rows are the rows that are counted. Where they are in no one partition it is nil, and servers add up what they create.
 	rows func(of string) span
+	// recounted is how they are counted again there. See [DB.RecountAllowances].
+	recounted *recounted
 }
 
 var (
@@ -42,10 +44,14 @@ var (
 		rows: func(owner string) span { return span{table: notesTable, index: gsi1, pk: keys.OwnerPK(owner)} }}
 	allowedKeys = allowance{kind: "keys", most: idempotency.MaxKeys, says: "a user uses at most %d idempotency keys within 24 hours",
 		rows: func(viewer string) span { return span{table: notesTable, pk: keys.IdempotencyPK(viewer)} }}
-	allowedEntities  = allowance{kind: "entities", most: entity.MaxEntities, says: "a scope has at most %d entities: delete some first"}
-	allowedRelations = allowance{kind: "relations", most: entity.MaxScopeRelations, says: "a scope has at most %d relations: end some first"}
-	allowedItems     = allowance{kind: "items", most: project.MaxItems, says: "a project has at most %d items"}
-	allowedFileTags  = allowance{kind: "tags", most: filetag.MaxTagsOfAuthor, says: "a user has at most %d tags on items: take some off first"}
+	allowedEntities = allowance{kind: "entities", most: entity.MaxEntities, says: "a scope has at most %d entities: delete some first",
+		recounted: &recounted{shared: true, full: 24 * time.Hour, usual: 30 * 24 * time.Hour, count: countEntities}}
+	allowedRelations = allowance{kind: "relations", most: entity.MaxScopeRelations, says: "a scope has at most %d relations: end some first",
+		recounted: &recounted{shared: true, full: 24 * time.Hour, usual: 30 * 24 * time.Hour, count: countRelations}}
+	allowedItems = allowance{kind: "items", most: project.MaxItems, says: "a project has at most %d items",
+		recounted: &recounted{full: time.Hour, usual: 7 * 24 * time.Hour, count: countItems}}
+	allowedFileTags = allowance{kind: "tags", most: filetag.MaxTagsOfAuthor, says: "a user has at most %d tags on items: take some off first",
+		recounted: &recounted{shared: true, full: 24 * time.Hour, usual: 30 * 24 * time.Hour, count: countFileTags}}
 )
 
 func allowances() []allowance {
@@ -84,6 +90,8 @@ type spent struct {
 	of      string
 	known   bool      // whether total was ever counted
 	refused bool      // somebody was refused since
+	short   bool      // somebody was refused since the things were counted again
+	since   time.Time // when the first use was here
 	total   int       // when it was counted last
 	pending int       // created here since
 	adding  int       // of pending, while it is not known whether the row has it
@@ -94,14 +102,16 @@ type spent struct {
 
 // tallies is what one server knows of all allowances.
 type tallies struct {
-	mu      sync.Mutex
-	by      map[allowed]*spent
-	numbers map[string]int // in place of those of the allowances
-	now     func() time.Time
+	mu       sync.Mutex
+	by       map[allowed]*spent
+	recounts map[string]*recount   // under way, by kind
+	tried    map[allowed]time.Time // when this server tried last to begin one
+	numbers  map[string]int        // in place of those of the allowances
+	now      func() time.Time
 }
 
 func newTallies(numbers map[string]int, now func() time.Time) *tallies {
-	return &tallies{by: map[allowed]*spent{}, numbers: numbers, now: now}
+	return &tallies{by: map[allowed]*spent{}, recounts: map[string]*recount{}, tried: map[allowed]time.Time{}, numbers: numbers, now: now}
 }
 
 // spend carries out what creates n things, unless that is more than is allowed: Exhausted. Of what fails nothing is counted. It asks
@@ -126,23 +136,29 @@ func (t *tallies) spend(a allowance, of string, n int, create func() error) erro
 func (t *tallies) add(a allowance, of string, n int) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	s := t.of(a, of)
+	s.used = t.now()
+	if n > 0 && s.total+s.pending+n > s.most {
+		s.refused, s.short = true, true
+		return fault.New(fault.Exhausted, s.says, s.most)
+	}
+	s.pending += n
+	return nil
+}
+
+// of returns what is known of an allowance. The caller has the lock.
+func (t *tallies) of(a allowance, of string) *spent {
 	s := t.by[allowed{a.kind, of}]
 	if s == nil {
 		if number, given := t.numbers[a.kind]; given {
 			a.most = number
 		}
-		s = &spent{allowance: a, of: of}
+		s = &spent{allowance: a, of: of, since: t.now(), used: t.now()}
 		if len(t.by) < allowancesKept {
 			t.by[allowed{a.kind, of}] = s
 		}
 	}
-	s.used = t.now()
-	if n > 0 && s.total+s.pending+n > s.most {
-		s.refused = true
-		return fault.New(fault.Exhausted, s.says, s.most)
-	}
-	s.pending += n
-	return nil
+	return s
 }
 
 // due returns what is to be counted now, and forgets what nobody has used for long.
@@ -237,10 +253,15 @@ func (db *DB) addTally(ctx context.Context, s *spent) error {
 
 func countKey(of allowed) rowKey { return rowKey{keys.CountPK(of.kind, of.of), keys.CountSK} }
 
-// readTally returns what the row counts.
+// readTally returns how many things there are, as far as the row tells.
 func (db *DB) readTally(ctx context.Context, of allowed) (int, error) {
-	total := 0
-	_, err := db.get(ctx, notesTable, countKey(of), func(item []byte) error {
+	total, err := db.readCount(ctx, of)
+	return max(total, 0), err
+}
+
+// readCount returns what the row says, which is less than none when more was removed than was added.
+func (db *DB) readCount(ctx context.Context, of allowed) (total int, err error) {
+	_, err = db.get(ctx, notesTable, countKey(of), func(item []byte) error {
 		return attributes(item, func(name []byte, v value) (err error) {
 			if string(name) == "n" {
 				total, err = v.int()
@@ -249,7 +270,7 @@ func (db *DB) readTally(ctx context.Context, of allowed) (int, error) {
 			return v.skip()
 		})
 	})
-	return max(total, 0), err
+	return total, err
 }
 
 // countRows counts the rows of a span: not many more than most.

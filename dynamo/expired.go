@@ -51,10 +51,18 @@ func (db *DB) sweepExpired(ctx context.Context, page int32, pause time.Duration)
 		if scan.ExclusiveStartKey = found.LastEvaluatedKey; scan.ExclusiveStartKey == nil {
 			return nil
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := rest(ctx, pause); err != nil {
+			return err
 		}
+	}
+}
+
+// rest leaves the engine to others for a moment.
+func rest(ctx context.Context, pause time.Duration) error {
+	select {
+	case <-time.After(pause):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }

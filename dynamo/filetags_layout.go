@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"errors"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -62,27 +61,14 @@ func (db FileTags) ScanSets(ctx context.Context, from string, page func(ctx cont
 
 // scanSets reads one page.
 func (db FileTags) scanSets(ctx context.Context, in *dynamodb.ScanInput) (sets []filetag.Set, next string, err error) {
-	ctx, cancel := within(ctx)
-	defer cancel()
-	var a answer
-	defer a.release()
-	for idle := 1; ; idle++ {
-		if _, err = db.client.Scan(ctx, in, a.into); err == nil {
-			break
-		}
-		if !repeatable(err) || !db.pause(ctx, idle) {
-			return nil, "", failed(errors.Join(err, ctx.Err()), "the tags could not be read%s", inTime(ctx))
-		}
-	}
-	for _, item := range a.items {
+	last, err := db.scanPage(ctx, in, func(item []byte) error {
 		var one filetag.Set
-		if err := decodeTagSet(item.json, &one); err != nil {
-			return nil, "", err
-		}
+		err := decodeTagSet(item, &one)
 		sets = append(sets, one)
+		return err
+	})
+	if err != nil || last == nil {
+		return sets, "", err
 	}
-	if a.last != nil {
-		next = text(a.last[tagsTable.pk]) + "\t" + text(a.last[tagsTable.sk])
-	}
-	return sets, next, nil
+	return sets, text(last[tagsTable.pk]) + "\t" + text(last[tagsTable.sk]), nil
 }

@@ -1,0 +1,330 @@
+package dynamo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/internal/filetag"
+	"github.com/taggie/taggie/internal/idempotency"
+)
+
+// recounted is how the things are counted again that a row of COUNT#<kind>#<of> counts.
+type recounted struct {
+	shared bool          // one count serves everybody
+	full   time.Duration // between two counts, if somebody was refused
+	usual  time.Duration // between two counts otherwise
+	// count adds to found how many things each of its keys has.
+	count func(db *DB, ctx context.Context, found map[string]int) error
+}
+
+const (
+	recountKnown   = 5 * time.Minute  // after which somebody who creates things and was not refused is counted again; less than [allowancesIdle]
+	recountTried   = 10 * time.Minute // between two attempts of a server to begin
+	recountSettles = 10 * time.Second // until indexes show what was created before, and servers have added what they created
+	recountWidth   = 1_000            // of whom things are counted at once, those first who were refused
+	recountTries   = 10               // attempts to begin in one call
+)
+
+// Recounted returns the kinds of things that [DB.RecountAllowances] counts again.
+func Recounted() (kinds []string) {
+	for _, a := range allowances() {
+		if a.recounted != nil {
+			kinds = append(kinds, a.kind)
+		}
+	}
+	return kinds
+}
+
+// recount is a count under way on this server.
+type recount struct {
+	allowance
+	lease   allowed // whose row says when the last count began
+	short   bool    // somebody was refused
+	wanted  []string
+	began   time.Time
+	before  map[string]int // what the rows said then
+	found   map[string]int // nil until it was counted
+	counted time.Time
+}
+
+// errRecounted says that a count began a short time ago.
+var errRecounted = errors.New("this was counted a short time ago")
+
+// RecountAllowances compares the rows that count things of a kind with the things that are stored, and corrects the rows. It does this for those who
+// were refused, or create things, on this server. Only one server counts at a time. Each call takes one step: begin, count, correct.
+//
+// Others create and remove things meanwhile. What was counted lies between what the row said before and what it says after, if the row is right. If it does not,
+// the row is corrected by the distance to the nearer end: by too little rather than by too much.
+//
+// Index: primary. Key: PK = COUNT#<kind>#<of> AND SK = COUNT, to begin on condition of the time of the last count. Index: index_lookup, eventually consistent.
+// Key: _scope_index_name = <project>:status~<shard>. Cost: 1 TransactWriteItems of 1 row and 2 GetItem for each scope, project or author; for items 1 Query
+// that counts per started megabyte of 16 partitions; for entities, relations and tags 1 Scan per megabyte of their table, with a pause after each.
+func (db *DB) RecountAllowances(ctx context.Context, kind string) error {
+	t := db.tallies
+	r, now := t.recount(kind), db.now()
+	switch {
+	case r == nil:
+		return db.beginRecount(ctx, kind)
+	case now.Sub(r.began) > r.recounted.full/2: // another server may begin soon
+		t.setRecount(kind, nil)
+	case r.found == nil && now.Sub(r.began) >= recountSettles:
+		found := make(map[string]int, len(r.wanted))
+		for _, of := range r.wanted {
+			found[of] = 0
+		}
+		if err := r.recounted.count(db, ctx, found); err != nil {
+			return err
+		}
+		r.found, r.counted = found, db.now()
+	case r.found != nil && now.Sub(r.counted) >= recountSettles:
+		after, err := db.readCounts(ctx, r)
+		if err != nil {
+			return err
+		}
+		t.correct(r, after)
+	}
+	return nil
+}
+
+// beginRecount takes over the count of what is due, unless a server has begun it a short time ago.
+func (db *DB) beginRecount(ctx context.Context, kind string) error {
+	t := db.tallies
+	due := t.toRecount(kind)
+	for _, r := range due[:min(len(due), recountTries)] {
+		t.mu.Lock()
+		t.tried[r.lease] = db.now()
+		t.mu.Unlock()
+		r.began = db.now()
+		pause := r.recounted.usual
+		if r.short {
+			pause = r.recounted.full
+		}
+		err := db.transact(ctx, []action{{
+			table: notesTable, key: countKey(r.lease), update: "SET #recounted = :now",
+			condition: "attribute_not_exists(#recounted) OR #recounted <= :before", names: map[string]string{"#recounted": "recounted"},
+			values: attrs{":now": str(keys.Instant(r.began)), ":before": str(keys.Instant(r.began.Add(-pause)))},
+			failed: func(attrs) error { return errRecounted },
+		}}, idempotency.Key{})
+		if errors.Is(err, errRecounted) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if r.before, err = db.readCounts(ctx, r); err != nil {
+			return err
+		}
+		t.setRecount(kind, r)
+		return nil
+	}
+	return nil
+}
+
+// readCounts returns what the rows say.
+func (db *DB) readCounts(ctx context.Context, r *recount) (map[string]int, error) {
+	counts := make([]int, len(r.wanted))
+	errs := db.each(len(counts), func(i int) (err error) {
+		counts[i], err = db.readCount(ctx, allowed{r.kind, r.wanted[i]})
+		return err
+	})
+	all := make(map[string]int, len(counts))
+	for i, n := range counts {
+		all[r.wanted[i]] = n
+	}
+	return all, errors.Join(errs...)
+}
+
+func (t *tallies) recount(kind string) *recount {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.recounts[kind]
+}
+
+// setRecount says which count of a kind is under way; nil for none.
+func (t *tallies) setRecount(kind string, r *recount) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.recounts[kind] = r
+}
+
+// toRecount returns what is to be counted again and was not tried a short time ago: those first who were refused.
+func (t *tallies) toRecount(kind string) []*recount {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.now()
+	maps.DeleteFunc(t.tried, func(_ allowed, at time.Time) bool { return now.Sub(at) >= recountTried })
+	var all []*spent
+	for _, s := range t.by {
+		if s.kind == kind && s.recounted != nil && s.known && (s.short || now.Sub(s.since) >= recountKnown) {
+			all = append(all, s)
+		}
+	}
+	slices.SortFunc(all, func(a, b *spent) int {
+		return cmp.Or(rank(a.short)-rank(b.short), a.since.Compare(b.since))
+	})
+	by := map[allowed]*recount{}
+	var due []*recount
+	for _, s := range all {
+		lease := allowed{kind, s.of}
+		if s.recounted.shared {
+			lease.of = ""
+		}
+		if _, tried := t.tried[lease]; tried {
+			continue
+		}
+		r := by[lease]
+		if r == nil {
+			r = &recount{allowance: s.allowance, lease: lease, short: s.short}
+			by[lease], due = r, append(due, r)
+		}
+		if len(r.wanted) < recountWidth {
+			r.wanted = append(r.wanted, s.of)
+		}
+	}
+	return due
+}
+
+// rank puts those first who were refused.
+func rank(short bool) int {
+	if short {
+		return 0
+	}
+	return 1
+}
+
+// correct adds to the rows what they lack, less what they have too much, as what is created is added: see [DB.CountAllowances].
+func (t *tallies) correct(r *recount, after map[string]int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, of := range r.wanted {
+		s := t.of(r.allowance, of)
+		s.short = false
+		s.pending += outside(r.found[of], r.before[of], after[of])
+	}
+	delete(t.recounts, r.kind)
+}
+
+// outside returns how far n is above or below everything between two numbers.
+func outside(n, a, b int) int {
+	switch low, high := min(a, b), max(a, b); {
+	case n < low:
+		return n - low
+	case n > high:
+		return n - high
+	}
+	return 0
+}
+
+// countItems counts the items of projects by their entries in the index of statuses, of which each has one.
+func countItems(db *DB, ctx context.Context, found map[string]int) error {
+	for p := range found {
+		for shard := range keys.Shards {
+			n, err := db.countRows(ctx, span{table: indexEntries, index: indexLookup, pk: keys.ScopeIndexName(p, keys.IndexName(keys.StatusIndex, shard))}, math.MaxInt)
+			if err != nil {
+				return err
+			}
+			found[p] += n
+		}
+	}
+	return nil
+}
+
+// countEntities counts the entities of scopes that are not being deleted.
+func countEntities(db *DB, ctx context.Context, found map[string]int) error {
+	return db.scanAll(ctx, entitiesMaster, []string{entitiesMaster.sk, "_meta"}, func(item []byte) error {
+		var key string
+		var h header
+		err := attributes(item, func(name []byte, v value) (err error) {
+			if string(name) == entitiesMaster.sk {
+				key, err = v.str()
+				return err
+			}
+			return h.read(name, v)
+		})
+		if h.Deleting.IsZero() {
+			one(found, keys.Split(key)[0])
+		}
+		return err
+	})
+}
+
+// countRelations counts the relations of scopes. Those that a change has prepared, or is about to remove, are counted, too.
+func countRelations(db *DB, ctx context.Context, found map[string]int) error {
+	return db.scanAll(ctx, relationshipEntries, []string{relationshipEntries.pk, relationshipEntries.sk}, func(item []byte) error {
+		key, err := keyOf(item, relationshipEntries)
+		if !keys.IsPredicateEnd(key.SK) {
+			one(found, keys.Split(key.PK)[0])
+		}
+		return err
+	})
+}
+
+// countFileTags counts the tags of authors.
+func countFileTags(db *DB, ctx context.Context, found map[string]int) error {
+	return FileTags{db}.ScanSets(ctx, "", func(ctx context.Context, sets []filetag.Set, next string) error {
+		for _, s := range sets {
+			for range s.Tags {
+				one(found, string(s.Author))
+			}
+		}
+		if next == "" {
+			return nil
+		}
+		return rest(ctx, sweepPause)
+	})
+}
+
+// one counts one thing more, of those of whom things are counted.
+func one(found map[string]int, of string) {
+	if n, wanted := found[of]; wanted {
+		found[of] = n + 1
+	}
+}
+
+// scanAll reads some attributes of all rows of a table, and leaves the engine to others after each page.
+func (db *DB) scanAll(ctx context.Context, t table, names []string, each func(item []byte) error) error {
+	p := projectionOf(names...)
+	in := dynamodb.ScanInput{TableName: db.table(t), ProjectionExpression: p.expression, ExpressionAttributeNames: p.names,
+		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
+	for {
+		last, err := db.scanPage(ctx, &in, each)
+		if err != nil || last == nil {
+			return err
+		}
+		in.ExclusiveStartKey = last
+		if err := rest(ctx, sweepPause); err != nil {
+			return err
+		}
+	}
+}
+
+// scanPage reads one page.
+func (db *DB) scanPage(ctx context.Context, in *dynamodb.ScanInput, each func(item []byte) error) (last attrs, err error) {
+	ctx, cancel := within(ctx)
+	defer cancel()
+	var a answer
+	defer a.release()
+	for idle := 1; ; idle++ {
+		if _, err = db.client.Scan(ctx, in, a.into); err == nil {
+			break
+		}
+		if !repeatable(err) || !db.pause(ctx, idle) {
+			return nil, failed(errors.Join(err, ctx.Err()), "the table could not be read%s", inTime(ctx))
+		}
+	}
+	for _, item := range a.items {
+		if err := each(item.json); err != nil {
+			return nil, err
+		}
+	}
+	return a.last, nil
+}

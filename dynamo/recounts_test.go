@@ -1,0 +1,342 @@
+package dynamo
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/taggie/taggie/internal/entity"
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/faultinject"
+	"github.com/taggie/taggie/internal/filetag"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/score"
+	"github.com/taggie/taggie/internal/storetest"
+)
+
+// countedThings is somebody whose things of a kind are counted by a row.
+type countedThings struct {
+	t      *testing.T
+	kind   string
+	of     string
+	db     *DB
+	inj    *faultinject.Injector
+	clock  *storetest.Clock
+	create func(db *DB) error
+	reads  map[string]int // calls that count what is stored
+}
+
+// with puts how many things there may be in place of the usual number.
+func (c *countedThings) with(most int) *countedThings {
+	c.db.tallies.numbers = map[string]int{c.kind: most}
+	return c
+}
+
+// says returns what the row says.
+func (c *countedThings) says() int {
+	c.t.Helper()
+	n, err := c.db.readCount(c.t.Context(), allowed{c.kind, c.of})
+	require.NoError(c.t, err)
+	return n
+}
+
+// falsify lets the row say more than is true, or less.
+func (c *countedThings) falsify(by int) {
+	c.t.Helper()
+	add := action{table: notesTable, key: countKey(allowed{c.kind, c.of}), update: "ADD #n :by", names: map[string]string{"#n": "n"}, values: attrs{":by": number(int64(by))}}
+	require.NoError(c.t, c.db.transact(c.t.Context(), []action{add}, idempotency.Key{}))
+}
+
+func (c *countedThings) creates(n int) {
+	c.t.Helper()
+	for range n {
+		require.NoError(c.t, c.create(c.db))
+	}
+	countAll(c.t, c.db)
+}
+
+func (c *countedThings) refused(db *DB) {
+	c.t.Helper()
+	err := c.create(db)
+	require.True(c.t, fault.Is(err, fault.Exhausted), "got %v", err)
+}
+
+// steps has servers count again, with what they do each second in between.
+func (c *countedThings) steps(servers ...*DB) {
+	c.t.Helper()
+	for range 3 {
+		for _, db := range servers {
+			require.NoError(c.t, db.RecountAllowances(c.t.Context(), c.kind))
+		}
+		countAll(c.t, servers...)
+		c.clock.Advance(recountSettles)
+	}
+}
+
+// eachCounted runs a test for each kind of things that a row counts.
+func eachCounted(t *testing.T, test func(t *testing.T, c *countedThings)) {
+	open := map[string]func(t *testing.T) *countedThings{
+		"entities": func(t *testing.T) *countedThings {
+			clock := storetest.NewClock()
+			db, inj := openDB(t, clock.Now)
+			return &countedThings{of: "scope", db: db, inj: inj, clock: clock, reads: map[string]int{"Scan": 1}, create: func(db *DB) error {
+				id := entity.ID{Scope: "scope", Type: fmt.Sprint("thing", uuid.NewString()[:2]), ID: uuid.NewString()}
+				return Entities{db}.PutEntity(patient(t), nil, entity.Entity{ID: id, Version: 1, CreatedAt: clock.Now(), UpdatedAt: clock.Now()}, nil, idempotency.Key{})
+			}}
+		},
+		"relations": func(t *testing.T) *countedThings {
+			w, db, inj := openRelationWorld(t)
+			subject := w.Things("subject", 1)[0]
+			countAll(t, db)
+			return &countedThings{of: subject.Scope, db: db, inj: inj, clock: w.Clock, reads: map[string]int{"Scan": 1}, create: func(db *DB) error {
+				_, err := Entities{db}.AddRelations(patient(t), subject, "p"+uuid.NewString()[:8], storetest.Objects(subject), idempotency.Key{})
+				return err
+			}}
+		},
+		"items": func(t *testing.T) *countedThings {
+			w, db, inj := openWorldOfProjects(t)
+			by, line := w.Import(), 0
+			var mu sync.Mutex
+			return &countedThings{of: string(w.Project.ID), db: db.DB, inj: inj, clock: w.Clock, reads: map[string]int{"Query": 16}, create: func(db *DB) error {
+				mu.Lock()
+				line++
+				items := w.Draw(by, line, 1)
+				mu.Unlock()
+				_, _, err := Projects{db}.ImportItems(patient(t), items)
+				return err
+			}}
+		},
+		"tags": func(t *testing.T) *countedThings {
+			w, db, inj := openTagWorld(t)
+			items := w.NewItems(w.Ada, "set", 200)
+			next := make(chan score.ItemRef, len(items))
+			for _, item := range items {
+				next <- item
+			}
+			return &countedThings{of: string(w.Ada), db: db, inj: inj, clock: w.Clock, reads: map[string]int{"Scan": 1}, create: func(db *DB) error {
+				stores := fileTagStores(db)
+				rules := filetag.NewService(filetag.Options{Store: stores.Tags, Items: score.NewItems(score.ItemsOptions{Store: stores.Items, Scores: stores.Scores, Now: w.Clock.Now, NewID: uuid.NewString}),
+					Scores: score.NewService(stores.Scores, nil, w.Clock.Now, uuid.NewString), Kept: filetag.Kept{Items: stores.Items, Scores: stores.Scores}, Now: w.Clock.Now, NewID: uuid.NewString})
+				_, err := rules.PutTags(w.As(w.Ada), filetag.PutTags{Item: <-next, Tags: []filetag.NewTag{{Value: "v", Public: true}}})
+				return err
+			}}
+		},
+	}
+	require.Len(t, open, len(Recounted()))
+	for _, kind := range Recounted() {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			c := open[kind](t)
+			c.t, c.kind = t, kind
+			test(t, c)
+		})
+	}
+}
+
+// A row that says too much lets its owner create things again, after few calls.
+func TestRecountOfWhatSaysTooMuch(t *testing.T) {
+	t.Parallel()
+	eachCounted(t, func(t *testing.T, c *countedThings) {
+		c.with(20).creates(10)
+		c.falsify(1_000)
+		c.refusedSoon()
+		recount := func() map[string]int {
+			return calls(c.inj, func() { require.NoError(t, c.db.RecountAllowances(t.Context(), c.kind)) })
+		}
+		assert.Equal(t, map[string]int{"TransactWriteItems": 1, "GetItem": 1}, recount(), "begin")
+		assert.Empty(t, recount(), "indexes settle")
+		c.clock.Advance(recountSettles)
+		assert.Equal(t, c.reads, recount(), "count")
+		assert.Empty(t, recount(), "servers add what they created")
+		c.clock.Advance(recountSettles)
+		assert.Equal(t, map[string]int{"GetItem": 1}, recount(), "correct")
+		assert.Empty(t, recount(), "that was all")
+		countAll(t, c.db)
+		assert.Equal(t, 10, c.says())
+		c.creates(10)
+		c.refused(c.db)
+		assert.Equal(t, 20, c.says())
+	})
+}
+
+// refusedSoon has the server learn what the row says, and refuse.
+func (c *countedThings) refusedSoon() {
+	c.t.Helper()
+	c.clock.Advance(countedElsewhere)
+	countAll(c.t, c.db)
+	c.refused(c.db)
+	countAll(c.t, c.db)
+}
+
+// A row that says too little is corrected without anybody's being refused; it may even say less than nothing.
+func TestRecountOfWhatSaysTooLittle(t *testing.T) {
+	t.Parallel()
+	eachCounted(t, func(t *testing.T, c *countedThings) {
+		c.with(20).creates(19)
+		c.falsify(-30)
+		assert.Empty(t, calls(c.inj, func() { require.NoError(t, c.db.RecountAllowances(t.Context(), c.kind)) }), "nobody was refused, and nothing is known for long")
+		c.clock.Advance(recountKnown)
+		c.creates(1)
+		c.steps(c.db)
+		assert.Equal(t, 20, c.says())
+		c.refused(c.db)
+	})
+}
+
+// A recount spoils nothing while two servers create things, and never corrects by more than is wrong.
+func TestRecountWhileOthersCreate(t *testing.T) {
+	t.Parallel()
+	eachCounted(t, func(t *testing.T, c *countedThings) {
+		for _, wrong := range []int{0, 100, -100} {
+			other := c.db.another()
+			servers := []*DB{c.db, other}
+			before := c.says()
+			c.falsify(wrong)
+			c.clock.Advance(31 * 24 * time.Hour) // since the last count
+			require.NoError(t, c.create(other))
+			countAll(t, servers...)
+			c.clock.Advance(recountKnown)
+			created := 1
+			for range 3 {
+				var all sync.WaitGroup
+				for _, db := range servers {
+					for range 5 {
+						created++
+						all.Go(func() { assert.NoError(t, c.create(db)) })
+					}
+				}
+				all.Go(func() { assert.NoError(t, other.RecountAllowances(t.Context(), c.kind)) })
+				all.Wait()
+				countAll(t, servers...)
+				c.clock.Advance(recountSettles)
+			}
+			countAll(t, servers...)
+			require.Nil(t, other.tallies.recount(c.kind), "it is over")
+			truth, most := before+created, before+created+wrong
+			assert.GreaterOrEqual(t, c.says(), min(truth, most))
+			assert.LessOrEqual(t, c.says(), max(truth, most))
+			if wrong != 0 {
+				assert.Less(t, max(c.says()-truth, truth-c.says()), 50, "most of it is corrected")
+			}
+			c.clock.Advance(31 * 24 * time.Hour)
+			require.NoError(t, c.create(other))
+			countAll(t, other)
+			c.clock.Advance(recountKnown)
+			c.steps(other)
+			assert.Equal(t, truth+1, c.says(), "and the rest when it is quiet")
+		}
+	})
+}
+
+// One server counts at a time. When it is killed, after any call, another one counts after a while, and the row is right then.
+func TestRecountKilled(t *testing.T) {
+	t.Parallel()
+	eachCounted(t, func(t *testing.T, c *countedThings) {
+		c.with(10).creates(5)
+		for n := 0; ; n++ {
+			c.clock.Advance(24 * time.Hour)
+			c.falsify(15 - c.says())
+			doomed, next := c.db.another(), c.db.another()
+			for _, db := range []*DB{doomed, next} {
+				db.tallies.of(allowanceOf(c.kind), c.of) // somebody has just come here
+				countAll(t, db)
+				c.refused(db)
+				countAll(t, db)
+			}
+			soon, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			rule := c.inj.KillAfter(n)
+			killed := false
+			for range 3 {
+				for _, do := range []func(context.Context) error{func(ctx context.Context) error { return doomed.RecountAllowances(ctx, c.kind) }, doomed.CountAllowances} {
+					killed = killed || do(soon) != nil
+				}
+				c.clock.Advance(recountSettles)
+			}
+			rule.Stop()
+			cancel()
+			if n > 0 { // it had begun
+				assert.Equal(t, map[string]int{"TransactWriteItems": 1}, calls(c.inj, func() { require.NoError(t, next.RecountAllowances(t.Context(), c.kind)) }), "nobody else begins")
+				assert.Nil(t, next.tallies.recount(c.kind))
+			}
+			c.clock.Advance(24 * time.Hour)
+			last := c.db.another()
+			last.tallies.of(allowanceOf(c.kind), c.of)
+			countAll(t, last)
+			_ = last.tallies.add(allowanceOf(c.kind), c.of, 11) // somebody wants too much
+			c.steps(last)
+			require.Equal(t, 5, c.says(), "killed after %d calls", n)
+			if !killed {
+				require.Greater(t, n, 4, "there are calls")
+				return
+			}
+		}
+	})
+}
+
+func allowanceOf(kind string) allowance {
+	for _, a := range allowances() {
+		if a.kind == kind {
+			return a
+		}
+	}
+	panic(kind)
+}
+
+// Items count in whatever state they are, relations without the rows at the ends of a predicate, entities unless they are being deleted.
+func TestRecountCountsWhatThereIs(t *testing.T) {
+	t.Parallel()
+	t.Run("items", func(t *testing.T) {
+		t.Parallel()
+		w, db, _ := openWorldOfProjects(t)
+		items := w.Fill(40)
+		for _, i := range items[:5] {
+			w.Finish(i, w.Ada, "", "")
+		}
+		found := map[string]int{string(w.Project.ID): 0, "another": 0}
+		require.NoError(t, countItems(db.DB, t.Context(), found))
+		assert.Equal(t, map[string]int{string(w.Project.ID): len(items), "another": 0}, found)
+	})
+	t.Run("entities and relations", func(t *testing.T) {
+		t.Parallel()
+		w, db, inj := openRelationWorld(t)
+		things := w.Things("t", 6)
+		w.Add(things[0], "p", things[1:]...)
+		w.Replace(things[0], "p", things[2:]...)
+		w.Add(things[1], "q", things[2])
+		inj.Fail(500, "InternalServerError", faultinject.Always, faultinject.Operation("Query")) // so that it stays
+		soon, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		all, errs := w.EntitiesByID(t.Context(), []entity.ID{things[5]})
+		require.Nil(t, errs)
+		require.NoError(t, w.DeleteEntity(soon, all[0], idempotency.Key{}))
+		inj.Clear()
+		for what, count := range map[string]func(*DB, context.Context, map[string]int) error{"entities": countEntities, "relations": countRelations} {
+			found := map[string]int{"scope": 0, "another": 0}
+			require.NoError(t, count(db, t.Context(), found))
+			assert.Equal(t, map[string]int{"scope": 5, "another": 0}, found, what)
+		}
+	})
+}
+
+// What was counted corrects a row in the right direction, by at most what is wrong with it.
+func TestOutside(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		truth, wrong, created, seen := rapid.IntRange(0, 100).Draw(t, "truth"), rapid.IntRange(-100, 100).Draw(t, "wrong"), rapid.IntRange(0, 50).Draw(t, "created"), 0
+		seen = rapid.IntRange(0, created).Draw(t, "seen")
+		by := outside(truth+seen, truth+wrong, truth+created+wrong)
+		left := wrong + by
+		require.LessOrEqual(t, min(wrong, 0), left)
+		require.GreaterOrEqual(t, max(wrong, 0), left)
+		if created == 0 {
+			require.Zero(t, left)
+		}
+	})
+}
