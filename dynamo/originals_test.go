@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/internal/faultinject"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
@@ -47,6 +49,20 @@ func TestOriginalsKilled(t *testing.T) {
 }
 
 func TestImportsKilled(t *testing.T) { storetest.KilledImports(t, openOriginals) }
+
+func TestImportsKilledBetweenCalls(t *testing.T) {
+	storetest.KilledImportCalls(t, func(t *testing.T, now func() time.Time) (storetest.ItemStores, storetest.ProjectStores, storetest.KillAfter) {
+		db, inj := openDB(t, now)
+		return itemStores(t, db), projectStores(db), func(n int) (dead func() bool, revive func()) {
+			var asked atomic.Int64
+			rule := inj.KillAfter(n, func(*faultinject.Call) bool {
+				asked.Add(1)
+				return true
+			})
+			return func() bool { return asked.Load() > int64(n) }, func() { rule.Stop() }
+		}
+	})
+}
 
 func TestAnItemIsDeletedOrImported(t *testing.T) {
 	t.Parallel()

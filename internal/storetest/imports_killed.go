@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
@@ -60,7 +61,9 @@ type killedImport struct {
 	mortal  *project.Service
 	runner  project.Importer // of the server that may die
 	dead    func() bool
-	patient bool // the client asks again
+	revive  func() // lets the next server reach the stores
+	counted bool   // all calls to the stores count, so that the next server waits until this one is dead
+	patient bool   // the client asks again
 	link    project.UploadLink
 	id      project.TransferID
 }
@@ -71,6 +74,22 @@ const importedFile = "{\"externalId\":\"1\",\"name\":\"one\"}\n{\"externalId\":\
 // carried out. The client asks again, or gives up, and puts its file for as long as it can. In the end the import is over, no file is left, and
 // as many imports can be under way as ever.
 func KilledImports(t *testing.T, open OpenOriginals) {
+	killedImports(t, func(t *testing.T, now func() time.Time) (ItemStores, ProjectStores, KillAfter) {
+		i, p := open(t, now)
+		return i, p, nil
+	})
+}
+
+// KillAfter lets the server die when its stores have carried out n calls. All calls fail then, until there is another server.
+type KillAfter func(n int) (dead func() bool, revive func())
+
+// OpenKilled opens stores that can be out of reach.
+type OpenKilled func(t *testing.T, now func() time.Time) (ItemStores, ProjectStores, KillAfter)
+
+// KilledImportCalls is like [KilledImports], where the server dies between two calls of its stores to their engine, those about tasks included.
+func KilledImportCalls(t *testing.T, open OpenKilled) { killedImports(t, open) }
+
+func killedImports(t *testing.T, open OpenKilled) {
 	for name, flow := range map[string]struct {
 		do    func(*killedImport) error
 		state project.TransferState // in the end, when the client asks again
@@ -85,7 +104,7 @@ func KilledImports(t *testing.T, open OpenOriginals) {
 			t.Run(fmt.Sprintf("%s, asked again: %t", name, again), func(t *testing.T) {
 				t.Parallel()
 				clock := NewClock()
-				i, p := open(t, clock.Now)
+				i, p, kill := open(t, clock.Now)
 				w := NewOriginalWorld(t, i, p, clock)
 				files, ok := w.Library.Files.(importFiles)
 				require.True(t, ok)
@@ -95,6 +114,9 @@ func KilledImports(t *testing.T, open OpenOriginals) {
 				}
 				for step, after := 1, false; ; step, after = step+b2i(after), !after {
 					k := w.killed(files, step, after)
+					if kill != nil {
+						k = w.killedAfter(files, kill, 2*(step-1)+b2i(after))
+					}
 					k.patient = again
 					err := flow.do(k)
 					k.untilNothingCanBePut()
@@ -120,17 +142,28 @@ func KilledImports(t *testing.T, open OpenOriginals) {
 
 func (w *OriginalWorld) killed(files importFiles, step int, after bool) *killedImport {
 	m := &mortalImport{mortal: mortal{left: step, after: after}}
-	k := &killedImport{OriginalWorld: w, files: files, dead: func() bool { return m.dead }}
+	k := &killedImport{OriginalWorld: w, files: files, dead: func() bool { return m.dead }, revive: func() {}}
 	k.mortal = project.NewService(mortalProjects{w.Projects, m}, nil, w.Clock.Now, uuid.NewString).Receiving(mortalUploads{files, m})
 	k.runner = w.Importer()
 	k.runner.Store, k.runner.Files = mortalImports{w.Projects, m}, mortalTransfers{files, m}
 	return k
 }
 
+// killedAfter is an import by a server that dies when its stores have carried out n calls.
+func (w *OriginalWorld) killedAfter(files importFiles, kill KillAfter, n int) *killedImport {
+	k := &killedImport{OriginalWorld: w, files: files, mortal: w.Service.Receiving(files), runner: w.Importer(), counted: true}
+	k.dead, k.revive = kill(n)
+	return k
+}
+
 // asks asks the server that may die, and the next one when it has died and the client asks again.
 func (k *killedImport) asks(what func(*project.Service, context.Context) (project.Import, error)) (project.Import, error) {
 	i, err := what(k.mortal, k.Library.As(k.Ada))
-	if k.dead() && k.patient {
+	if !k.dead() {
+		return i, err
+	}
+	k.revive()
+	if k.patient {
 		i, err = what(k.Service.Receiving(k.files), k.Library.As(k.Ada))
 		require.NoError(k.t, err)
 	}
@@ -192,10 +225,18 @@ func (k *killedImport) untilNothingCanBePut() {
 		if k.link.URL != "" && k.Clock.Now().Before(k.link.ExpiresAt) {
 			k.put()
 		}
-		k.works(k.runner, k.dead)
-		k.works(k.Importer(), func() bool { return false })
+		if !k.dead() {
+			k.works(k.runner, k.dead)
+		}
+		if k.dead() {
+			k.revive()
+		}
+		if k.dead() || !k.counted {
+			k.works(k.Importer(), func() bool { return false })
+		}
 		k.Clock.Advance(project.UploadTime / 2)
 	}
+	k.revive()
 	due, err := k.Tasks.ListDueTasks(k.t.Context(), k.Clock.Now().AddDate(1, 0, 0), 100)
 	require.NoError(k.t, err)
 	require.Empty(k.t, due, "nothing is left to be done")
@@ -207,21 +248,29 @@ func (k *killedImport) untilNothingCanBePut() {
 // works has the due tasks of imports worked on; those of a server that dies are the next one's when its lease is over.
 func (k *killedImport) works(im project.Importer, dead func() bool) {
 	k.t.Helper()
-	due, err := k.Tasks.ListDueTasks(k.t.Context(), k.Clock.Now(), 100)
-	require.NoError(k.t, err)
+	defer k.Clock.Advance(2 * task.Lease)
+	due, err := k.Tasks.ListDueTasks(patient(k.t), k.Clock.Now(), 100)
 	for _, one := range due {
 		if dead() {
+			return
+		}
+		var claimed task.Task
+		var ok bool
+		if claimed, ok, err = k.Tasks.ClaimTask(patient(k.t), one, uuid.NewString(), k.Clock.Now().Add(task.Lease)); err != nil {
 			break
 		}
-		claimed, ok, err := k.Tasks.ClaimTask(k.t.Context(), one, uuid.NewString(), k.Clock.Now().Add(task.Lease))
-		require.NoError(k.t, err)
 		require.True(k.t, ok)
-		if due, err := im.Run(patient(k.t), claimed); !dead() {
-			require.NoError(k.t, err)
-			require.NoError(k.t, k.Tasks.FinishTask(k.t.Context(), claimed, due))
+		var again time.Time
+		if again, err = im.Run(patient(k.t), claimed); err == nil && !dead() {
+			err = k.Tasks.FinishTask(patient(k.t), claimed, again)
+		}
+		if err != nil {
+			break
 		}
 	}
-	k.Clock.Advance(2 * task.Lease)
+	if !dead() {
+		require.NoError(k.t, err)
+	}
 }
 
 // ended returns how the imports of the project ended that were not seen before, and takes note of them.
