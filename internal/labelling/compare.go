@@ -189,9 +189,9 @@ func (c *Comparison) Compare(ctx context.Context, p project.ID) error {
 	return err
 }
 
-// compare compares a project, and has it rebuilt when it differs. Labellers go on meanwhile: only a number is compared that does not
-// change while it is, and it has to differ by the same in three readings, with nothing in the outbox from before them that would make up
-// for it. When there is, it reports that nothing is settled: the project is to be compared again in a while.
+// compare compares a project, and has it rebuilt when it differs. Labellers go on meanwhile: a number has to differ by the same in three
+// readings, with nothing in the outbox from before them that would make up for it. When there is, or when it moved too much in one of them to be
+// compared, it reports that nothing is settled: the project is to be compared again in a while.
 func (c *Comparison) compare(ctx context.Context, p project.ID, why doubt) (settled bool, err error) {
 	rest := c.settle
 	if why.any() {
@@ -209,14 +209,14 @@ func (c *Comparison) compare(ctx context.Context, p project.ID, why doubt) (sett
 		ids[i] = t.ID
 	}
 	var differ numbers
-	epoch, began := "", c.Now()
+	epoch, began, unsure := "", c.Now(), false
 	for reading := range readings {
 		if reading > 0 {
 			if err := pause(ctx, rest); err != nil {
 				return false, err
 			}
 		}
-		state, now, err := c.read(ctx, p, ids)
+		state, now, restless, err := c.read(ctx, p, ids)
 		if err != nil {
 			return false, err
 		}
@@ -225,12 +225,15 @@ func (c *Comparison) compare(ctx context.Context, p project.ID, why doubt) (sett
 		}
 		epoch = state.Cursor.Epoch
 		if reading > 0 {
-			maps.DeleteFunc(differ, func(name string, by int) bool { return now[name] != by })
+			maps.DeleteFunc(differ, func(name string, by int) bool {
+				unsure = unsure || restless[name]
+				return now[name] != by
+			})
 		} else {
 			differ = now
 		}
 		if len(differ) == 0 {
-			return true, nil
+			return !unsure, nil
 		}
 	}
 	if late, err := c.late(ctx, p, began); err != nil || late {
@@ -246,37 +249,50 @@ func (c *Comparison) late(ctx context.Context, p project.ID, before time.Time) (
 	return slices.ContainsFunc(pending, func(t Transition) bool { return t.At.Before(before) }), err
 }
 
-// read returns by how much numbers differ, of those that did not change meanwhile.
-func (c *Comparison) read(ctx context.Context, p project.ID, teams []string) (State, numbers, error) {
+// read returns by how much numbers differ. Those that did not change meanwhile are compared as they are; for others see moving. It also returns
+// those that moved too much to be compared.
+func (c *Comparison) read(ctx context.Context, p project.ID, teams []string) (s State, differ numbers, restless map[string]bool, err error) {
 	before, err := c.Queue.Snapshot(ctx, p, "", teams)
 	if err != nil {
-		return State{}, nil, err
+		return State{}, nil, nil, err
 	}
 	w := &rebuilding{Options: c.Options, project: p, since: c.Now().Add(24 * time.Hour), tally: newTally(p, c.Now()), noted: map[string]bool{}}
 	if err := w.scan(ctx); err != nil {
-		return State{}, nil, err
+		return State{}, nil, nil, err
 	}
-	rows := len(w.tally.items) + len(w.tally.incorrect)
-	c.mu.Lock()
-	c.spent += unitsPerScan + unitsPerRow*float64(rows)
-	c.mu.Unlock()
+	c.spend(unitsPerScan + unitsPerRow*float64(len(w.tally.items)+len(w.tally.incorrect)))
 	after, err := c.Queue.Snapshot(ctx, p, "", teams)
 	if err != nil {
-		return State{}, nil, err
+		return State{}, nil, nil, err
 	}
 	was, is := numbersOf(before.State.Counts, before.Statistics), numbersOf(after.State.Counts, after.Statistics)
-	counts, all := w.tally.numbers(teams)
-	stored := numbersOf(counts, all)
-	differ := numbers{}
+	stored := numbersOf(w.tally.numbers(teams))
 	for name := range stored {
 		is[name] += 0 // a number that is missing is 0
 	}
+	differ, restless = numbers{}, map[string]bool{}
 	for name, n := range is {
-		if was[name] == n && stored[name] != n {
+		if was[name] != n {
+			restless[name] = true
+		} else if stored[name] != n {
 			differ[name] = n - stored[name]
 		}
 	}
-	return after.State, differ, nil
+	if len(restless) > 0 {
+		moved, err := c.moving(ctx, w, teams, before.State.Cursor, restless)
+		if err != nil {
+			return State{}, nil, nil, err
+		}
+		maps.Copy(differ, moved)
+	}
+	return after.State, differ, restless, nil
+}
+
+// spend notes read units that were used.
+func (c *Comparison) spend(units float64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.spent += units
 }
 
 // numbers returns what was added up.

@@ -312,8 +312,20 @@ func (w *rebuilding) again(ctx context.Context) error {
 	for _, t := range pending {
 		w.noted[t.Item] = true
 	}
-	ids := make([]project.ItemID, 0, len(w.noted))
-	for id := range w.noted {
+	if err := w.replace(ctx, w.noted); err != nil {
+		return err
+	}
+	if pending, err = w.outbox(ctx); err != nil {
+		return err
+	}
+	w.tally.applied(pending)
+	return nil
+}
+
+// replace reads items with all their efforts, each at one moment, and puts that in the place of what was added of them.
+func (w *rebuilding) replace(ctx context.Context, names map[string]bool) error {
+	ids := make([]project.ItemID, 0, len(names))
+	for id := range names {
 		ids = append(ids, project.ItemID{Project: w.project, ID: id})
 	}
 	const atOnce = 100
@@ -331,14 +343,7 @@ func (w *rebuilding) again(ctx context.Context) error {
 			w.tally.replace(id.ID, items[i], efforts[i])
 		}
 	})
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-	if pending, err = w.outbox(ctx); err != nil {
-		return err
-	}
-	w.tally.applied(pending)
-	return nil
+	return errors.Join(errs...)
 }
 
 const (

@@ -142,6 +142,7 @@ type Messages interface {
 type Queues interface {
 	Queue
 	Counted
+	Events
 	Presences
 	Messages
 	Rebuilds
