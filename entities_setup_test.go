@@ -25,7 +25,7 @@ func (s *testServer) passes(d time.Duration) {
 	client, err := awsclient.DynamoDB(s.t.Context(), embeddedClient(embeddedtest.DynamoDB(s.t)))
 	require.NoError(s.t, err)
 	db := dynamo.New(dynamo.Options{Client: client, TablePrefix: s.prefix, Now: now})
-	handlers := entity.NewService(dynamo.Entities{DB: db}, nil, now, uuid.NewString).Handlers()
+	handlers := entity.NewService(entity.Options{Store: dynamo.Entities{DB: db}, Now: now, NewID: uuid.NewString}).Handlers()
 	tasks := dynamo.Tasks{DB: db}
 	for worked := true; worked; {
 		worked = false

@@ -197,17 +197,19 @@ func assemble(cfg config.Config, trusted httpapi.Trusted, s *stores, metrics *te
 	now := s.clock.Now
 	metrics.Clock(s.clock.Ahead)
 	notesStore := dynamo.Notes{DB: s.db}
-	users := user.NewService(dynamo.Users{DB: s.db}, edge.NewLimiter(s.redis, cfg.TablePrefix+"email", user.MaxTries, user.TryEvery, time.Now), now, newID)
-	a.revoked = revocations{news: edge.NewRevocations(s.redis, cfg.TablePrefix+"users"), users: users, sockets: a.sockets, every: user.LookEvery}
-	users.Telling(a.revoked.news)
-	notes := note.NewService(notesStore.Store(), now, newID).Knowing(users)
+	news := edge.NewRevocations(s.redis, cfg.TablePrefix+"users")
+	users := user.NewService(user.Options{
+		Store: dynamo.Users{DB: s.db}, Probes: edge.NewLimiter(s.redis, cfg.TablePrefix+"email", user.MaxTries, user.TryEvery, time.Now), Announcer: news, Now: now, NewID: newID,
+	})
+	a.revoked = revocations{news: news, users: users, sockets: a.sockets, every: user.LookEvery}
+	notes := note.NewService(note.Options{Store: notesStore.Store(), People: users, Now: now, NewID: newID})
 	a.cleaning = note.NewCleaning(notesStore, now)
-	entities := entity.NewService(dynamo.Entities{DB: s.db}, users, now, newID)
+	entities := entity.NewService(entity.Options{Store: dynamo.Entities{DB: s.db}, People: users, Now: now, NewID: newID})
 	projectsStore := dynamo.Projects{DB: s.db}
 	a.queues = newQueues(s, cfg.StreamPatience, metrics, log)
 	metrics.Sockets(a.sockets.Open)
 	scoresStore := dynamo.Scores{DB: s.db}
-	scores := score.NewService(scoresStore, s.bucket, now, newID)
+	scores := score.NewService(score.Options{Store: scoresStore, Contents: s.bucket, Now: now, NewID: newID})
 	pictures, err := thumbnails()
 	if err != nil {
 		return nil, err
@@ -220,7 +222,9 @@ func assemble(cfg config.Config, trusted httpapi.Trusted, s *stores, metrics *te
 		Store: dynamo.FileTags{DB: s.db}, Items: items, Scores: scores, Kept: filetag.Kept{Items: dynamo.ScoreItems{DB: s.db}, Scores: scoresStore}, Now: now, NewID: newID,
 	})
 	scores, items = scores.Telling(tags), items.Telling(tags)
-	projects := project.NewService(projectsStore, users, now, newID).Receiving(s.bucket).Taking(items).Telling(a.queues.service)
+	projects := project.NewService(project.Options{
+		Store: projectsStore, People: users, Uploads: s.bucket, Originals: items, Queues: a.queues.service, Now: now, NewID: newID,
+	})
 	handlers := entities.Handlers()
 	handlers[project.RunImport] = project.Importer{Store: projectsStore, Files: s.bucket, Now: now, Count: a.queues.importing, Originals: items}.Run
 	handlers[dynamo.SweepLabels] = projectsStore.SweepLabels

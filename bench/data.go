@@ -55,8 +55,8 @@ func load(ctx context.Context, client *dynamodb.Client, prefix string) error {
 		return err
 	}
 	l := loader{
-		users: user.NewService(dynamo.Users{DB: db}, unlimited{}, time.Now, uuid.NewString),
-		notes: note.NewService(dynamo.Notes{DB: db}.Store(), time.Now, uuid.NewString),
+		users: user.NewService(user.Options{Store: dynamo.Users{DB: db}, Probes: unlimited{}, Now: time.Now, NewID: uuid.NewString}),
+		notes: note.NewService(note.Options{Store: dynamo.Notes{DB: db}.Store(), Now: time.Now, NewID: uuid.NewString}),
 	}
 	reader, asReader, err := l.signUp(ctx, subject)
 	if err != nil {

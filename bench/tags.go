@@ -89,7 +89,7 @@ func newTagWorld(engine *importEngine, tags int) *tagWorld {
 	items, scores := dynamo.ScoreItems{DB: engine.db}, dynamo.Scores{DB: engine.db}
 	w.rules = filetag.NewService(filetag.Options{
 		Store: dynamo.FileTags{DB: engine.db}, Items: score.NewItems(score.ItemsOptions{Store: items, Scores: scores, Now: w.now, NewID: uuid.NewString}),
-		Scores: score.NewService(scores, nil, w.now, uuid.NewString), Kept: filetag.Kept{Items: items, Scores: scores}, Now: w.now, NewID: uuid.NewString,
+		Scores: score.NewService(score.Options{Store: scores, Now: w.now, NewID: uuid.NewString}), Kept: filetag.Kept{Items: items, Scores: scores}, Now: w.now, NewID: uuid.NewString,
 	})
 	for range tagWords {
 		word := make([]byte, 4+w.random.IntN(6))
@@ -123,7 +123,7 @@ func (w *tagWorld) as(id viewer.UserID) func(context.Context) context.Context {
 func (w *tagWorld) fill(ctx context.Context, out io.Writer) error {
 	began := time.Now()
 	ctx = w.as(w.owner)(ctx)
-	scores := score.NewService(dynamo.Scores{DB: w.engine.db}, nil, w.now, uuid.NewString)
+	scores := score.NewService(score.Options{Store: dynamo.Scores{DB: w.engine.db}, Now: w.now, NewID: uuid.NewString})
 	var group errgroup.Group
 	group.SetLimit(tagFillers)
 	for range w.tags / tagsOnItem / pagesOfScore {

@@ -35,7 +35,7 @@ func TestEntityRowsOfTheDocumentAreLikeOurs(t *testing.T) {
 	clock := storetest.NewClock()
 	db, _ := openDB(t, clock.Now)
 	store := Entities{db}
-	rules := entity.NewService(store, nil, clock.Now, func() string { return "s" })
+	rules := entity.NewService(entity.Options{Store: store, Now: clock.Now, NewID: func() string { return "s" }})
 	asAda := viewer.With(t.Context(), viewer.Viewer{Identity: viewer.Identity{Issuer: "i", Subject: "ada"}, UserID: "ada"})
 	putByHand(t, db, notesTable, `[{"PK": "USER#ada", "SK": "PROFILE"}]`)
 	scope, err := rules.CreateScope(asAda, entity.CreateScope{Name: "s"})

@@ -123,7 +123,7 @@ func eachCounted(t *testing.T, test func(t *testing.T, c *countedThings)) {
 			return &countedThings{of: string(w.Ada), db: db, inj: inj, clock: w.Clock, reads: map[string]int{"Scan": 1}, create: func(db *DB) error {
 				stores := fileTagStores(db)
 				rules := filetag.NewService(filetag.Options{Store: stores.Tags, Items: score.NewItems(score.ItemsOptions{Store: stores.Items, Scores: stores.Scores, Now: w.Clock.Now, NewID: uuid.NewString}),
-					Scores: score.NewService(stores.Scores, nil, w.Clock.Now, uuid.NewString), Kept: filetag.Kept{Items: stores.Items, Scores: stores.Scores}, Now: w.Clock.Now, NewID: uuid.NewString})
+					Scores: score.NewService(score.Options{Store: stores.Scores, Now: w.Clock.Now, NewID: uuid.NewString}), Kept: filetag.Kept{Items: stores.Items, Scores: stores.Scores}, Now: w.Clock.Now, NewID: uuid.NewString})
 				_, err := rules.PutTags(w.As(w.Ada), filetag.PutTags{Item: <-next, Tags: []filetag.NewTag{{Value: "v", Public: true}}})
 				return err
 			}}

@@ -96,7 +96,7 @@ func TestSnapshotsInS3(t *testing.T) {
 	stored := itemStores(t, db)
 	bucket, ok := stored.Files.(*blob.Bucket)
 	require.True(t, ok)
-	rules := score.NewService(Scores{db}, bucket, w.Clock.Now, uuid.NewString)
+	rules := score.NewService(score.Options{Store: Scores{db}, Contents: bucket, Now: w.Clock.Now, NewID: uuid.NewString})
 	in := storetest.LargeScore(w.NewItems(w.Ada, score.MaxPages), "<&>\u2028")
 	s, err := rules.Create(w.Hers(), in)
 	require.NoError(t, err)

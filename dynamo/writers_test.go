@@ -68,7 +68,7 @@ func TestTwentyWritersOfAnEntity(t *testing.T) {
 	t.Parallel()
 	clock := storetest.NewClock()
 	db, _ := openDB(t, clock.Now)
-	rules := entity.NewService(Entities{db}, nil, clock.Now, func() string { return "s" })
+	rules := entity.NewService(entity.Options{Store: Entities{db}, Now: clock.Now, NewID: func() string { return "s" }})
 	ada := viewer.Viewer{Identity: viewer.Identity{Issuer: "i", Subject: "ada"}, UserID: "ada"}
 	asAda := viewer.With(t.Context(), ada)
 	putByHand(t, db, notesTable, `[{"PK": "USER#ada", "SK": "PROFILE"}]`)

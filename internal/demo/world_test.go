@@ -85,19 +85,21 @@ func newWorld(t *testing.T) *world {
 	require.NoError(t, err)
 	newID, log, metrics := uuid.NewString, slog.New(slog.DiscardHandler), telemetry.NewMetrics()
 	notesStore, projectsStore := dynamo.Notes{DB: db}, dynamo.Projects{DB: db}
-	users := user.NewService(dynamo.Users{DB: db}, unlimited{}, time.Now, newID)
+	users := user.NewService(user.Options{Store: dynamo.Users{DB: db}, Probes: unlimited{}, Now: time.Now, NewID: newID})
 	queues := w.queues(labelling.Options{Truth: dynamo.Labelling{Projects: projectsStore}, Now: time.Now, NewID: newID, Log: log}, dynamo.Users{DB: db})
-	notes := note.NewService(notesStore.Store(), time.Now, newID).Knowing(users)
-	entities := entity.NewService(dynamo.Entities{DB: db}, users, time.Now, newID)
+	notes := note.NewService(note.Options{Store: notesStore.Store(), People: users, Now: time.Now, NewID: newID})
+	entities := entity.NewService(entity.Options{Store: dynamo.Entities{DB: db}, People: users, Now: time.Now, NewID: newID})
 	scoresStore := dynamo.Scores{DB: db}
-	scores := score.NewService(scoresStore, bucket, time.Now, newID)
+	scores := score.NewService(score.Options{Store: scoresStore, Contents: bucket, Now: time.Now, NewID: newID})
 	items := score.NewItems(score.ItemsOptions{Store: dynamo.ScoreItems{DB: db}, Scores: scoresStore, Files: bucket, Quota: 1 << 30, Now: time.Now, NewID: newID})
 	tags := filetag.NewService(filetag.Options{
 		Store: dynamo.FileTags{DB: db}, Items: items, Scores: scores, Now: time.Now, NewID: newID,
 		Kept: filetag.Kept{Items: dynamo.ScoreItems{DB: db}, Scores: scoresStore},
 	})
 	scores, items = scores.Telling(tags), items.Telling(tags)
-	projects := project.NewService(projectsStore, users, time.Now, newID).Receiving(bucket).Taking(items).Telling(queues.service)
+	projects := project.NewService(project.Options{
+		Store: projectsStore, People: users, Uploads: bucket, Originals: items, Queues: queues.service, Now: time.Now, NewID: newID,
+	})
 	handlers := entities.Handlers()
 	handlers[project.RunImport] = project.Importer{Store: projectsStore, Files: bucket, Now: time.Now, Count: queues.importing, Originals: items}.Run
 	handlers[score.SettleIntent], handlers[score.SweepItem], handlers[score.FollowItem] = scores.Settle, items.Sweep, items.Follow

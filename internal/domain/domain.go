@@ -33,7 +33,7 @@ func First[T any](values []T, errs []error) (T, error) {
 	return values[0], nil
 }
 
-// Allowed reads what may be read of the keys, and has the error of may for the others. What is returned is aligned with keys.
+// Allowed reads what may be read of the keys, and has the error of may for the others. Values and errors are as many as keys.
 func Allowed[K, V any](keys []K, may func(K) error, read func([]K) ([]V, []error)) ([]V, []error) {
 	values, errs := make([]V, len(keys)), make([]error, len(keys))
 	var mine []K
@@ -47,9 +47,6 @@ func Allowed[K, V any](keys []K, may func(K) error, read func([]K) ([]V, []error
 		return values, errs
 	}
 	found, failed := read(mine)
-	if len(mine) == len(keys) {
-		return found, failed
-	}
 	for n, i := range at {
 		values[i] = found[n]
 		if failed != nil {

@@ -39,7 +39,7 @@ func (s *Service) LeftOut(ctx context.Context, requests []LeftOutRequest) ([]map
 	}, func(requests []LeftOutRequest) ([]map[string]LeftOut, []error) {
 		left, errs := make([]map[string]LeftOut, len(requests)), make([]error, len(requests))
 		for i, r := range requests {
-			left[i], errs[i] = s.store.CountLeftOut(ctx, r.Scope)
+			left[i], errs[i] = s.o.Store.CountLeftOut(ctx, r.Scope)
 		}
 		return left, errs
 	})

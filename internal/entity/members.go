@@ -29,7 +29,7 @@ func (s *Service) ListMembers(ctx context.Context, r MembersRequest) (page.Slice
 	if !r.shown {
 		return page.Slice[Member]{}, noScope()
 	}
-	return s.store.ListMembers(ctx, r.Scope, r.Window)
+	return s.o.Store.ListMembers(ctx, r.Scope, r.Window)
 }
 
 // PutMember is the input of [Service.PutMember]. One of User and Email names the user.
@@ -69,21 +69,21 @@ func (s *Service) PutMember(ctx context.Context, in PutMember) (Member, error) {
 		}
 		if in.Email != nil {
 			var err error
-			if m.User, err = s.people.Lookup(ctx, *in.Email); fault.Is(err, fault.NotFound) {
+			if m.User, err = s.o.People.Lookup(ctx, *in.Email); fault.Is(err, fault.NotFound) {
 				return Member{}, &UnknownUser{Field: in.field()}
 			} else if err != nil {
 				return Member{}, err
 			}
 		}
-		m.AddedAt = domain.Later(s.now, time.Time{})
-		before, err := s.store.MemberByID(ctx, in.Scope, m.User)
+		m.AddedAt = domain.Later(s.o.Now, time.Time{})
+		before, err := s.o.Store.MemberByID(ctx, in.Scope, m.User)
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return Member{}, err
 		}
 		if err == nil && before.Role == m.Role { // that is left as it is
 			m.AddedAt = before.AddedAt
 		}
-		err = s.store.PutMember(ctx, m, once.With(string(m.User), m.AddedAt.Format(time.RFC3339Nano)))
+		err = s.o.Store.PutMember(ctx, m, once.With(string(m.User), m.AddedAt.Format(time.RFC3339Nano)))
 		if _, unknown := errors.AsType[*UnknownUser](err); unknown {
 			return Member{}, &UnknownUser{Field: in.field()}
 		}
@@ -119,7 +119,7 @@ func (s *Service) RemoveMember(ctx context.Context, in RemoveMember) error {
 		if !mayExist(ID{Scope: in.Scope, Type: "User", ID: string(in.User)}) {
 			return struct{}{}, nil // nobody is there
 		}
-		return struct{}{}, s.store.DeleteMember(ctx, in.Scope, in.User, once.With(in.Scope))
+		return struct{}{}, s.o.Store.DeleteMember(ctx, in.Scope, in.User, once.With(in.Scope))
 	}, func(context.Context, []string) (struct{}, error) { return struct{}{}, nil })
 	return err
 }

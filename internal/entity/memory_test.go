@@ -56,10 +56,10 @@ func newWorld() *world {
 		entities: map[ID]Entity{}, keys: map[string]idempotency.Key{}, members: map[UserID]Member{},
 	}}
 	made := 0
-	w.Service = NewService(w.memory, people{"reader@example.org": reader}, func() time.Time { return w.at }, func() string {
+	w.Service = NewService(Options{Store: w.memory, People: people{"reader@example.org": reader}, Now: func() time.Time { return w.at }, NewID: func() string {
 		made++
 		return fmt.Sprint("made-", made)
-	})
+	}})
 	return w
 }
 

@@ -48,7 +48,7 @@ func (s *Service) Set(ctx context.Context, in Set) (Entity, error) {
 		if in.ID != nil {
 			id.ID = *in.ID
 		} else {
-			id.ID = s.newID()
+			id.ID = s.o.NewID()
 		}
 		return s.edit(ctx, id, in.ExpectedVersion, true, func(scope Scope, before *Entity) (Entity, error) {
 			return s.put(ctx, scope, before, Entity{ID: id, Attributes: attributes}, relations, once)
@@ -96,13 +96,13 @@ func (s *Service) Update(ctx context.Context, in Update) (Entity, error) {
 func (s *Service) put(ctx context.Context, scope Scope, before *Entity, after Entity, relations map[string][]Object, once idempotency.Key) (Entity, error) {
 	after.Version, after.shown = before.version()+1, true
 	if before != nil {
-		after.CreatedAt, after.UpdatedAt = before.CreatedAt, domain.Later(s.now, before.UpdatedAt)
+		after.CreatedAt, after.UpdatedAt = before.CreatedAt, domain.Later(s.o.Now, before.UpdatedAt)
 	} else {
-		after.UpdatedAt = domain.Later(s.now, time.Time{})
+		after.UpdatedAt = domain.Later(s.o.Now, time.Time{})
 		after.CreatedAt = after.UpdatedAt
 	}
 	after.Index = scope.entries(after)
-	return after, s.store.PutEntity(ctx, before, after, relations, once.With(after.Scope, after.Type, after.ID.ID))
+	return after, s.o.Store.PutEntity(ctx, before, after, relations, once.With(after.Scope, after.Type, after.ID.ID))
 }
 
 // Delete is the input of [Service.Delete].
@@ -117,7 +117,7 @@ type Delete struct {
 func (s *Service) Delete(ctx context.Context, in Delete) error {
 	_, err := domain.Once(ctx, s.guard(), "deleteEntity", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (Entity, error) {
 		return s.edit(ctx, in.Entity, in.ExpectedVersion, false, func(_ Scope, before *Entity) (Entity, error) {
-			return *before, s.store.DeleteEntity(ctx, *before, once.With(in.Entity.Scope, in.Entity.Type, in.Entity.ID))
+			return *before, s.o.Store.DeleteEntity(ctx, *before, once.With(in.Entity.Scope, in.Entity.Type, in.Entity.ID))
 		})
 	}, func(context.Context, []string) (Entity, error) { return Entity{}, nil })
 	return err

@@ -26,9 +26,9 @@ const (
 func (s *Service) Handlers() map[task.Kind]task.Handler {
 	return map[task.Kind]task.Handler{
 		ChangeRelations: func(ctx context.Context, t task.Task) (time.Time, error) {
-			return time.Time{}, s.store.SettleRelations(ctx, t)
+			return time.Time{}, s.o.Store.SettleRelations(ctx, t)
 		},
-		DeleteEntities: s.store.FinishDelete,
+		DeleteEntities: s.o.Store.FinishDelete,
 		RebuildIndex:   s.rebuildIndex,
 	}
 }
@@ -65,7 +65,7 @@ func (s *Service) rebuildIndex(ctx context.Context, t task.Task) (time.Time, err
 	case errors.Is(err, errSuperseded):
 		return time.Time{}, nil
 	case errors.Is(err, errOvertaken):
-		return s.now(), nil // from where it stands; when the task is no longer ours, nothing comes of it
+		return s.o.Now(), nil // from where it stands; when the task is no longer ours, nothing comes of it
 	}
 	return again, err
 }
@@ -89,7 +89,7 @@ func (s *Service) rebuild(ctx context.Context, t task.Task) (time.Time, error) {
 		}
 		x.Pass, x.At = 1, ""
 	}
-	if settled := x.changedAt().Add(Settle); s.now().Before(settled) {
+	if settled := x.changedAt().Add(Settle); s.o.Now().Before(settled) {
 		return settled, nil
 	}
 	since := x.changedAt().Add(-Settle)
@@ -116,14 +116,14 @@ func (s *Service) pass(ctx context.Context, t task.Task, scope Scope, x Index, s
 		mine, _ := x.entries(e)
 		return scope.counted(e, append(entries, mine[:max(0, min(len(mine), MaxIndexEntries-len(entries)))]...))
 	}
-	stored, at := 0, s.now()
+	stored, at := 0, s.o.Now()
 	done, pass := x.Done, x.Pass
-	err := s.store.Reindex(ctx, t.Scope, x.Type, since, x.At, emit, func(ctx context.Context, position string, entities int) error {
+	err := s.o.Store.Reindex(ctx, t.Scope, x.Type, since, x.At, emit, func(ctx context.Context, position string, entities int) error {
 		done = x.Done + entities
-		if entities-stored < progressEvery && s.now().Sub(at) < progressAfter {
+		if entities-stored < progressEvery && s.o.Now().Sub(at) < progressAfter {
 			return nil
 		}
-		stored, at = entities, s.now()
+		stored, at = entities, s.o.Now()
 		return s.progress(ctx, t, pass, func(x *Index) {
 			x.At = position
 			if pass == 0 {
@@ -137,7 +137,7 @@ func (s *Service) pass(ctx context.Context, t task.Task, scope Scope, x Index, s
 // ordered returns the scope and the declaration that the task is about; errSuperseded when there is no such declaration any
 // more.
 func (s *Service) ordered(ctx context.Context, t task.Task) (Scope, Index, error) {
-	scopes, errs := s.store.ScopesByID(ctx, "", []string{t.Scope})
+	scopes, errs := s.o.Store.ScopesByID(ctx, "", []string{t.Scope})
 	if errs != nil && fault.Is(errs[0], fault.NotFound) {
 		return Scope{}, Index{}, errSuperseded
 	}
@@ -172,7 +172,7 @@ func (s *Service) change(ctx context.Context, t task.Task, pass int, change func
 		after.Version++
 		after.Indexes = slices.Clone(before.Indexes)
 		change(&after, slices.IndexFunc(after.Indexes, func(of Index) bool { return of.Name == x.Name }))
-		err = s.store.PutScope(ctx, &before, after, nil, nil, idempotency.Key{})
+		err = s.o.Store.PutScope(ctx, &before, after, nil, nil, idempotency.Key{})
 		if !errors.As(err, &conflict) {
 			return err
 		}

@@ -285,7 +285,7 @@ func (settling) FinishDelete(_ context.Context, t task.Task) (time.Time, error) 
 }
 
 func TestTasksAreHandedToTheStore(t *testing.T) {
-	handlers := NewService(settling{}, nil, time.Now, nil).Handlers()
+	handlers := NewService(Options{Store: settling{}, Now: time.Now}).Handlers()
 	_, err := handlers[ChangeRelations](t.Context(), task.Task{ID: "this one"})
 	require.EqualError(t, err, "this one")
 	again, err := handlers[DeleteEntities](t.Context(), task.Task{Due: began})

@@ -23,14 +23,14 @@ func (e Entity) ReverseRelations(predicate string, w page.Window) RelationsReque
 // ListRelations lists the relations of entities that the viewer was shown, by predicate and index; NotFound for others.
 func (s *Service) ListRelations(ctx context.Context, requests []RelationsRequest) ([]page.Slice[Relation], []error) {
 	return domain.Allowed(requests, RelationsRequest.check, func(requests []RelationsRequest) ([]page.Slice[Relation], []error) {
-		return s.store.ListRelations(ctx, requests)
+		return s.o.Store.ListRelations(ctx, requests)
 	})
 }
 
 // ListReverseRelations lists the relations to entities that the viewer was shown, by index; NotFound for others.
 func (s *Service) ListReverseRelations(ctx context.Context, requests []RelationsRequest) ([]page.Slice[Relation], []error) {
 	return domain.Allowed(requests, RelationsRequest.check, func(requests []RelationsRequest) ([]page.Slice[Relation], []error) {
-		return s.store.ListReverseRelations(ctx, requests)
+		return s.o.Store.ListReverseRelations(ctx, requests)
 	})
 }
 
@@ -64,7 +64,7 @@ func (s *Service) AddRelations(ctx context.Context, in PutRelations) ([]Relation
 		return nil, fault.Invalidf("input.objects", "give at least one object")
 	}
 	return s.onceRelations(ctx, "addRelations", in.IdempotencyKey, in, in.Subject, func(ctx context.Context, once idempotency.Key) ([]Relation, error) {
-		return s.store.AddRelations(ctx, in.Subject, in.Predicate, objects, once)
+		return s.o.Store.AddRelations(ctx, in.Subject, in.Predicate, objects, once)
 	})
 }
 
@@ -76,7 +76,7 @@ func (s *Service) ReplaceRelations(ctx context.Context, in PutRelations) error {
 		return err
 	}
 	_, err = s.onceRelations(ctx, "replaceRelations", in.IdempotencyKey, in, in.Subject, func(ctx context.Context, once idempotency.Key) ([]Relation, error) {
-		return nil, s.store.ReplaceRelations(ctx, in.Subject, in.Predicate, objects, once)
+		return nil, s.o.Store.ReplaceRelations(ctx, in.Subject, in.Predicate, objects, once)
 	})
 	return err
 }
@@ -103,7 +103,7 @@ func (s *Service) RemoveRelations(ctx context.Context, in RemoveRelations) ([]Re
 		}
 	}
 	return s.onceRelations(ctx, "removeRelations", in.IdempotencyKey, in, in.Subject, func(ctx context.Context, once idempotency.Key) ([]Relation, error) {
-		return s.store.RemoveRelations(ctx, in.Subject, in.Predicate, in.Objects, once)
+		return s.o.Store.RemoveRelations(ctx, in.Subject, in.Predicate, in.Objects, once)
 	})
 }
 

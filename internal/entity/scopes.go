@@ -29,7 +29,7 @@ func (s *Service) ScopesByID(ctx context.Context, ids []string) ([]Scope, []erro
 		}
 		return nil
 	}, func(ids []string) ([]Scope, []error) {
-		scopes, errs := s.store.ScopesByID(ctx, reader, ids)
+		scopes, errs := s.o.Store.ScopesByID(ctx, reader, ids)
 		for i := range scopes {
 			if (errs == nil || errs[i] == nil) && scopes[i].Role < ReaderRole {
 				if errs == nil {
@@ -65,7 +65,7 @@ func (s *Service) ListScopes(ctx context.Context, user UserID, w page.Window) (p
 	if !viewer.From(ctx).Is(user) {
 		return page.Slice[Scope]{}, fault.New(fault.Forbidden, "only the user may see this")
 	}
-	return s.store.ListScopes(ctx, user, w)
+	return s.o.Store.ListScopes(ctx, user, w)
 }
 
 // CreateScope is the input of [Service.CreateScope].
@@ -85,10 +85,10 @@ func (s *Service) CreateScope(ctx context.Context, in CreateScope) (Scope, error
 		return Scope{}, err
 	}
 	return s.onceScope(ctx, "createScope", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (Scope, error) {
-		now := domain.Later(s.now, time.Time{})
-		scope := Scope{ID: s.newID(), Name: name, Version: 1, CreatedAt: now, UpdatedAt: now, Role: OwnerRole}
+		now := domain.Later(s.o.Now, time.Time{})
+		scope := Scope{ID: s.o.NewID(), Name: name, Version: 1, CreatedAt: now, UpdatedAt: now, Role: OwnerRole}
 		first := Member{Scope: scope.ID, User: owner, Role: OwnerRole, AddedAt: now}
-		return scope, s.store.PutScope(ctx, nil, scope, &first, nil, once.With(scope.ID))
+		return scope, s.o.Store.PutScope(ctx, nil, scope, &first, nil, once.With(scope.ID))
 	})
 }
 
@@ -204,12 +204,12 @@ func (s *Service) editScope(ctx context.Context, id string, expected *int, once 
 		}
 		after := before
 		after.Indexes = slices.Clone(before.Indexes)
-		after.Version, after.UpdatedAt = before.Version+1, domain.Later(s.now, before.UpdatedAt)
+		after.Version, after.UpdatedAt = before.Version+1, domain.Later(s.o.Now, before.UpdatedAt)
 		follow, err := change(&after)
 		if err != nil {
 			return Scope{}, err
 		}
-		err = s.store.PutScope(ctx, &before, after, nil, follow, once.With(id))
+		err = s.o.Store.PutScope(ctx, &before, after, nil, follow, once.With(id))
 		if !errors.As(err, &conflict) {
 			return after, err
 		}

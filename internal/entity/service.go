@@ -14,12 +14,9 @@ import (
 
 // Service carries out what may be asked about scopes and their entities.
 type Service struct {
-	store  Store
-	shows  Reader // what is shown; changes begin with what the store has
-	people People
-	now    func() time.Time
-	newID  func() string
-	turns  *retry.Turns
+	o     Options
+	shows Reader // what is shown; changes begin with what the store has
+	turns *retry.Turns
 }
 
 // People finds users by what else names them.
@@ -29,10 +26,16 @@ type People interface {
 	Lookup(ctx context.Context, email string) (UserID, error)
 }
 
-// NewService returns a service over the store. newID makes UUIDs.
-func NewService(store Store, people People, now func() time.Time, newID func() string) *Service {
-	return &Service{store: store, shows: store, people: people, now: now, newID: newID, turns: &retry.Turns{}}
+// Options says what a [Service] works with. Store, Now and NewID are needed.
+type Options struct {
+	Store  Store
+	People People // to take into scopes by address
+	Now    func() time.Time
+	NewID  func() string // makes UUIDs
 }
+
+// NewService returns a service.
+func NewService(o Options) *Service { return &Service{o: o, shows: o.Store, turns: &retry.Turns{}} }
 
 // Showing returns the service that shows entities as another view of the same store has them, one that leaves out what the
 // caller does not need. Changes never begin with these.
@@ -157,7 +160,7 @@ func (s *Service) get(ctx context.Context, id ID) (Entity, error) {
 	return entities[0], nil
 }
 
-func (s *Service) guard() idempotency.Guard { return idempotency.Guard{Store: s.store, Now: s.now} }
+func (s *Service) guard() idempotency.Guard { return idempotency.Guard{Store: s.o.Store, Now: s.o.Now} }
 
 // edit lets change make and store the next state of the entity with this id, in the scope, which the viewer may write. What
 // change is given is nil when there is no such entity and it may be created; otherwise that is NotFound. When somebody else was
@@ -193,7 +196,7 @@ func (s *Service) edit(ctx context.Context, id ID, expected *int, create bool, c
 
 // find returns the entity in a scope that the viewer may write, nil when there is none.
 func (s *Service) find(ctx context.Context, id ID) (*Entity, error) {
-	entities, errs := s.store.EntitiesByID(ctx, []ID{id})
+	entities, errs := s.o.Store.EntitiesByID(ctx, []ID{id})
 	switch {
 	case errs == nil || errs[0] == nil:
 		entities[0].shown = true

@@ -29,10 +29,10 @@ func (nobody) Authenticate(context.Context, []string) (viewer.Identity, error) {
 }
 
 func ExampleNew() {
-	users, notes := user.NewService(nil, nil, time.Now, nil), note.NewService(note.Store{}, time.Now, nil)
+	users, notes := user.NewService(user.Options{}), note.NewService(note.Options{})
 	handler, err := httpapi.New(httpapi.Options{
 		Schema:  graph.NewExecutableSchema(graph.Config{Resolvers: &resolvers.Resolver{Users: users, Notes: notes}}),
-		Loaders: loaders.Sources{Users: users, Notes: notes, Entities: entity.NewService(nil, nil, time.Now, nil), Projects: project.NewService(nil, nil, time.Now, nil)},
+		Loaders: loaders.Sources{Users: users, Notes: notes, Entities: entity.NewService(entity.Options{}), Projects: project.NewService(project.Options{})},
 		Auth:    nobody{},
 		SignIn: func(_ context.Context, identity viewer.Identity) (viewer.Viewer, error) {
 			return viewer.Viewer{Identity: identity}, nil

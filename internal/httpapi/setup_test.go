@@ -113,13 +113,13 @@ func newServer(t *testing.T, change ...func(*Options)) *server {
 	log, err := telemetry.NewLogger(s.log, "json", "debug")
 	require.NoError(t, err)
 	newID := func() string { return "22222222-2222-4222-8222-222222222222" }
-	users := user.NewService(s.people, nil, time.Now, newID)
-	notes := note.NewService(note.Store{}, time.Now, newID)
+	users := user.NewService(user.Options{Store: s.people, Now: time.Now, NewID: newID})
+	notes := note.NewService(note.Options{Now: time.Now, NewID: newID})
 	s.options = Options{
 		Schema: graph.NewExecutableSchema(graph.Config{Resolvers: &resolvers.Resolver{
 			Users: users, Notes: notes, Cursors: page.NewCodec([]byte("0123456789abcdef0123456789abcdef")),
 		}}),
-		Loaders: loaders.Sources{Users: users, Notes: notes, Entities: entity.NewService(nil, nil, time.Now, nil), Projects: project.NewService(nil, nil, time.Now, nil)},
+		Loaders: loaders.Sources{Users: users, Notes: notes, Entities: entity.NewService(entity.Options{}), Projects: project.NewService(project.Options{})},
 		Auth:    tokens{},
 		SignIn: func(_ context.Context, identity viewer.Identity) (viewer.Viewer, error) {
 			v := viewer.Viewer{Identity: identity}

@@ -40,12 +40,12 @@ func (s *Service) Create(ctx context.Context, in Create) (Note, error) {
 		return Note{}, err
 	}
 	return s.once(ctx, "createNote", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (Note, error) {
-		now := domain.Later(s.now, time.Time{})
+		now := domain.Later(s.o.Now, time.Time{})
 		n := Note{
-			ID: ID(s.newID()), Owner: owner, Title: title, Content: content, Deadline: in.Deadline, Tags: tags,
+			ID: ID(s.o.NewID()), Owner: owner, Title: title, Content: content, Deadline: in.Deadline, Tags: tags,
 			Version: 1, CreatedAt: now, UpdatedAt: now, Permission: Owner,
 		}
-		return n, s.store.CreateNote(ctx, n, once.With(string(n.ID)))
+		return n, s.o.Store.CreateNote(ctx, n, once.With(string(n.ID)))
 	})
 }
 
@@ -98,7 +98,7 @@ func (s *Service) Restore(ctx context.Context, in Restore) (Note, error) {
 		if _, err := s.get(ctx, in.Version.Note, Edit); err != nil {
 			return Note{}, err
 		}
-		versions, errs := s.store.VersionsByID(ctx, []VersionID{in.Version})
+		versions, errs := s.o.Store.VersionsByID(ctx, []VersionID{in.Version})
 		if errs != nil && errs[0] != nil {
 			return Note{}, errs[0]
 		}
@@ -135,9 +135,9 @@ func (s *Service) rewrite(ctx context.Context, id ID, expected *int, once idempo
 func (s *Service) put(ctx context.Context, before, after Note, keep *Version, once idempotency.Key) (Note, error) {
 	if !sameContent(before, after) || !before.Deadline.Equal(after.Deadline) {
 		after.Version = before.Version + 1
-		after.UpdatedAt = domain.Later(s.now, before.UpdatedAt)
+		after.UpdatedAt = domain.Later(s.o.Now, before.UpdatedAt)
 	}
-	return after, s.store.UpdateNote(ctx, viewer.From(ctx).UserID, before, after, keep, once.With(string(after.ID)))
+	return after, s.o.Store.UpdateNote(ctx, viewer.From(ctx).UserID, before, after, keep, once.With(string(after.ID)))
 }
 
 // ChangeDeadline is the input of [Service.ChangeDeadline].
@@ -212,12 +212,12 @@ func (s *Service) Delete(ctx context.Context, in Delete) (Deleted, error) {
 	return domain.Once(ctx, s.guard(), "deleteNote", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (Deleted, error) {
 		var deleted Deleted
 		_, err := s.edit(ctx, in.ID, Owner, in.ExpectedVersion, func(n Note) (Note, error) {
-			deleted = Deleted{ID: n.ID, DeletedAt: domain.Later(s.now, n.UpdatedAt)}
-			return n, s.store.DeleteNote(ctx, n, deleted, once.With(string(n.ID)))
+			deleted = Deleted{ID: n.ID, DeletedAt: domain.Later(s.o.Now, n.UpdatedAt)}
+			return n, s.o.Store.DeleteNote(ctx, n, deleted, once.With(string(n.ID)))
 		})
 		return deleted, err
 	}, func(ctx context.Context, result []string) (Deleted, error) {
-		_, deleted, err := s.store.FindDeleted(ctx, viewer.From(ctx).UserID, ID(result[0]))
+		_, deleted, err := s.o.Store.FindDeleted(ctx, viewer.From(ctx).UserID, ID(result[0]))
 		if fault.Is(err, fault.NotFound) {
 			return Deleted{}, nil
 		}
@@ -239,20 +239,20 @@ func (s *Service) Undelete(ctx context.Context, in Undelete) (Note, error) {
 	}
 	return s.once(ctx, "undeleteNote", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (Note, error) {
 		gone := fault.New(fault.NotFound, "there is no deleted note with this id")
-		n, deleted, err := s.store.FindDeleted(ctx, owner, in.ID)
+		n, deleted, err := s.o.Store.FindDeleted(ctx, owner, in.ID)
 		if fault.Is(err, fault.NotFound) {
 			return Note{}, gone
 		}
 		if err != nil {
 			return Note{}, err
 		}
-		if !s.now().Before(deleted.UndoUntil()) {
+		if !s.o.Now().Before(deleted.UndoUntil()) {
 			return Note{}, gone
 		}
 		n.Version++
-		n.UpdatedAt = domain.Later(s.now, deleted.DeletedAt)
+		n.UpdatedAt = domain.Later(s.o.Now, deleted.DeletedAt)
 		n.Permission = Owner
-		return n, s.store.UndeleteNote(ctx, n, deleted, once.With(string(n.ID)))
+		return n, s.o.Store.UndeleteNote(ctx, n, deleted, once.With(string(n.ID)))
 	})
 }
 
@@ -286,7 +286,7 @@ func (s *Service) Share(ctx context.Context, in PutShare) (Share, error) {
 		}
 		if in.Email != nil {
 			var err error
-			if share.User, err = s.people.Lookup(ctx, *in.Email); fault.Is(err, fault.NotFound) {
+			if share.User, err = s.o.People.Lookup(ctx, *in.Email); fault.Is(err, fault.NotFound) {
 				return Share{}, &UnknownUser{Field: in.field()}
 			} else if err != nil {
 				return Share{}, err
@@ -295,8 +295,8 @@ func (s *Service) Share(ctx context.Context, in PutShare) (Share, error) {
 		if share.User == share.Owner {
 			return Share{}, fault.Invalidf(in.field(), "the note is yours already")
 		}
-		share.SharedAt = s.now().UTC().Truncate(time.Millisecond)
-		err := s.store.PutShare(ctx, share, once.With(string(share.User), share.SharedAt.Format(time.RFC3339Nano)))
+		share.SharedAt = s.o.Now().UTC().Truncate(time.Millisecond)
+		err := s.o.Store.PutShare(ctx, share, once.With(string(share.User), share.SharedAt.Format(time.RFC3339Nano)))
 		if _, unknown := errors.AsType[*UnknownUser](err); unknown {
 			return Share{}, &UnknownUser{Field: in.field()}
 		}
@@ -329,7 +329,7 @@ func (s *Service) Unshare(ctx context.Context, in DeleteShare) error {
 				return struct{}{}, err
 			}
 		}
-		return struct{}{}, s.store.DeleteShare(ctx, Share{Note: in.Note, User: in.User}, once.With(string(in.Note)))
+		return struct{}{}, s.o.Store.DeleteShare(ctx, Share{Note: in.Note, User: in.User}, once.With(string(in.Note)))
 	}, func(context.Context, []string) (struct{}, error) { return struct{}{}, nil })
 	return err
 }

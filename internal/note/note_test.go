@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
@@ -29,7 +28,7 @@ func refused(t require.TestingT, err error, field string) {
 
 // Bad input names its field, and never reaches the store, which here is none.
 func TestBadInputChangesNothing(t *testing.T) {
-	s := NewService(Store{}, time.Now, func() string { return "id" })
+	s := NewService(Options{Now: time.Now, NewID: func() string { return "id" }})
 	ctx := viewer.With(t.Context(), viewer.Viewer{UserID: "ada"})
 	for _, bad := range map[string]string{
 		"empty": "", "white space": " \n\t", "NUL": "a\x00b", "broken UTF-8": "a\xff",
@@ -66,7 +65,7 @@ func TestBadInputChangesNothing(t *testing.T) {
 }
 
 func TestWhoHasNotSignedUpMayNothing(t *testing.T) {
-	s := NewService(Store{}, time.Now, func() string { return "id" })
+	s := NewService(Options{Now: time.Now, NewID: func() string { return "id" }})
 	ctx := viewer.With(t.Context(), viewer.Viewer{Identity: viewer.Identity{Subject: "somebody"}})
 	_, err := s.Create(ctx, Create{Title: "t", Content: "c"})
 	assert.True(t, fault.Is(err, fault.Unauthenticated))
@@ -117,16 +116,6 @@ func TestTagsAreAnOrderedSet(t *testing.T) {
 			seen[t2.Key] = true
 		}
 	})
-}
-
-func TestTimesOfChangesAlwaysGrow(t *testing.T) {
-	now := time.Date(2026, 11, 20, 8, 0, 0, 123_456_789, time.FixedZone("", 3600))
-	s := NewService(Store{}, func() time.Time { return now }, nil)
-	first := domain.Later(s.now, time.Time{})
-	assert.Equal(t, time.Date(2026, 11, 20, 7, 0, 0, 123e6, time.UTC), first, "in UTC and to the millisecond, as it is stored")
-	assert.Equal(t, first.Add(time.Millisecond), domain.Later(s.now, first), "the clock stands still")
-	ahead := first.Add(time.Hour)
-	assert.Equal(t, ahead.Add(time.Millisecond), domain.Later(s.now, ahead), "another server's clock is ahead")
 }
 
 func TestUndoUntil(t *testing.T) {

@@ -17,11 +17,8 @@ import (
 
 // Service carries out what may be asked about notes.
 type Service struct {
-	store  Store
-	people People
-	now    func() time.Time
-	newID  func() string
-	turns  *retry.Turns
+	o     Options
+	turns *retry.Turns
 }
 
 // People finds users by what else names them.
@@ -31,24 +28,23 @@ type People interface {
 	Lookup(ctx context.Context, email string) (UserID, error)
 }
 
-// Knowing returns the service with people to share with by address.
-func (s *Service) Knowing(people People) *Service {
-	with := *s
-	with.people = people
-	return &with
-}
-
 // Without returns the service over another view of the same store, one that leaves out what the caller does not need.
 func (s *Service) Without(view Store) *Service {
 	with := *s
-	with.store = view
+	with.o.Store = view
 	return &with
 }
 
-// NewService returns a service over the store. newID makes UUIDs.
-func NewService(store Store, now func() time.Time, newID func() string) *Service {
-	return &Service{store: store, now: now, newID: newID, turns: &retry.Turns{}}
+// Options says what a [Service] works with. Store, Now and NewID are needed.
+type Options struct {
+	Store  Store
+	People People // to share with by address
+	Now    func() time.Time
+	NewID  func() string // makes UUIDs
 }
+
+// NewService returns a service.
+func NewService(o Options) *Service { return &Service{o: o, turns: &retry.Turns{}} }
 
 // ListByID returns the note or the error of each id, in the order of ids. What the viewer may not read is NotFound:
 // this is the one guard of notes that are reached by id.
@@ -61,7 +57,7 @@ func (s *Service) ListByID(ctx context.Context, ids []ID) ([]Note, []error) {
 		}
 		return make([]Note, len(ids)), errs
 	}
-	notes, errs := s.store.NotesByID(ctx, reader, ids)
+	notes, errs := s.o.Store.NotesByID(ctx, reader, ids)
 	for i := range notes {
 		if (errs == nil || errs[i] == nil) && notes[i].Permission < View {
 			if errs == nil {
@@ -107,13 +103,13 @@ func (s *Service) ListByDeadline(ctx context.Context, owner UserID, due Due, w p
 	if !due.After.IsZero() && !due.Before.IsZero() && !due.After.Before(due.Before) {
 		return page.Slice[Note]{}, fault.Invalidf("due.before", "before must be later than after")
 	}
-	return s.store.ListNotes(ctx, owner, due, w)
+	return s.o.Store.ListNotes(ctx, owner, due, w)
 }
 
 // ListByTags lists the author's notes that carry each tag. Forbidden for everybody else.
 func (s *Service) ListByTags(ctx context.Context, requests []TagRequest) ([]page.Slice[Found], []error) {
 	return domain.Allowed(requests, func(r TagRequest) error { return private(ctx, r.Tag.Author) }, func(requests []TagRequest) ([]page.Slice[Found], []error) {
-		return s.store.ListNotesByTags(ctx, requests)
+		return s.o.Store.ListNotesByTags(ctx, requests)
 	})
 }
 
@@ -122,7 +118,7 @@ func (s *Service) ListTags(ctx context.Context, owner UserID, prefix string, w p
 	if err := private(ctx, owner); err != nil {
 		return page.Slice[tag.Tag]{}, err
 	}
-	return s.store.ListTags(ctx, owner, tag.Fold(prefix), w)
+	return s.o.Store.ListTags(ctx, owner, tag.Fold(prefix), w)
 }
 
 // FindTag returns the user's tag, or NotFound. Forbidden for everybody else.
@@ -130,7 +126,7 @@ func (s *Service) FindTag(ctx context.Context, id tag.ID) (tag.Tag, error) {
 	if err := private(ctx, id.Author); err != nil {
 		return tag.Tag{}, err
 	}
-	tags, errs := s.store.FindTags(ctx, []tag.ID{id})
+	tags, errs := s.o.Store.FindTags(ctx, []tag.ID{id})
 	if errs != nil {
 		return tags[0], errs[0]
 	}
@@ -144,7 +140,7 @@ func (s *Service) FindTags(ctx context.Context, ids []tag.ID) ([]tag.Tag, []erro
 			return fault.New(fault.NotFound, "there is no such tag")
 		}
 		return nil
-	}, func(ids []tag.ID) ([]tag.Tag, []error) { return s.store.FindTags(ctx, ids) })
+	}, func(ids []tag.ID) ([]tag.Tag, []error) { return s.o.Store.FindTags(ctx, ids) })
 }
 
 // ofShown is the one guard of what belongs to notes: the note has to have been shown to the viewer.
@@ -158,7 +154,7 @@ func ofShown(ok shown) error {
 // ListVersions lists the versions of notes that the viewer was shown; NotFound for others.
 func (s *Service) ListVersions(ctx context.Context, requests []VersionsRequest) ([]page.Slice[Version], []error) {
 	return domain.Allowed(requests, func(r VersionsRequest) error { return ofShown(r.shown) }, func(requests []VersionsRequest) ([]page.Slice[Version], []error) {
-		return s.store.ListVersionsOf(ctx, requests)
+		return s.o.Store.ListVersionsOf(ctx, requests)
 	})
 }
 
@@ -169,7 +165,7 @@ func (s *Service) VersionsByID(ctx context.Context, requests []VersionRequest) (
 		for i, r := range requests {
 			ids[i] = r.VersionID
 		}
-		return s.store.VersionsByID(ctx, ids)
+		return s.o.Store.VersionsByID(ctx, ids)
 	})
 }
 
@@ -178,13 +174,13 @@ func (s *Service) ListShared(ctx context.Context, user UserID, w page.Window) (p
 	if err := private(ctx, user); err != nil {
 		return page.Slice[SharedNote]{}, err
 	}
-	return s.store.ListSharedNotes(ctx, user, w)
+	return s.o.Store.ListSharedNotes(ctx, user, w)
 }
 
 // AccessLists lists the users of notes that the viewer was shown; NotFound for others.
 func (s *Service) AccessLists(ctx context.Context, requests []AccessRequest) ([]page.Slice[Share], []error) {
 	return domain.Allowed(requests, func(r AccessRequest) error { return ofShown(r.shown) }, func(requests []AccessRequest) ([]page.Slice[Share], []error) {
-		return s.store.AccessLists(ctx, requests)
+		return s.o.Store.AccessLists(ctx, requests)
 	})
 }
 
@@ -204,7 +200,7 @@ func (s *Service) ListChanges(ctx context.Context, owner UserID, since time.Time
 	if err := private(ctx, owner); err != nil {
 		return page.Slice[Change]{}, Synced{}, err
 	}
-	until := s.now().UTC().Truncate(time.Millisecond).Add(-SyncMargin)
+	until := s.o.Now().UTC().Truncate(time.Millisecond).Add(-SyncMargin)
 	if w.From != "" {
 		started, from, _ := strings.Cut(w.From, " ")
 		var err error
@@ -213,7 +209,7 @@ func (s *Service) ListChanges(ctx context.Context, owner UserID, since time.Time
 		}
 		w.From = from
 	}
-	slice, err := s.store.ListChanges(ctx, owner, since, w)
+	slice, err := s.o.Store.ListChanges(ctx, owner, since, w)
 	for i, position := range slice.Positions {
 		slice.Positions[i] = until.Format(time.RFC3339Nano) + " " + position
 	}
@@ -234,7 +230,7 @@ func (s *Service) reread(ctx context.Context, result []string) (Note, error) {
 	return n, err
 }
 
-func (s *Service) guard() idempotency.Guard { return idempotency.Guard{Store: s.store, Now: s.now} }
+func (s *Service) guard() idempotency.Guard { return idempotency.Guard{Store: s.o.Store, Now: s.o.Now} }
 
 // edit reads the note, lets change make its next state, and stores it; when somebody else was faster it starts again,
 // unless the caller expected a version. It returns the note after the change.

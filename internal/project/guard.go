@@ -63,7 +63,7 @@ func (s *Service) proofs(ctx context.Context, ids []ID) (map[ID]proof, map[ID]er
 		return nil, nil
 	}
 	proofs, failed := map[ID]proof{}, map[ID]error{}
-	members, errs := s.store.Memberships(ctx, me, ids)
+	members, errs := s.o.Store.Memberships(ctx, me, ids)
 	for i, id := range ids {
 		switch {
 		case errs == nil || errs[i] == nil:
@@ -116,7 +116,7 @@ func (s *Service) ListMembers(ctx context.Context, r MembersRequest) (page.Slice
 	if err := allow(r.as, Taggie, "project"); err != nil {
 		return page.Slice[Member]{}, err
 	}
-	slice, err := s.store.ListMembers(ctx, r.Project, r.Team, r.Window)
+	slice, err := s.o.Store.ListMembers(ctx, r.Project, r.Team, r.Window)
 	return given(slice, r.as, giveMember), err
 }
 
@@ -139,13 +139,13 @@ func (s *Service) ListItemsOf(ctx context.Context, requests []LabelItemsRequest)
 // ListEffortsOfItems lists the efforts of items that the viewer was shown; NotFound for others.
 func (s *Service) ListEffortsOfItems(ctx context.Context, requests []ItemEffortsRequest) ([]page.Slice[Effort], []error) {
 	return pages(requests, func(r ItemEffortsRequest) proof { return r.as }, func(requests []ItemEffortsRequest) ([]page.Slice[Effort], []error) {
-		return s.store.ListEffortsOfItems(ctx, requests)
+		return s.o.Store.ListEffortsOfItems(ctx, requests)
 	}, giveEffort)
 }
 
 // ListEffortsOfMembers lists the efforts of members that the viewer was shown; NotFound for others.
 func (s *Service) ListEffortsOfMembers(ctx context.Context, requests []MemberEffortsRequest) ([]page.Slice[Effort], []error) {
 	return pages(requests, func(r MemberEffortsRequest) proof { return r.as }, func(requests []MemberEffortsRequest) ([]page.Slice[Effort], []error) {
-		return s.store.ListEffortsOfMembers(ctx, requests)
+		return s.o.Store.ListEffortsOfMembers(ctx, requests)
 	}, giveEffort)
 }

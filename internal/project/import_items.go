@@ -13,13 +13,6 @@ import (
 // MaxImportItems is how many items of a user can be named in one import; a library or a score may have more.
 const MaxImportItems = 500
 
-// Taking returns the service with items of users to import; without them none can be.
-func (s *Service) Taking(originals Originals) *Service {
-	with := *s
-	with.originals = originals
-	return &with
-}
-
 // ImportItems is the input of [Service.ImportItems]: one of Items, Library and Score.
 type ImportItems struct {
 	Project        ID
@@ -63,8 +56,8 @@ func (s *Service) ImportItems(ctx context.Context, in ImportItems) (Import, erro
 			return Import{}, err
 		}
 		i := Import{
-			TransferID: TransferID{Project: p.ID, ID: s.newID()}, Source: source, Items: in.Items, Format: JSONLines, State: Queued,
-			CreatedBy: p.Member.User, CreatedAt: domain.Later(s.now, time.Time{}), Version: 1,
+			TransferID: TransferID{Project: p.ID, ID: s.o.NewID()}, Source: source, Items: in.Items, Format: JSONLines, State: Queued,
+			CreatedBy: p.Member.User, CreatedAt: domain.Later(s.o.Now, time.Time{}), Version: 1,
 		}
 		if in.Score != nil {
 			i.Score = in.Score.Score
@@ -72,7 +65,7 @@ func (s *Service) ImportItems(ctx context.Context, in ImportItems) (Import, erro
 		if err := s.mayTake(ctx, in); err != nil {
 			return Import{}, err
 		}
-		return i, s.store.PutImport(ctx, nil, i, []task.Task{i.task(RunImport, i.CreatedAt)}, key.With(i.ID))
+		return i, s.o.Store.PutImport(ctx, nil, i, []task.Task{i.task(RunImport, i.CreatedAt)}, key.With(i.ID))
 	}, func(ctx context.Context, result []string) (Import, error) {
 		return domain.Gone(s.imported(ctx, TransferID{Project: in.Project, ID: result[0]}))
 	})
@@ -81,14 +74,14 @@ func (s *Service) ImportItems(ctx context.Context, in ImportItems) (Import, erro
 // mayTake returns nil when what is named exists and is the viewer's. Items can be deleted until they are imported.
 func (s *Service) mayTake(ctx context.Context, in ImportItems) error {
 	switch {
-	case s.originals == nil:
+	case s.o.Originals == nil:
 		return fault.New(fault.Unavailable, "items cannot be imported now")
 	case in.Score != nil:
-		return s.originals.OwnScore(ctx, in.Score.Owner, in.Score.Score)
+		return s.o.Originals.OwnScore(ctx, in.Score.Owner, in.Score.Score)
 	case in.Items == nil:
 		return nil
 	}
-	_, errs := s.originals.OriginalsByID(ctx, in.Items)
+	_, errs := s.o.Originals.OriginalsByID(ctx, in.Items)
 	for n, err := range errs {
 		switch {
 		case fault.Is(err, fault.NotFound):

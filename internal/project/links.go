@@ -41,7 +41,7 @@ func (s *Service) UploadLink(ctx context.Context, files Presigner, i Import) (Up
 		return UploadLink{}, false, nil
 	}
 	// From before the address is made, so that it never ends earlier than it says.
-	now := s.now()
+	now := s.o.Now()
 	ttl := min(LinkTTL, i.CreatedAt.Add(UploadTime).Sub(now)).Truncate(time.Second)
 	if ttl < time.Second {
 		return UploadLink{}, false, nil
@@ -57,7 +57,7 @@ func (s *Service) UploadLink(ctx context.Context, files Presigner, i Import) (Up
 // DownloadLink returns where the file of an export that the viewer was shown can be read; false when there is none yet, or none
 // any more.
 func (s *Service) DownloadLink(ctx context.Context, files Presigner, e Export, projectName string) (string, bool, error) {
-	if e.State != Done || !s.now().Before(e.EndedAt.Add(ExportKept)) {
+	if e.State != Done || !s.o.Now().Before(e.EndedAt.Add(ExportKept)) {
 		return "", false, nil
 	}
 	url, err := files.PresignGet(ctx, ExportKey(e.TransferID), e.FileName(projectName), e.Format.ContentType(), LinkTTL)

@@ -28,7 +28,7 @@ func (s signs) PresignGet(_ context.Context, key, filename, contentType string, 
 
 func TestUploadLinks(t *testing.T) {
 	now := time.Date(2027, 1, 2, 3, 4, 5, 6, time.UTC)
-	service := NewService(nil, nil, func() time.Time { return now }, nil)
+	service := NewService(Options{Now: func() time.Time { return now }})
 	i := Import{TransferID: TransferID{Project: "p", ID: "i"}, Format: CSV, Bytes: 7, State: Awaiting, CreatedAt: now}
 
 	link, ok, err := service.UploadLink(t.Context(), signs{}, i)
@@ -66,7 +66,7 @@ func TestUploadLinks(t *testing.T) {
 func TestDownloadLinks(t *testing.T) {
 	ended := time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC)
 	now := ended
-	service := NewService(nil, nil, func() time.Time { return now }, nil)
+	service := NewService(Options{Now: func() time.Time { return now }})
 	e := Export{TransferID: TransferID{Project: "p", ID: "e"}, Format: JSONLines, State: Done, EndedAt: ended}
 
 	url, ok, err := service.DownloadLink(t.Context(), signs{}, e, "Birds")

@@ -385,8 +385,15 @@ func newWorld() world {
 		keys:    map[string]idempotency.Key{},
 	}
 	known, files, ids := &people{}, sizes{}, 0
-	s := NewService(store, nil, func() time.Time { return morning }, func() string { ids++; return fmt.Sprint("id", ids) })
-	return world{Service: s.Knowing(known).Receiving(files), store: store, people: known, files: files}
+	s := NewService(Options{Store: store, People: known, Uploads: files, Now: func() time.Time { return morning }, NewID: func() string { ids++; return fmt.Sprint("id", ids) }})
+	return world{Service: s, store: store, people: known, files: files}
+}
+
+// having returns the service with other options.
+func (w world) having(change func(o *Options)) *Service {
+	o := w.o
+	change(&o)
+	return NewService(o)
 }
 
 func as(t *testing.T, user UserID) context.Context {

@@ -43,15 +43,15 @@ func (s *Service) Create(ctx context.Context, in Create) (Project, error) {
 		return Project{}, err
 	}
 	return once(ctx, s, "createProject", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Project, error) {
-		p.ID = ID(s.newID())
-		p.CreatedAt = domain.Later(s.now, time.Time{})
+		p.ID = ID(s.o.NewID())
+		p.CreatedAt = domain.Later(s.o.Now, time.Time{})
 		p.UpdatedAt = p.CreatedAt
 		for i := range labels {
 			labels[i].Project = p.ID
 		}
-		team := Team{TeamID: TeamID{Project: p.ID, ID: s.newID()}, Name: firstTeam, Type: Manager, CreatedAt: p.CreatedAt}
+		team := Team{TeamID: TeamID{Project: p.ID, ID: s.o.NewID()}, Name: firstTeam, Type: Manager, CreatedAt: p.CreatedAt}
 		p.Member = Member{Project: p.ID, User: me, Team: team.ID, Type: team.Type, AddedAt: p.CreatedAt}
-		if err := s.store.CreateProject(ctx, p, labels, team, p.Member, key.With(string(p.ID))); err != nil {
+		if err := s.o.Store.CreateProject(ctx, p, labels, team, p.Member, key.With(string(p.ID))); err != nil {
 			return Project{}, err
 		}
 		s.tellCreated(ctx, p)
@@ -76,7 +76,7 @@ func (s *Service) parseBoth(id ID, categories, subcategories []string) ([]Label,
 	}
 	labels = append(labels, others...)
 	for i := range labels {
-		labels[i].ID = s.newID()
+		labels[i].ID = s.o.NewID()
 	}
 	return labels, nil
 }
@@ -126,9 +126,9 @@ func (s *Service) Update(ctx context.Context, in Update) (Project, error) {
 			// What is not different only records the key.
 			if after.Name != before.Name || after.Description != before.Description || !slices.Equal(after.Keywords, before.Keywords) {
 				after.Version++
-				after.UpdatedAt = domain.Later(s.now, before.UpdatedAt)
+				after.UpdatedAt = domain.Later(s.o.Now, before.UpdatedAt)
 			}
-			err := s.store.UpdateProject(ctx, before, after, key.With(string(after.ID)))
+			err := s.o.Store.UpdateProject(ctx, before, after, key.With(string(after.ID)))
 			if err == nil && (after.Name != before.Name || !slices.Equal(after.Keywords, before.Keywords)) {
 				s.tellChanged(ctx, after)
 			}
@@ -159,7 +159,7 @@ func (s *Service) AddLabels(ctx context.Context, in AddLabels) (Project, error) 
 		if err != nil {
 			return Project{}, err
 		}
-		err = s.store.AddLabels(ctx, in.Project, labels, key.With(string(in.Project)))
+		err = s.o.Store.AddLabels(ctx, in.Project, labels, key.With(string(in.Project)))
 		if errors.Is(err, NameTaken) {
 			return Project{}, s.taken(ctx, p, labels)
 		}
@@ -172,7 +172,7 @@ func (s *Service) AddLabels(ctx context.Context, in AddLabels) (Project, error) 
 
 // taken says in which list a name of the labels is taken.
 func (s *Service) taken(ctx context.Context, p Project, labels []Label) error {
-	there, err := domain.First(s.store.ListLabels(ctx, []ID{p.ID}))
+	there, err := domain.First(s.o.Store.ListLabels(ctx, []ID{p.ID}))
 	if err != nil {
 		return err
 	}

@@ -155,7 +155,7 @@ func TestMembersComeAndGo(t *testing.T) {
 func TestAnImportStartsWhenItsFileIsThere(t *testing.T) {
 	w := newWorld()
 	ctx, in := as(t, "man"), ChangeImport{Import: TransferID{"p", "m"}, IdempotencyKey: ptr("k")}
-	_, err := w.Receiving(nil).StartImport(ctx, in)
+	_, err := w.having(func(o *Options) { o.Uploads = nil }).StartImport(ctx, in)
 	assert.Equal(t, "unavailable", kindOf(err))
 	_, err = w.StartImport(ctx, in)
 	require.ErrorIs(t, err, ErrNotUploaded)

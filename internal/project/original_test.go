@@ -132,7 +132,7 @@ func TestItemsOfAUserAreImportedWheneverTheServerIsKilled(t *testing.T) {
 func TestImportsOfItemsBegin(t *testing.T) {
 	w := newWorld()
 	ctx, items := as(t, "man"), []OriginalID{original("a").OriginalID, original("b").OriginalID}
-	s := w.Taking(&closet{items: []Original{original("a"), original("b")}})
+	s := w.having(func(o *Options) { o.Originals = &closet{items: []Original{original("a"), original("b")}} })
 	in := ImportItems{Project: "p", Items: items, IdempotencyKey: ptr("k")}
 	i, err := s.ImportItems(ctx, in)
 	require.NoError(t, err)

@@ -15,14 +15,8 @@ import (
 
 // Service carries out what may be asked about projects.
 type Service struct {
-	store     Store
-	shows     ItemReader // what is shown; changes begin with what the store has
-	people    People
-	uploads   Uploads
-	originals Originals // nil for none
-	queues    Queues    // nil for none
-	now       func() time.Time
-	newID     func() string
+	o     Options
+	shows ItemReader // what is shown; changes begin with what the store has
 }
 
 // People finds users by what else names them.
@@ -38,30 +32,25 @@ type Uploads interface {
 	Size(ctx context.Context, key string) (int64, error)
 }
 
-// NewService returns a service over the store, with people to add by address. newID makes UUIDs.
-func NewService(store Store, people People, now func() time.Time, newID func() string) *Service {
-	return &Service{store: store, shows: store, people: people, now: now, newID: newID}
+// Options says what a [Service] works with. Store, Now and NewID are needed.
+type Options struct {
+	Store     Store
+	People    People    // to add by address
+	Uploads   Uploads   // where files are uploaded; without it no import can be started
+	Originals Originals // items of users to import; without them none can be
+	Queues    Queues    // hear of changes; without them nobody is told
+	Now       func() time.Time
+	NewID     func() string // makes UUIDs
 }
+
+// NewService returns a service.
+func NewService(o Options) *Service { return &Service{o: o, shows: o.Store} }
 
 // Showing returns the service that shows items as another view of the same store has them, one that leaves out what the caller
 // does not need. Changes never begin with these.
 func (s *Service) Showing(view ItemReader) *Service {
 	with := *s
 	with.shows = view
-	return &with
-}
-
-// Knowing returns the service with other people to add by address.
-func (s *Service) Knowing(people People) *Service {
-	with := *s
-	with.people = people
-	return &with
-}
-
-// Receiving returns the service with the place to which files are uploaded; without one no import can be started.
-func (s *Service) Receiving(uploads Uploads) *Service {
-	with := *s
-	with.uploads = uploads
 	return &with
 }
 
@@ -72,7 +61,7 @@ func (s *Service) ListByID(ctx context.Context, ids []ID) ([]Project, []error) {
 	if me == "" {
 		return make([]Project, len(ids)), repeat(notFound("project"), len(ids))
 	}
-	projects, errs := s.store.ProjectsByID(ctx, me, ids)
+	projects, errs := s.o.Store.ProjectsByID(ctx, me, ids)
 	for i := range projects {
 		if errs != nil && errs[i] != nil {
 			continue
@@ -132,7 +121,7 @@ func (s *Service) List(ctx context.Context, user UserID, w page.Window) (page.Sl
 	if !viewer.From(ctx).Is(user) {
 		return page.Slice[Project]{}, fault.New(fault.Forbidden, "only the user may see this")
 	}
-	slice, err := s.store.ListProjects(ctx, user, w)
+	slice, err := s.o.Store.ListProjects(ctx, user, w)
 	for i := range slice.Items {
 		slice.Items[i] = shownTo(slice.Items[i])
 	}
@@ -141,7 +130,7 @@ func (s *Service) List(ctx context.Context, user UserID, w page.Window) (page.Sl
 
 // ListLabels lists both lists of each project, categories first. NotFound for who is no member.
 func (s *Service) ListLabels(ctx context.Context, refs []Ref[ID]) ([][]Label, []error) {
-	return byRef(ctx, s, refs, Taggie, "project", s.store.ListLabels, func(labels *[]Label, as proof) {
+	return byRef(ctx, s, refs, Taggie, "project", s.o.Store.ListLabels, func(labels *[]Label, as proof) {
 		for i := range *labels {
 			(*labels)[i].as = as
 		}
@@ -161,7 +150,7 @@ func (k Kind) Of(labels []Label) []Label {
 
 // ListTeams lists the teams of each project. NotFound for who is no member.
 func (s *Service) ListTeams(ctx context.Context, refs []Ref[ID]) ([][]Team, []error) {
-	return byRef(ctx, s, refs, Taggie, "project", s.store.ListTeams, func(teams *[]Team, as proof) {
+	return byRef(ctx, s, refs, Taggie, "project", s.o.Store.ListTeams, func(teams *[]Team, as proof) {
 		for i := range *teams {
 			(*teams)[i].as = as
 		}
@@ -170,17 +159,17 @@ func (s *Service) ListTeams(ctx context.Context, refs []Ref[ID]) ([][]Team, []er
 
 // LabelsByID returns the label or the error of each, in the order of refs. NotFound for who is no member.
 func (s *Service) LabelsByID(ctx context.Context, refs []Ref[LabelID]) ([]Label, []error) {
-	return byRef(ctx, s, refs, Taggie, "category", s.store.LabelsByID, func(l *Label, as proof) { l.as = as })
+	return byRef(ctx, s, refs, Taggie, "category", s.o.Store.LabelsByID, func(l *Label, as proof) { l.as = as })
 }
 
 // TeamsByID returns the team or the error of each, in the order of refs. NotFound for who is no member.
 func (s *Service) TeamsByID(ctx context.Context, refs []Ref[TeamID]) ([]Team, []error) {
-	return byRef(ctx, s, refs, Taggie, "team", s.store.TeamsByID, func(t *Team, as proof) { t.as = as })
+	return byRef(ctx, s, refs, Taggie, "team", s.o.Store.TeamsByID, func(t *Team, as proof) { t.as = as })
 }
 
 // EffortsByID returns the effort or the error of each, in the order of refs. NotFound for who is no member.
 func (s *Service) EffortsByID(ctx context.Context, refs []Ref[EffortID]) ([]Effort, []error) {
-	return byRef(ctx, s, refs, Taggie, "effort", s.store.EffortsByID, func(e *Effort, as proof) { e.as = as })
+	return byRef(ctx, s, refs, Taggie, "effort", s.o.Store.EffortsByID, func(e *Effort, as proof) { e.as = as })
 }
 
 // ItemsByID returns the item or the error of each, in the order of refs. NotFound for who is no member.
@@ -248,5 +237,5 @@ func (s *Service) edit(ctx context.Context, id ID, expected *int, store func(bef
 
 // once runs a mutation of the viewer at most once per idempotency key.
 func once[T any](ctx context.Context, s *Service, mutation string, key *string, input any, effect func(context.Context, idempotency.Key) (T, error), reread func(context.Context, []string) (T, error)) (T, error) {
-	return domain.Once(ctx, idempotency.Guard{Store: s.store, Now: s.now}, mutation, key, input, effect, reread)
+	return domain.Once(ctx, idempotency.Guard{Store: s.o.Store, Now: s.o.Now}, mutation, key, input, effect, reread)
 }

@@ -62,7 +62,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 			return err
 		}},
 		"import items": {Manager, func(w world, ctx context.Context) error {
-			_, err := w.Taking(&closet{}).ImportItems(ctx, ImportItems{Project: "p", Library: true})
+			_, err := w.having(func(o *Options) { o.Originals = &closet{} }).ImportItems(ctx, ImportItems{Project: "p", Library: true})
 			return err
 		}},
 		"create export": {Manager, func(w world, ctx context.Context) error {

@@ -34,7 +34,7 @@ func (s *Service) CreateTeam(ctx context.Context, in CreateTeam) (Team, error) {
 			return Team{}, err
 		}
 		t := Team{
-			TeamID: TeamID{Project: in.Project, ID: s.newID()}, Name: name, Type: in.Type, CreatedAt: domain.Later(s.now, time.Time{}),
+			TeamID: TeamID{Project: in.Project, ID: s.o.NewID()}, Name: name, Type: in.Type, CreatedAt: domain.Later(s.o.Now, time.Time{}),
 			as: proof(p.Member.Type),
 		}
 		if t, err = s.putTeam(ctx, t, true, key); err == nil {
@@ -73,7 +73,7 @@ func (s *Service) RenameTeam(ctx context.Context, in RenameTeam) (Team, error) {
 }
 
 func (s *Service) putTeam(ctx context.Context, t Team, create bool, key idempotency.Key) (Team, error) {
-	err := s.store.PutTeam(ctx, t, create, key.With(t.ID))
+	err := s.o.Store.PutTeam(ctx, t, create, key.With(t.ID))
 	if errors.Is(err, NameTaken) {
 		return Team{}, nameTaken("input.name")
 	}
@@ -122,13 +122,13 @@ func (s *Service) PutMember(ctx context.Context, in PutMember) (Member, error) {
 		}
 		user := in.User
 		if in.Email != nil {
-			if user, err = s.people.Lookup(ctx, *in.Email); fault.Is(err, fault.NotFound) {
+			if user, err = s.o.People.Lookup(ctx, *in.Email); fault.Is(err, fault.NotFound) {
 				return Member{}, &UnknownUser{Field: in.field()}
 			} else if err != nil {
 				return Member{}, err
 			}
 		}
-		m := Member{Project: team.Project, User: user, Team: team.ID, Type: team.Type, AddedAt: domain.Later(s.now, time.Time{}), as: team.as}
+		m := Member{Project: team.Project, User: user, Team: team.ID, Type: team.Type, AddedAt: domain.Later(s.o.Now, time.Time{}), as: team.as}
 		before, err := s.member(ctx, team.Project, user)
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return Member{}, err
@@ -136,7 +136,7 @@ func (s *Service) PutMember(ctx context.Context, in PutMember) (Member, error) {
 		if err == nil && before.Team == m.Team {
 			m.AddedAt = before.AddedAt
 		}
-		err = s.store.PutMember(ctx, m, key.With(string(user)))
+		err = s.o.Store.PutMember(ctx, m, key.With(string(user)))
 		if _, unknown := errors.AsType[*UnknownUser](err); unknown {
 			return Member{}, &UnknownUser{Field: in.field()}
 		}
@@ -156,7 +156,7 @@ func (s *Service) PutMember(ctx context.Context, in PutMember) (Member, error) {
 }
 
 func (s *Service) member(ctx context.Context, id ID, user UserID) (Member, error) {
-	return domain.First(s.store.MembersByID(ctx, id, []UserID{user}))
+	return domain.First(s.o.Store.MembersByID(ctx, id, []UserID{user}))
 }
 
 // RemoveMember is the input of [Service.RemoveMember].
@@ -185,7 +185,7 @@ func (s *Service) RemoveMember(ctx context.Context, in RemoveMember) error {
 			return struct{}{}, err
 		}
 		was := err == nil
-		err = s.store.DeleteMember(ctx, in.Project, in.User, key.With(string(in.User)))
+		err = s.o.Store.DeleteMember(ctx, in.Project, in.User, key.With(string(in.User)))
 		if err == nil && was {
 			s.tellLeft(ctx, in.Project, in.User)
 		}

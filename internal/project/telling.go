@@ -15,34 +15,27 @@ type Queues interface {
 	Moved(ctx context.Context, p ID, id string, user UserID, team string)
 }
 
-// Telling returns the service that tells the queues; without them nobody is told.
-func (s *Service) Telling(q Queues) *Service {
-	with := *s
-	with.queues = q
-	return &with
-}
-
 func (s *Service) tellCreated(ctx context.Context, p Project) {
-	if s.queues != nil {
-		s.queues.Created(ctx, p)
+	if s.o.Queues != nil {
+		s.o.Queues.Created(ctx, p)
 	}
 }
 
 func (s *Service) tellChanged(ctx context.Context, p Project) {
-	if s.queues != nil {
-		s.queues.Changed(ctx, p)
+	if s.o.Queues != nil {
+		s.o.Queues.Changed(ctx, p)
 	}
 }
 
 func (s *Service) tellMoved(ctx context.Context, p ID, user UserID, team string) {
-	if s.queues != nil {
-		s.queues.Moved(ctx, p, s.newID(), user, team)
+	if s.o.Queues != nil {
+		s.o.Queues.Moved(ctx, p, s.o.NewID(), user, team)
 	}
 }
 
 func (s *Service) tellLeft(ctx context.Context, p ID, user UserID) {
 	s.tellMoved(ctx, p, user, "") // first: who is gone sees nothing more of what follows
-	if s.queues != nil {
-		s.queues.Left(ctx, p, user)
+	if s.o.Queues != nil {
+		s.o.Queues.Left(ctx, p, user)
 	}
 }

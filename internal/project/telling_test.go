@@ -100,7 +100,7 @@ func TestQueuesAreToldWhatChanged(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			w := newWorld()
 			h := &heard{w: w, ids: map[string]bool{}}
-			told := world{Service: w.Telling(h), store: w.store}
+			told := world{Service: w.having(func(o *Options) { o.Queues = h }), store: w.store}
 			for range 3 { // once more with the same key: nothing happens
 				require.NoError(t, c.do(told))
 				assert.Equal(t, c.want, h.told)
@@ -113,7 +113,7 @@ func TestQueuesAreToldWhatChanged(t *testing.T) {
 func TestQueuesAreNotToldWhatDidNotHappen(t *testing.T) {
 	w := newWorld()
 	h := &heard{w: w, ids: map[string]bool{}}
-	s := w.Telling(h)
+	s := w.having(func(o *Options) { o.Queues = h })
 	for what, do := range map[string]func() error{
 		"a name that is taken": func() error {
 			_, err := s.AddLabels(as(t, "man"), AddLabels{Project: "p", Categories: []string{"OWL"}})
@@ -138,5 +138,5 @@ func TestQueuesAreNotToldWhatDidNotHappen(t *testing.T) {
 		require.Error(t, do(), what)
 	}
 	assert.Empty(t, h.told)
-	assert.Nil(t, w.queues, "the service it was made from tells nobody")
+	assert.Nil(t, w.o.Queues, "the service it was made from tells nobody")
 }

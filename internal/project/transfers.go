@@ -19,7 +19,7 @@ func (s *Service) ListImports(ctx context.Context, r TransfersRequest) (page.Sli
 	if err := allow(r.as, Manager, "project"); err != nil {
 		return page.Slice[Import]{}, err
 	}
-	return s.store.ListImports(ctx, r.Project, r.Window)
+	return s.o.Store.ListImports(ctx, r.Project, r.Window)
 }
 
 // ListExports lists the exports of a project that the viewer was shown. NotFound for others, Forbidden for who is no manager.
@@ -27,19 +27,19 @@ func (s *Service) ListExports(ctx context.Context, r TransfersRequest) (page.Sli
 	if err := allow(r.as, Manager, "project"); err != nil {
 		return page.Slice[Export]{}, err
 	}
-	return s.store.ListExports(ctx, r.Project, r.Window)
+	return s.o.Store.ListExports(ctx, r.Project, r.Window)
 }
 
 // ImportsByID returns the import or the error of each id, in the order of ids. NotFound for who is no member of the project,
 // Forbidden for who is no manager.
 func (s *Service) ImportsByID(ctx context.Context, ids []TransferID) ([]Import, []error) {
-	return byRef(ctx, s, bare(ids), Manager, "import", s.store.ImportsByID, func(*Import, proof) {})
+	return byRef(ctx, s, bare(ids), Manager, "import", s.o.Store.ImportsByID, func(*Import, proof) {})
 }
 
 // ExportsByID returns the export or the error of each id, in the order of ids. NotFound for who is no member of the project,
 // Forbidden for who is no manager.
 func (s *Service) ExportsByID(ctx context.Context, ids []TransferID) ([]Export, []error) {
-	return byRef(ctx, s, bare(ids), Manager, "export", s.store.ExportsByID, func(*Export, proof) {})
+	return byRef(ctx, s, bare(ids), Manager, "export", s.o.Store.ExportsByID, func(*Export, proof) {})
 }
 
 func bare(ids []TransferID) []Ref[TransferID] {
@@ -76,12 +76,12 @@ func (s *Service) CreateImport(ctx context.Context, in CreateImport) (Import, er
 			return Import{}, err
 		}
 		i := Import{
-			TransferID: TransferID{Project: p.ID, ID: s.newID()}, Source: FromFile, Format: in.Format, Bytes: in.Bytes, State: Awaiting,
-			CreatedBy: p.Member.User, CreatedAt: domain.Later(s.now, time.Time{}), Version: 1,
+			TransferID: TransferID{Project: p.ID, ID: s.o.NewID()}, Source: FromFile, Format: in.Format, Bytes: in.Bytes, State: Awaiting,
+			CreatedBy: p.Member.User, CreatedAt: domain.Later(s.o.Now, time.Time{}), Version: 1,
 		}
 		end := i.task(RunImport, i.CreatedAt.Add(UploadTime))
 		end.ID += endOf
-		return i, s.store.PutImport(ctx, nil, i, []task.Task{end}, key.With(i.ID))
+		return i, s.o.Store.PutImport(ctx, nil, i, []task.Task{end}, key.With(i.ID))
 	}, func(ctx context.Context, result []string) (Import, error) {
 		return domain.Gone(s.imported(ctx, TransferID{Project: in.Project, ID: result[0]}))
 	})
@@ -116,16 +116,16 @@ func (s *Service) StartImport(ctx context.Context, in ChangeImport) (Import, err
 		case !ok:
 			return before, nil, nil
 		}
-		return after, []task.Task{after.task(RunImport, domain.Later(s.now, time.Time{}))}, s.checkUpload(ctx, before)
+		return after, []task.Task{after.task(RunImport, domain.Later(s.o.Now, time.Time{}))}, s.checkUpload(ctx, before)
 	})
 }
 
 // checkUpload returns nil when the announced file is there.
 func (s *Service) checkUpload(ctx context.Context, i Import) error {
-	if s.uploads == nil {
+	if s.o.Uploads == nil {
 		return fault.New(fault.Unavailable, "files cannot be uploaded now")
 	}
-	size, err := s.uploads.Size(ctx, ImportKey(i.TransferID))
+	size, err := s.o.Uploads.Size(ctx, ImportKey(i.TransferID))
 	switch {
 	case fault.Is(err, fault.NotFound):
 		return ErrNotUploaded
@@ -141,11 +141,11 @@ func (s *Service) checkUpload(ctx context.Context, i Import) error {
 // it is.
 func (s *Service) CancelImport(ctx context.Context, in ChangeImport) (Import, error) {
 	return s.changeImport(ctx, "cancelProjectImport", in, func(_ context.Context, before Import) (Import, []task.Task, error) {
-		after, _ := before.Cancel(s.now())
+		after, _ := before.Cancel(s.o.Now())
 		if before.State != Awaiting {
 			return after, nil, nil // whoever runs it removes the file
 		}
-		return after, []task.Task{after.task(RunImport, domain.Later(s.now, time.Time{}))}, nil
+		return after, []task.Task{after.task(RunImport, domain.Later(s.o.Now, time.Time{}))}, nil
 	})
 }
 
@@ -166,7 +166,7 @@ func (s *Service) changeImport(ctx context.Context, mutation string, in ChangeIm
 			if after.Version == before.Version {
 				return after, nil
 			}
-			err = s.store.PutImport(ctx, &before, after, follow, key.With(after.ID))
+			err = s.o.Store.PutImport(ctx, &before, after, follow, key.With(after.ID))
 			if !errors.As(err, &conflict) {
 				return after, err
 			}
@@ -198,10 +198,10 @@ func (s *Service) CreateExport(ctx context.Context, in CreateExport) (Export, er
 			return Export{}, err
 		}
 		e := Export{
-			TransferID: TransferID{Project: p.ID, ID: s.newID()}, Format: in.Format, Status: in.Status, State: Queued,
-			CreatedBy: p.Member.User, CreatedAt: domain.Later(s.now, time.Time{}), Version: 1,
+			TransferID: TransferID{Project: p.ID, ID: s.o.NewID()}, Format: in.Format, Status: in.Status, State: Queued,
+			CreatedBy: p.Member.User, CreatedAt: domain.Later(s.o.Now, time.Time{}), Version: 1,
 		}
-		return e, s.store.PutExport(ctx, nil, e, []task.Task{e.task(RunExport, e.CreatedAt)}, key.With(e.ID))
+		return e, s.o.Store.PutExport(ctx, nil, e, []task.Task{e.task(RunExport, e.CreatedAt)}, key.With(e.ID))
 	}, func(ctx context.Context, result []string) (Export, error) {
 		return domain.Gone(domain.First(s.ExportsByID(ctx, []TransferID{{Project: in.Project, ID: result[0]}})))
 	})

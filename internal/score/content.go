@@ -43,7 +43,7 @@ func (s *Service) keep(ctx context.Context, id SnapshotID, c Content) error {
 	for _, p := range c.Pages {
 		kept.Pages = append(kept.Pages, contentPageJSON{p.Item, p.ItemScore, p.Object, p.Label})
 	}
-	_, err := s.contents.Upload(ctx, SnapshotKey(id), "application/json", func(w io.Writer) error {
+	_, err := s.o.Contents.Upload(ctx, SnapshotKey(id), "application/json", func(w io.Writer) error {
 		e := json.NewEncoder(w)
 		e.SetEscapeHTML(false)
 		return e.Encode(kept)
@@ -60,7 +60,7 @@ func (s *Service) contentAt(ctx context.Context, id SnapshotID) (Content, error)
 		return Content{}, fault.Wrap(fault.Unavailable, err, "there are too many snapshots to read; ask again")
 	}
 	defer s.reading.Release(maxContent)
-	r, err := s.contents.Open(ctx, SnapshotKey(id), 0)
+	r, err := s.o.Contents.Open(ctx, SnapshotKey(id), 0)
 	if fault.Is(err, fault.NotFound) {
 		return Content{}, snapshotNotFound() // it is being deleted
 	}

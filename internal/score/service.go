@@ -17,19 +17,24 @@ import (
 
 // Service carries out what may be asked about scores and snapshots.
 type Service struct {
-	store    Store
-	shows    Reader // what is shown; changes begin with what the store has
-	contents Contents
+	o        Options
+	shows    Reader              // what is shown; changes begin with what the store has
 	reading  *semaphore.Weighted // see [readingBytes]
-	follower Follower            // or nil
-	now      func() time.Time
-	newID    func() string
+	follower Follower            // or nil; see [Service.Telling]
 	turns    *retry.Turns
 }
 
-// NewService returns a service over the stores of rows and of the contents of snapshots. newID makes UUIDs.
-func NewService(store Store, contents Contents, now func() time.Time, newID func() string) *Service {
-	return &Service{store: store, shows: store, contents: contents, reading: semaphore.NewWeighted(readingBytes), now: now, newID: newID, turns: &retry.Turns{}}
+// Options says what a [Service] works with. Store, Now and NewID are needed.
+type Options struct {
+	Store    Store
+	Contents Contents // of snapshots
+	Now      func() time.Time
+	NewID    func() string // makes UUIDs
+}
+
+// NewService returns a service.
+func NewService(o Options) *Service {
+	return &Service{o: o, shows: o.Store, reading: semaphore.NewWeighted(readingBytes), turns: &retry.Turns{}}
 }
 
 // Showing returns the service that shows scores as another view of the same store has them, one that leaves out what the caller
@@ -70,7 +75,7 @@ func (s *Service) ListByID(ctx context.Context, refs []Ref) ([]Score, []error) {
 }
 
 // get returns the score to its owner, with everything in it: NotFound for who may not read it, Forbidden for who may.
-func (s *Service) get(ctx context.Context, ref Ref) (Score, error) { return mine(ctx, s.store, ref) }
+func (s *Service) get(ctx context.Context, ref Ref) (Score, error) { return mine(ctx, s.o.Store, ref) }
 
 func mine(ctx context.Context, from Finder, ref Ref) (Score, error) {
 	if _, err := domain.Self(ctx); err != nil {
@@ -177,7 +182,7 @@ func (s *Service) snapshot(ctx context.Context, of Score, id string) (Snapshot, 
 
 // once runs a mutation of the viewer at most once per idempotency key.
 func once[T any](ctx context.Context, s *Service, mutation string, key *string, input any, effect func(context.Context, idempotency.Key) (T, error), reread func(context.Context, []string) (T, error)) (T, error) {
-	return domain.Once(ctx, idempotency.Guard{Store: s.store, Now: s.now}, mutation, key, input, effect, reread)
+	return domain.Once(ctx, idempotency.Guard{Store: s.o.Store, Now: s.o.Now}, mutation, key, input, effect, reread)
 }
 
 // errBusy is what a change ends with that others did not let through.
@@ -217,7 +222,7 @@ func (s *Service) contentOf(ctx context.Context, of Score) (Score, Content, erro
 		if !fault.Is(err, fault.NotFound) {
 			return of, c, err
 		}
-		changed, err := domain.First(guarded(ctx, s.store, of.Ref))
+		changed, err := domain.First(guarded(ctx, s.o.Store, of.Ref))
 		if err != nil {
 			return of, c, err
 		}
@@ -229,7 +234,7 @@ func (s *Service) contentOf(ctx context.Context, of Score) (Score, Content, erro
 // withTexts returns the content of the score, or NotFound when a text is gone.
 func (s *Service) withTexts(ctx context.Context, of Score) (Content, error) {
 	ids := of.texts()
-	texts, errs := s.store.TextsByID(ctx, ids)
+	texts, errs := s.o.Store.TextsByID(ctx, ids)
 	byID := make(map[TextID]string, len(ids))
 	for i, id := range ids {
 		if errs != nil && errs[i] != nil {

@@ -87,7 +87,7 @@ func (s *Service) Create(ctx context.Context, in Create) (Score, error) {
 	if err != nil {
 		return Score{}, err
 	}
-	id := ID(s.newID())
+	id := ID(s.o.NewID())
 	d := newDraft(Score{Ref: Ref{owner, id}, Access: in.Access, Version: 1, shown: true})
 	if d.Title, err = parseTitle(in.Title); err != nil {
 		return Score{}, err
@@ -103,10 +103,10 @@ func (s *Service) Create(ctx context.Context, in Create) (Score, error) {
 	}
 	return once(ctx, s, "createScore", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Score, error) {
 		made := d.Score
-		made.CreatedAt = domain.Later(s.now, time.Time{})
+		made.CreatedAt = domain.Later(s.o.Now, time.Time{})
 		made.UpdatedAt = made.CreatedAt
 		made = made.seal()
-		err := s.store.CreateScore(ctx, made, d.missing(Score{}), key.With(string(made.Owner), string(made.ID)))
+		err := s.o.Store.CreateScore(ctx, made, d.missing(Score{}), key.With(string(made.Owner), string(made.ID)))
 		if err == nil {
 			s.tell(ctx, Score{}, made)
 		}
@@ -116,7 +116,7 @@ func (s *Service) Create(ctx context.Context, in Create) (Score, error) {
 
 // reread returns the score of an earlier result, the zero Score when it is gone meanwhile.
 func (s *Service) reread(ctx context.Context, result []string) (Score, error) {
-	return domain.Gone(domain.First(guarded(ctx, s.store, Ref{UserID(result[0]), ID(result[1])})))
+	return domain.Gone(domain.First(guarded(ctx, s.o.Store, Ref{UserID(result[0]), ID(result[1])})))
 }
 
 // Update changes a score of the viewer. It returns *[VersionConflict] and *[UnknownItem] as expected outcomes. What is the same
@@ -143,9 +143,9 @@ func (s *Service) rewrite(ctx context.Context, ref Ref, expected *int, key idemp
 		after := before
 		if !sameContent(before, d.Score) || before.Access != d.Access {
 			after = d.seal()
-			after.Version, after.UpdatedAt = before.Version+1, domain.Later(s.now, before.UpdatedAt)
+			after.Version, after.UpdatedAt = before.Version+1, domain.Later(s.o.Now, before.UpdatedAt)
 		}
-		err := s.store.UpdateScore(ctx, before, after, d.missing(before), key.With(string(after.Owner), string(after.ID)))
+		err := s.o.Store.UpdateScore(ctx, before, after, d.missing(before), key.With(string(after.Owner), string(after.ID)))
 		if err == nil {
 			s.tell(ctx, before, after)
 		}
@@ -167,7 +167,7 @@ func (s *Service) Delete(ctx context.Context, in Delete) error {
 		var left Intent
 		_, err := s.edit(ctx, in.Score, in.ExpectedVersion, func(before Score) (Score, error) {
 			var err error
-			left, err = s.store.DeleteScore(ctx, before, key.With(string(before.Owner), string(before.ID)))
+			left, err = s.o.Store.DeleteScore(ctx, before, key.With(string(before.Owner), string(before.ID)))
 			if err == nil {
 				s.tell(ctx, before, Score{})
 			}

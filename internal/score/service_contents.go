@@ -82,7 +82,7 @@ func eachContent[T any](requests []ContentRequest, do func(ContentRequest) (T, e
 
 // now returns the content of a score as it is.
 func (h *History) now(ctx context.Context, of Ref) (Content, error) {
-	s, err := domain.First(guarded(ctx, h.service.store, of))
+	s, err := domain.First(guarded(ctx, h.service.o.Store, of))
 	if err != nil {
 		return Content{}, err
 	}

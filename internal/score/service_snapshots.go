@@ -47,9 +47,9 @@ func (s *Service) take(ctx context.Context, of Score, name string, key idempoten
 	if err != nil {
 		return Snapshot{}, err
 	}
-	now := domain.Later(s.now, time.Time{})
-	made := Snapshot{SnapshotID: SnapshotID{of.Ref, s.newID()}, Name: name, CreatedAt: now, UpdatedAt: now, shown: true}
-	intent, err := s.store.BeginSnapshot(ctx, made, of.Items())
+	now := domain.Later(s.o.Now, time.Time{})
+	made := Snapshot{SnapshotID: SnapshotID{of.Ref, s.o.NewID()}, Name: name, CreatedAt: now, UpdatedAt: now, shown: true}
+	intent, err := s.o.Store.BeginSnapshot(ctx, made, of.Items())
 	if err != nil {
 		if fault.Is(err, fault.Unavailable) { // it may have been recorded
 			s.takeBack(ctx, made.SnapshotID)
@@ -57,7 +57,7 @@ func (s *Service) take(ctx context.Context, of Score, name string, key idempoten
 		return Snapshot{}, err
 	}
 	if err = s.keep(ctx, made.SnapshotID, content); err == nil {
-		err = s.store.CommitSnapshot(ctx, made, intent, key.With(string(of.Owner), string(of.ID), made.ID))
+		err = s.o.Store.CommitSnapshot(ctx, made, intent, key.With(string(of.Owner), string(of.ID), made.ID))
 	}
 	if err != nil {
 		s.takeBack(ctx, made.SnapshotID)
@@ -71,20 +71,20 @@ func (s *Service) take(ctx context.Context, of Score, name string, key idempoten
 func (s *Service) takeBack(ctx context.Context, id SnapshotID) {
 	ctx, cancel := detached(ctx)
 	defer cancel()
-	i, left, err := s.store.EndIntent(ctx, id.Score, id.ID)
+	i, left, err := s.o.Store.EndIntent(ctx, id.Score, id.ID)
 	switch {
 	case err != nil:
 	case left:
 		_ = s.settleIntent(ctx, i)
 	default:
-		if _, err := domain.First(s.store.SnapshotsByID(ctx, []SnapshotID{id})); fault.Is(err, fault.NotFound) {
-			_ = s.contents.Delete(ctx, SnapshotKey(id))
+		if _, err := domain.First(s.o.Store.SnapshotsByID(ctx, []SnapshotID{id})); fault.Is(err, fault.NotFound) {
+			_ = s.o.Contents.Delete(ctx, SnapshotKey(id))
 		}
 	}
 }
 
 func (s *Service) rereadSnapshot(ctx context.Context, result []string) (Snapshot, error) {
-	of, err := domain.First(guarded(ctx, s.store, Ref{UserID(result[0]), ID(result[1])}))
+	of, err := domain.First(guarded(ctx, s.o.Store, Ref{UserID(result[0]), ID(result[1])}))
 	if err != nil {
 		return domain.Gone(Snapshot{}, err)
 	}
@@ -108,10 +108,10 @@ func (s *Service) RenameSnapshot(ctx context.Context, in RenameSnapshot) (Snapsh
 		return s.editSnapshot(ctx, in.Snapshot, func(before Snapshot) (Snapshot, error) {
 			after := before
 			if after.Name != name {
-				after.Name, after.UpdatedAt = name, domain.Later(s.now, before.UpdatedAt)
+				after.Name, after.UpdatedAt = name, domain.Later(s.o.Now, before.UpdatedAt)
 			}
 			id := before.SnapshotID
-			return after, s.store.RenameSnapshot(ctx, before, after, key.With(string(id.Score.Owner), string(id.Score.ID), id.ID))
+			return after, s.o.Store.RenameSnapshot(ctx, before, after, key.With(string(id.Score.Owner), string(id.Score.ID), id.ID))
 		})
 	}, s.rereadSnapshot)
 }
@@ -127,7 +127,7 @@ func (s *Service) DeleteSnapshot(ctx context.Context, in DeleteSnapshot) error {
 	_, err := once(ctx, s, "deleteSnapshot", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Snapshot, error) {
 		return s.editSnapshot(ctx, in.Snapshot, func(before Snapshot) (Snapshot, error) {
 			id := before.SnapshotID
-			left, err := s.store.DeleteSnapshot(ctx, before, key.With(string(id.Score.Owner), string(id.Score.ID), id.ID))
+			left, err := s.o.Store.DeleteSnapshot(ctx, before, key.With(string(id.Score.Owner), string(id.Score.ID), id.ID))
 			if err == nil {
 				s.settleSoon(ctx, left)
 			}
@@ -146,7 +146,7 @@ func (s *Service) editSnapshot(ctx context.Context, id SnapshotID, store func(Sn
 			}
 			return Snapshot{}, err
 		}
-		before, err := domain.First(s.store.SnapshotsByID(ctx, []SnapshotID{id}))
+		before, err := domain.First(s.o.Store.SnapshotsByID(ctx, []SnapshotID{id}))
 		if err != nil {
 			return Snapshot{}, err
 		}
@@ -232,7 +232,7 @@ func (s *Service) Settle(ctx context.Context, t task.Task) (again time.Time, err
 }
 
 func (s *Service) settle(ctx context.Context, of Ref, id string) error {
-	i, left, err := s.store.EndIntent(ctx, of, id)
+	i, left, err := s.o.Store.EndIntent(ctx, of, id)
 	if err != nil || !left {
 		return err
 	}
@@ -248,10 +248,10 @@ func (s *Service) settleIntent(ctx context.Context, i Intent) error {
 				return err
 			}
 		}
-		return s.store.ForgetIntent(ctx, i)
+		return s.o.Store.ForgetIntent(ctx, i)
 	}
 	if i.Kind == Deleting {
-		snapshots, err := s.store.ListIntents(ctx, i.Score)
+		snapshots, err := s.o.Store.ListIntents(ctx, i.Score)
 		if err != nil {
 			return err
 		}
@@ -261,13 +261,13 @@ func (s *Service) settleIntent(ctx context.Context, i Intent) error {
 			}
 		}
 	}
-	if err := s.store.ReleaseIntent(ctx, i); err != nil {
+	if err := s.o.Store.ReleaseIntent(ctx, i); err != nil {
 		return err
 	}
 	if i.Kind == Snapshotting {
-		if err := s.contents.Delete(ctx, SnapshotKey(i.Snapshot())); err != nil {
+		if err := s.o.Contents.Delete(ctx, SnapshotKey(i.Snapshot())); err != nil {
 			return err
 		}
 	}
-	return s.store.ForgetIntent(ctx, i)
+	return s.o.Store.ForgetIntent(ctx, i)
 }

@@ -48,7 +48,7 @@ type FileTagWorld struct {
 func NewFileTagWorld(t testing.TB, s FileTagStores, clock *Clock) *FileTagWorld {
 	w := &FileTagWorld{FileTagStores: s, Clock: clock, Ada: viewer.UserID(uuid.NewString()), Bob: viewer.UserID(uuid.NewString()), t: t}
 	w.Rules = w.Server()
-	w.Music = score.NewService(s.Scores, &Contents{kept: map[string][]byte{}}, clock.Now, uuid.NewString).Telling(w.Rules)
+	w.Music = score.NewService(score.Options{Store: s.Scores, Contents: &Contents{kept: map[string][]byte{}}, Now: clock.Now, NewID: uuid.NewString}).Telling(w.Rules)
 	w.Files = w.files().Telling(w.Rules)
 	return w
 }
@@ -61,7 +61,7 @@ func (w *FileTagWorld) files() *score.Items {
 // Server returns the rules as another server has them, which remembers nothing.
 func (w *FileTagWorld) Server() *filetag.Service {
 	return filetag.NewService(filetag.Options{
-		Store: w.Tags, Items: w.files(), Scores: score.NewService(w.Scores, nil, w.Clock.Now, uuid.NewString),
+		Store: w.Tags, Items: w.files(), Scores: score.NewService(score.Options{Store: w.Scores, Now: w.Clock.Now, NewID: uuid.NewString}),
 		Kept: filetag.Kept{Items: w.Items, Scores: w.Scores}, Now: w.Clock.Now, NewID: uuid.NewString,
 	})
 }

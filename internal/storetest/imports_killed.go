@@ -143,7 +143,7 @@ func killedImports(t *testing.T, open OpenKilled) {
 func (w *OriginalWorld) killed(files importFiles, step int, after bool) *killedImport {
 	m := &mortalImport{mortal: mortal{left: step, after: after}}
 	k := &killedImport{OriginalWorld: w, files: files, dead: func() bool { return m.dead }, revive: func() {}}
-	k.mortal = project.NewService(mortalProjects{w.Projects, m}, nil, w.Clock.Now, uuid.NewString).Receiving(mortalUploads{files, m})
+	k.mortal = w.serving(mortalProjects{w.Projects, m}, mortalUploads{files, m})
 	k.runner = w.Importer()
 	k.runner.Store, k.runner.Files = mortalImports{w.Projects, m}, mortalTransfers{files, m}
 	return k
@@ -151,7 +151,7 @@ func (w *OriginalWorld) killed(files importFiles, step int, after bool) *killedI
 
 // killedAfter is an import by a server that dies when its stores have carried out n calls.
 func (w *OriginalWorld) killedAfter(files importFiles, kill KillAfter, n int) *killedImport {
-	k := &killedImport{OriginalWorld: w, files: files, mortal: w.Service.Receiving(files), runner: w.Importer(), counted: true}
+	k := &killedImport{OriginalWorld: w, files: files, mortal: w.serving(w.Projects, files), runner: w.Importer(), counted: true}
 	k.dead, k.revive = kill(n)
 	return k
 }
@@ -164,7 +164,7 @@ func (k *killedImport) asks(what func(*project.Service, context.Context) (projec
 	}
 	k.revive()
 	if k.patient {
-		i, err = what(k.Service.Receiving(k.files), k.Library.As(k.Ada))
+		i, err = what(k.serving(k.Projects, k.files), k.Library.As(k.Ada))
 		require.NoError(k.t, err)
 	}
 	return i, err

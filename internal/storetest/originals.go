@@ -34,8 +34,13 @@ type OriginalWorld struct {
 func NewOriginalWorld(t testing.TB, i ItemStores, p ProjectStores, clock *Clock) *OriginalWorld {
 	w := &OriginalWorld{ProjectWorld: NewProjectWorld(t, p, clock), Library: NewItemWorld(t, i, clock), t: t}
 	w.Library.Ada = w.Ada
-	w.Service = project.NewService(p.Projects, nil, clock.Now, uuid.NewString).Taking(w.Library.Rules)
+	w.Service = w.serving(p.Projects, nil)
 	return w
+}
+
+// serving returns the rules of projects over a store, and over where files are uploaded.
+func (w *OriginalWorld) serving(store project.Store, uploads project.Uploads) *project.Service {
+	return project.NewService(project.Options{Store: store, Uploads: uploads, Originals: w.Library.Rules, Now: w.Clock.Now, NewID: uuid.NewString})
 }
 
 // OriginalsSuite is the contract of stores of items and of projects towards one another: items of users are imported into projects.

@@ -309,7 +309,7 @@ func (w *ItemWorld) score(access score.Access, items ...score.ItemRef) score.Sco
 
 // scores returns the rules of scores.
 func (w *ItemWorld) scores() *score.Service {
-	return score.NewService(w.Scores, &Contents{kept: map[string][]byte{}}, w.Clock.Now, uuid.NewString)
+	return score.NewService(score.Options{Store: w.Scores, Contents: &Contents{kept: map[string][]byte{}}, Now: w.Clock.Now, NewID: uuid.NewString})
 }
 
 // Ask requests an upload of the content by Ada.

@@ -122,7 +122,7 @@ type ScoreWorld struct {
 func NewScoreWorld(t testing.TB, s ScoreStores, clock *Clock) *ScoreWorld {
 	contents := &Contents{kept: map[string][]byte{}}
 	return &ScoreWorld{ScoreStores: s, Clock: clock, Contents: contents, Ada: score.UserID(uuid.NewString()), t: t,
-		Rules: score.NewService(s.Scores, contents, clock.Now, uuid.NewString)}
+		Rules: score.NewService(score.Options{Store: s.Scores, Contents: contents, Now: clock.Now, NewID: uuid.NewString})}
 }
 
 func runScores(t *testing.T, open OpenScores, tests map[string]func(*testing.T, *ScoreWorld)) {

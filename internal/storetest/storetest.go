@@ -78,7 +78,7 @@ type World struct {
 // NewWorld returns a world over empty stores that show the time of the clock.
 func NewWorld(t testing.TB, s Stores, clock *Clock) *World {
 	return &World{
-		Stores: s, Clock: clock, Rules: note.NewService(s.Notes, clock.Now, uuid.NewString),
+		Stores: s, Clock: clock, Rules: note.NewService(note.Options{Store: s.Notes, Now: clock.Now, NewID: uuid.NewString}),
 		cleaning: note.NewCleaning(s.Notes, clock.Now), t: t,
 	}
 }

@@ -54,8 +54,8 @@ func (s *Service) News(ctx context.Context, heed func(fresh []Revocation, all bo
 	n := &s.news
 	n.looking.Lock()
 	defer n.looking.Unlock()
-	began, wall := time.Now(), s.now()
-	recent, err := s.store.Revocations(ctx, wall.Add(-lately), wall.Add(lately))
+	began, wall := time.Now(), s.o.Now()
+	recent, err := s.o.Store.Revocations(ctx, wall.Add(-lately), wall.Add(lately))
 	if err != nil {
 		return err
 	}

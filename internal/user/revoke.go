@@ -15,12 +15,6 @@ type Announcer interface {
 	Announce(ctx context.Context, id string, at time.Time) error
 }
 
-// Telling has revocations told to all servers.
-func (s *Service) Telling(a Announcer) *Service {
-	s.tell = a
-	return s
-}
-
 // Revoke is the input of [Service.Revoke].
 type Revoke struct {
 	User           ID
@@ -36,22 +30,22 @@ func (s *Service) Revoke(ctx context.Context, in Revoke) (time.Time, error) {
 	}
 	request := idempotency.Request{Viewer: string(v.UserID), Mutation: "revokeUser", Key: in.IdempotencyKey, Input: in}
 	at, err := idempotency.Do(ctx, s.guard(), request, func(ctx context.Context, once idempotency.Key) (time.Time, error) {
-		now := s.now().UTC().Truncate(time.Millisecond)
-		return now, s.store.RevokeUser(ctx, in.User, now, once.With(string(in.User)))
+		now := s.o.Now().UTC().Truncate(time.Millisecond)
+		return now, s.o.Store.RevokeUser(ctx, in.User, now, once.With(string(in.User)))
 	}, func(ctx context.Context, _ []string) (time.Time, error) { return s.revoked(ctx, in.User) })
 	if err != nil {
 		return time.Time{}, err
 	}
 	s.Forget(in.User)
-	if s.tell != nil {
-		_ = s.tell.Announce(ctx, string(in.User), at) // the others look
+	if s.o.Announcer != nil {
+		_ = s.o.Announcer.Announce(ctx, string(in.User), at) // the others look
 	}
 	return at, nil
 }
 
 // revoked returns by when issued tokens of a user count no more, zero for all count.
 func (s *Service) revoked(ctx context.Context, id ID) (time.Time, error) {
-	times, errs := s.store.RevokedByID(ctx, []ID{id})
+	times, errs := s.o.Store.RevokedByID(ctx, []ID{id})
 	if errs != nil && errs[0] != nil {
 		return time.Time{}, errs[0]
 	}
@@ -70,7 +64,7 @@ func (s *Service) counts(ctx context.Context, identity viewer.Identity, id ID) e
 // RevokedByID returns for each user by when issued tokens count no more, in the order of ids: zero for who was never revoked.
 // Whoever asks, it is for the server itself.
 func (s *Service) RevokedByID(ctx context.Context, ids []ID) ([]time.Time, []error) {
-	return s.store.RevokedByID(ctx, ids)
+	return s.o.Store.RevokedByID(ctx, ids)
 }
 
 // Forget has the next sign-in of a user read anew whether the user was revoked.

@@ -81,7 +81,7 @@ var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 func newDoor() (*door, *Service, *announced) {
 	d, a := &door{}, &announced{}
-	return d, NewService(d, unbounded{}, func() time.Time { return noon }, func() string { return "u1" }).Telling(a), a
+	return d, NewService(Options{Store: d, Probes: unbounded{}, Announcer: a, Now: func() time.Time { return noon }, NewID: func() string { return "u1" }}), a
 }
 
 // ada is Ada with a token of that moment.

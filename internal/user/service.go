@@ -22,11 +22,7 @@ type Limiter interface {
 
 // Service carries out what may be asked about users.
 type Service struct {
-	store    Store
-	probes   Limiter // of what tells whether an address is in use
-	tell     Announcer
-	now      func() time.Time
-	newID    func() string
+	o        Options
 	trusted  time.Duration                   // how old what is known of revocations may be
 	subjects *lru.Cache[[2]string, signedUp] // issuer and subject to user
 	keep     sync.Mutex                      // over forgets, and over what is added while nothing is forgotten
@@ -50,13 +46,22 @@ func (known signedUp) admits(identity viewer.Identity) error {
 	return nil
 }
 
-// NewService returns a service over the store. Probes bounds what tells whether an address is in use; newID makes UUIDs.
-func NewService(store Store, probes Limiter, now func() time.Time, newID func() string) *Service {
+// Options says what a [Service] works with. Store, Now and NewID are needed.
+type Options struct {
+	Store     Store
+	Probes    Limiter   // of what tells whether an address is in use
+	Announcer Announcer // of revocations; nil where nobody is told
+	Now       func() time.Time
+	NewID     func() string // makes UUIDs
+}
+
+// NewService returns a service.
+func NewService(o Options) *Service {
 	subjects, err := lru.New[[2]string, signedUp](subjectsKept)
 	if err != nil {
 		panic(err) // only a size that is not positive is refused
 	}
-	return &Service{store: store, probes: probes, now: now, newID: newID, trusted: Trusted, subjects: subjects}
+	return &Service{o: o, trusted: Trusted, subjects: subjects}
 }
 
 // subjectsKept is more than there are sockets on a server, whose bearers are asked for again and again; each takes some 200 bytes.
@@ -100,7 +105,7 @@ func (s *Service) signedUp(ctx context.Context, subject [2]string) (signedUp, er
 	before, began := s.forgotten(), time.Now()
 	id, err := known.id, error(nil)
 	if !ok {
-		id, err = s.store.UserIDBySubject(ctx, subject[0], subject[1])
+		id, err = s.o.Store.UserIDBySubject(ctx, subject[0], subject[1])
 	}
 	if err != nil {
 		return signedUp{}, err
@@ -135,7 +140,7 @@ func (s *Service) ListByID(ctx context.Context, ids []ID) ([]User, []error) {
 		}
 		return make([]User, len(ids)), errs
 	}
-	return s.store.UsersByID(ctx, ids)
+	return s.o.Store.UsersByID(ctx, ids)
 }
 
 // MaySeeEmail reports whether the viewer may see the user's address.
@@ -177,14 +182,14 @@ func (s *Service) lookup(ctx context.Context, email string) (ID, error) {
 	if len(email) > MaxEmail {
 		return "", fault.New(fault.NotFound, "there is no such user")
 	}
-	return s.store.UserIDByEmail(ctx, FoldEmail(email))
+	return s.o.Store.UserIDByEmail(ctx, FoldEmail(email))
 }
 
 // mayProbe bounds how often an identity may learn whether addresses are in use. Redis keeps the count, and what Redis
 // keeps may be missing: then asking is allowed.
 func (s *Service) mayProbe(ctx context.Context) error {
 	identity := viewer.From(ctx).Identity
-	if allowed, err := s.probes.Allow(ctx, identity.Issuer+" "+identity.Subject); err == nil && !allowed {
+	if allowed, err := s.o.Probes.Allow(ctx, identity.Issuer+" "+identity.Subject); err == nil && !allowed {
 		return fault.New(fault.Exhausted, "too many e-mail addresses were tried; wait a minute")
 	}
 	return nil
@@ -218,9 +223,9 @@ func (s *Service) Create(ctx context.Context, in Create) (User, error) {
 	// The key belongs to the identity, not to the user, which does not exist before and does after.
 	request := idempotency.Request{Viewer: v.Identity.Issuer + " " + v.Identity.Subject, Mutation: "createUser", Key: in.IdempotencyKey, Input: in}
 	created, err := idempotency.Do(ctx, s.guard(), request, func(ctx context.Context, once idempotency.Key) (User, error) {
-		now := s.now().UTC().Truncate(time.Millisecond)
-		u := User{ID: ID(s.newID()), Name: name, Email: email, Version: 1, CreatedAt: now, UpdatedAt: now}
-		err := s.store.CreateUser(ctx, u, v.Identity.Issuer, v.Identity.Subject, once.With(string(u.ID)))
+		now := s.o.Now().UTC().Truncate(time.Millisecond)
+		u := User{ID: ID(s.o.NewID()), Name: name, Email: email, Version: 1, CreatedAt: now, UpdatedAt: now}
+		err := s.o.Store.CreateUser(ctx, u, v.Identity.Issuer, v.Identity.Subject, once.With(string(u.ID)))
 		return u, err
 	}, func(ctx context.Context, result []string) (User, error) {
 		// Whoever carries this out on a connection that is older than the user may not have been found by a revocation yet.
@@ -289,9 +294,9 @@ func (s *Service) Update(ctx context.Context, in Update) (User, error) {
 			}
 			if after != before {
 				after.Version++
-				after.UpdatedAt = s.now().UTC().Truncate(time.Millisecond)
+				after.UpdatedAt = s.o.Now().UTC().Truncate(time.Millisecond)
 			}
-			err = s.store.UpdateUser(ctx, before, after, once.With(string(after.ID)))
+			err = s.o.Store.UpdateUser(ctx, before, after, once.With(string(after.ID)))
 			if !errors.As(err, &conflict) || in.ExpectedVersion != nil {
 				return after, err
 			}
@@ -312,11 +317,11 @@ func (s *Service) parseOwnEmail(v viewer.Viewer, typed string) (string, error) {
 }
 
 func (s *Service) reread(ctx context.Context, result []string) (User, error) {
-	users, errs := s.store.UsersByID(ctx, []ID{ID(result[0])})
+	users, errs := s.o.Store.UsersByID(ctx, []ID{ID(result[0])})
 	if errs != nil && errs[0] != nil {
 		return User{}, errs[0]
 	}
 	return users[0], nil
 }
 
-func (s *Service) guard() idempotency.Guard { return idempotency.Guard{Store: s.store, Now: s.now} }
+func (s *Service) guard() idempotency.Guard { return idempotency.Guard{Store: s.o.Store, Now: s.o.Now} }
