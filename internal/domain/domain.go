@@ -33,7 +33,8 @@ func First[T any](values []T, errs []error) (T, error) {
 	return values[0], nil
 }
 
-// Allowed reads what may be read of the keys, and has the error of may for the others. Values and errors are as many as keys.
+// Allowed reads what may be read of the keys, and has the error of may for the others. Values are as many as keys, and errors too,
+// or none when all may be read and read has none.
 func Allowed[K, V any](keys []K, may func(K) error, read func([]K) ([]V, []error)) ([]V, []error) {
 	values, errs := make([]V, len(keys)), make([]error, len(keys))
 	var mine []K
@@ -47,6 +48,9 @@ func Allowed[K, V any](keys []K, may func(K) error, read func([]K) ([]V, []error
 		return values, errs
 	}
 	found, failed := read(mine)
+	if len(mine) == len(keys) {
+		return found, failed
+	}
 	for n, i := range at {
 		values[i] = found[n]
 		if failed != nil {

@@ -115,14 +115,18 @@ func (s *Service) Count(ctx context.Context, owner UserID) (int, error) {
 	return domain.First(s.shows.CountScores(ctx, []UserID{owner}))
 }
 
-// allowed reads what was shown of the keys and has NotFound for the others.
+// allowed reads what was shown of the keys and has none() for the others. There are as many errors as keys.
 func allowed[K, V any](keys []K, was func(K) shown, none func() error, read func([]K) ([]V, []error)) ([]V, []error) {
-	return domain.Allowed(keys, func(key K) error {
+	values, errs := domain.Allowed(keys, func(key K) error {
 		if !was(key) {
 			return none()
 		}
 		return nil
 	}, read)
+	if errs == nil {
+		errs = make([]error, len(keys))
+	}
+	return values, errs
 }
 
 // Texts returns texts of scores that the viewer was shown, in the order of requests; NotFound for others, Unavailable for a text
