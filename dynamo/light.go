@@ -17,10 +17,8 @@ type projection struct {
 // projections are the projections of reads, by the full name of the table or index. What has none returns everything.
 type projections map[string]projection
 
-// withoutContent leaves out the one attribute that may be large; every other attribute of the rows of the notes table that
-// is read is here.
-var withoutContent = projectionOf("PK", "SK", "note_id", "user_id", "owner_id", "title", "deadline", "tags", "tag", "version",
-	"snapshot", "created_at", "updated_at", "deleted_at", "permission", "shared_at", "LSI1SK", foreignAttribute)
+// withoutContent leaves out the one attribute that may be large, of all rows of the notes table.
+var withoutContent = lightest(noteRows.light(), versionRows.light(), shareRows.light(), taggedRows.light())
 
 // withoutOwn leaves out what clients put into entities; every attribute of the store's own that is read is here.
 var withoutOwn = projectionOf("_id", "_scope_type_key", "_scope", "_type", "_created", "_updated", "_meta", "_index_entries")

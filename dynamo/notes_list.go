@@ -29,6 +29,7 @@ func (db Notes) ListNotes(ctx context.Context, owner note.UserID, due note.Due, 
 
 // tagged is a row that says that a note carries a tag.
 type tagged struct {
+	at   rowKey
 	key  string // of the tag
 	tag  string // as typed
 	note note.ID
@@ -37,25 +38,11 @@ type tagged struct {
 }
 
 func decodeTagged(item []byte, t *tagged) error {
-	err := attributes(item, func(name []byte, v value) (err error) {
-		var s string
-		switch string(name) {
-		case "SK":
-			s, err = v.str()
-			t.key = keys.Part(s, 1)
-			if t.note == "" {
-				t.note = note.ID(keys.Part(s, 3))
-			}
-		case "tag":
-			t.tag, err = v.str()
-		case "note_id":
-			s, err = v.str()
-			t.note = note.ID(s)
-		default:
-			err = v.skip()
-		}
-		return err
-	})
+	err := taggedRows.decode(item, t)
+	t.key = keys.Part(t.at.SK, 1)
+	if t.note == "" {
+		t.note = note.ID(keys.Part(t.at.SK, 3))
+	}
 	if t.tag == "" {
 		t.tag, t.foreign = t.key, true
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -39,48 +40,104 @@ func shareKey(user note.UserID, id note.ID) rowKey {
 	return rowKey{keys.UserPK(string(user)), keys.SharedSK(string(id))}
 }
 
-// noteAttributes are what a note and its tombstone have in common.
-func noteAttributes(n note.Note) attrs {
-	row := attrs{
-		"note_id": str(string(n.ID)), "user_id": str(string(n.Owner)), "title": str(n.Title), "content": str(n.Content),
-		"version": number(int64(n.Version)), "created_at": str(keys.Instant(n.CreatedAt)), "updated_at": str(keys.Instant(n.UpdatedAt)),
-	}
-	optional(row, n.Tags, n.Snapshot)
-	if n.Foreign {
-		row[foreignAttribute] = number(1)
-	}
-	if !n.Deadline.IsZero() {
-		row["deadline"] = str(keys.Instant(n.Deadline))
-	}
-	return row
-}
-
-// optional adds what DynamoDB does not keep empty.
-func optional(row attrs, tags []tag.Tag, snapshot int) {
-	if len(tags) > 0 {
-		set := make([]string, len(tags))
-		for i, t := range tags {
-			set[i] = t.Value
-		}
-		row["tags"] = &types.AttributeValueMemberSS{Value: set}
-	}
-	if snapshot > 0 {
-		row["snapshot"] = number(int64(snapshot))
-	}
-}
-
 // foreignAttribute stays with a note that another program put, once Taggie has changed it: the shares that were there do not have
 // the keys by which those of an owner are found.
 const foreignAttribute = "foreign"
 
-func noteRow(n note.Note) attrs {
-	row := noteAttributes(n)
-	key := noteKey(n)
-	row["PK"], row["SK"] = str(key.PK), str(key.SK)
-	row["GSI2PK"], row["GSI2SK"] = str(keys.NotePK(string(n.ID))), str(keys.NoteOfUserSK(string(n.Owner)))
-	row["LSI1SK"] = str(keys.ChangedSK(n.UpdatedAt, string(n.ID)))
-	return row
+// noteRecord is a row of a note, or its tombstone.
+type noteRecord struct {
+	*note.Note
+	deleted *note.Deleted // of a tombstone; nil where nobody asks for it
+	key     rowKey
+	ours    bool // the row has the key of an index that only Taggie writes
+	foreign bool
 }
+
+// noteRows are the attributes of notes and tombstones.
+var noteRows = layoutOf(
+	ofText("PK", func(r *noteRecord) *string { return &r.key.PK }),
+	ofText("SK", func(r *noteRecord) *string { return &r.key.SK }),
+	indexKey("GSI2PK", func(r *noteRecord) string { return r.listed(keys.NotePK(string(r.ID))) }),
+	indexKey("GSI2SK", func(r *noteRecord) string { return r.listed(keys.NoteOfUserSK(string(r.Owner))) }),
+	rowAttribute[noteRecord]{
+		name:  "LSI1SK",
+		write: func(r *noteRecord) types.AttributeValue { return str(keys.ChangedSK(r.changed(), string(r.ID))) },
+		read:  func(r *noteRecord, v value) error { r.ours = true; return v.skip() },
+	},
+	rowAttribute[noteRecord]{
+		name:  foreignAttribute,
+		write: func(r *noteRecord) types.AttributeValue { return oneWhen(r.Foreign) },
+		read:  func(r *noteRecord, v value) error { r.foreign = true; return v.skip() },
+	},
+	ofText("note_id", func(r *noteRecord) *note.ID { return &r.ID }),
+	ofText("user_id", func(r *noteRecord) *note.UserID { return &r.Owner }),
+	ofText("title", func(r *noteRecord) *string { return &r.Title }),
+	big(ofText("content", func(r *noteRecord) *string { return &r.Content })),
+	when(func(r *noteRecord) bool { return !r.Deadline.IsZero() }, ofInstant("deadline", func(r *noteRecord) *time.Time { return &r.Deadline })),
+	tagsOf(func(r *noteRecord) *[]tag.Tag { return &r.Tags }),
+	ofWhole("version", func(r *noteRecord) *int { return &r.Version }),
+	when(func(r *noteRecord) bool { return r.Snapshot > 0 }, ofWhole("snapshot", func(r *noteRecord) *int { return &r.Snapshot })),
+	ofInstant("created_at", func(r *noteRecord) *time.Time { return &r.CreatedAt }),
+	ofInstant("updated_at", func(r *noteRecord) *time.Time { return &r.UpdatedAt }),
+	rowAttribute[noteRecord]{
+		name: "deleted_at",
+		write: func(r *noteRecord) types.AttributeValue {
+			if r.deleted == nil {
+				return nil
+			}
+			return str(keys.Instant(r.deleted.DeletedAt))
+		},
+		read: func(r *noteRecord, v value) (err error) {
+			if r.deleted == nil {
+				return v.skip()
+			}
+			r.deleted.DeletedAt, err = v.instant()
+			return err
+		},
+	},
+)
+
+// listed is a key of GSI2, in which tombstones are not.
+func (r *noteRecord) listed(key string) string {
+	if r.deleted != nil {
+		return ""
+	}
+	return key
+}
+
+func (r *noteRecord) changed() time.Time {
+	if r.deleted != nil {
+		return r.deleted.DeletedAt
+	}
+	return r.UpdatedAt
+}
+
+// tagsOf is the set of tags, which DynamoDB does not keep empty.
+func tagsOf[T any](of func(*T) *[]tag.Tag) rowAttribute[T] {
+	return rowAttribute[T]{
+		name: "tags",
+		write: func(t *T) types.AttributeValue {
+			var set []string
+			for _, t := range *of(t) {
+				set = append(set, t.Value)
+			}
+			if set == nil {
+				return nil
+			}
+			return &types.AttributeValueMemberSS{Value: set}
+		},
+		read: func(t *T, v value) (err error) { *of(t), err = tagSet(v); return err },
+	}
+}
+
+func oneWhen(set bool) types.AttributeValue {
+	if !set {
+		return nil
+	}
+	return number(1)
+}
+
+func noteRow(n note.Note) attrs { return noteRows.row(&noteRecord{Note: &n, key: noteKey(n)}) }
 
 func locatorRow(n note.Note) attrs {
 	row := notesTable.key(locatorKey(n.ID))
@@ -92,44 +149,81 @@ func locatorRow(n note.Note) attrs {
 }
 
 func tombstoneRow(n note.Note, d note.Deleted) attrs {
-	row := noteAttributes(n)
-	key := tombstoneKey(n.Owner, n.ID)
-	row["PK"], row["SK"] = str(key.PK), str(key.SK)
-	row["LSI1SK"] = str(keys.ChangedSK(d.DeletedAt, string(n.ID)))
-	row["deleted_at"] = str(keys.Instant(d.DeletedAt))
-	return row
+	return noteRows.row(&noteRecord{Note: &n, deleted: &d, key: tombstoneKey(n.Owner, n.ID)})
 }
+
+// taggedRows are the attributes of rows that say that a note carries a tag.
+var taggedRows = layoutOf(
+	rowAttribute[tagged]{name: "PK", write: func(t *tagged) types.AttributeValue { return str(t.at.PK) }},
+	ofText("SK", func(t *tagged) *string { return &t.at.SK }),
+	ofText("tag", func(t *tagged) *string { return &t.tag }),
+	ofText("note_id", func(t *tagged) *note.ID { return &t.note }),
+)
 
 func tagRow(owner note.UserID, id note.ID, t tag.Tag) attrs {
-	return attrs{
-		"PK": str(keys.UserPK(string(owner))), "SK": str(keys.TagSK(t.Key, string(id))),
-		"tag": str(t.Value), "note_id": str(string(id)),
-	}
+	return taggedRows.row(&tagged{at: rowKey{keys.UserPK(string(owner)), keys.TagSK(t.Key, string(id))}, tag: t.Value, note: id})
 }
 
+// versionRecord is a row of a version.
+type versionRecord struct {
+	*note.Version
+	owner note.UserID
+	key   rowKey
+}
+
+// versionRows are the attributes of versions.
+var versionRows = layoutOf(
+	ofText("PK", func(r *versionRecord) *string { return &r.key.PK }),
+	ofText("SK", func(r *versionRecord) *string { return &r.key.SK }),
+	ofText("note_id", func(r *versionRecord) *note.ID { return &r.Note }),
+	ofText("user_id", func(r *versionRecord) *note.UserID { return &r.owner }),
+	ofWhole("version", func(r *versionRecord) *int { return &r.Number }),
+	ofText("title", func(r *versionRecord) *string { return &r.Title }),
+	big(ofText("content", func(r *versionRecord) *string { return &r.Content })),
+	tagsOf(func(r *versionRecord) *[]tag.Tag { return &r.Tags }),
+	when(func(r *versionRecord) bool { return !r.Deadline.IsZero() }, ofInstant("deadline", func(r *versionRecord) *time.Time { return &r.Deadline })),
+	ofInstant("updated_at", func(r *versionRecord) *time.Time { return &r.UpdatedAt }),
+)
+
 func versionRow(owner note.UserID, v note.Version) attrs {
-	row := notesTable.key(versionKey(v.VersionID))
-	row["note_id"], row["user_id"], row["version"] = str(string(v.Note)), str(string(owner)), number(int64(v.Number))
-	row["title"], row["content"], row["updated_at"] = str(v.Title), str(v.Content), str(keys.Instant(v.UpdatedAt))
-	optional(row, v.Tags, 0)
-	if !v.Deadline.IsZero() {
-		row["deadline"] = str(keys.Instant(v.Deadline))
-	}
-	return row
+	return versionRows.row(&versionRecord{&v, owner, versionKey(v.VersionID)})
 }
 
 // The spelling of permissions in share rows.
 var permissions = map[note.Permission]string{note.View: "VIEW", note.Edit: "EDIT"}
 
+// shareRecord is a row of a share.
+type shareRecord struct {
+	*note.Share
+	key       rowKey
+	permitted bool // the row says what for
+}
+
+// shareRows are the attributes of shares.
+var shareRows = layoutOf(
+	ofText("PK", func(r *shareRecord) *string { return &r.key.PK }),
+	ofText("SK", func(r *shareRecord) *string { return &r.key.SK }),
+	indexKey("GSI1PK", func(r *shareRecord) string { return keys.OwnerPK(string(r.Owner)) }),
+	indexKey("GSI1SK", func(r *shareRecord) string { return keys.OwnerShareSK(string(r.Note), string(r.User)) }),
+	indexKey("GSI2PK", func(r *shareRecord) string { return keys.NotePK(string(r.Note)) }),
+	indexKey("GSI2SK", func(r *shareRecord) string { return keys.NoteSharedSK(string(r.User)) }),
+	ofText("note_id", func(r *shareRecord) *note.ID { return &r.Note }),
+	ofText("owner_id", func(r *shareRecord) *note.UserID { return &r.Owner }),
+	ofText("user_id", func(r *shareRecord) *note.UserID { return &r.User }),
+	rowAttribute[shareRecord]{
+		name:  "permission",
+		write: func(r *shareRecord) types.AttributeValue { return str(permissions[r.Permission]) },
+		read: func(r *shareRecord, v value) error {
+			s, err := v.str()
+			r.Permission, r.permitted = parsePermission(s), true
+			return err
+		},
+	},
+	ofInstant("shared_at", func(r *shareRecord) *time.Time { return &r.SharedAt }),
+)
+
 func shareRow(s note.Share) attrs {
-	id, owner, user := string(s.Note), string(s.Owner), string(s.User)
-	return attrs{
-		"PK": str(keys.UserPK(user)), "SK": str(keys.SharedSK(id)),
-		"GSI1PK": str(keys.OwnerPK(owner)), "GSI1SK": str(keys.OwnerShareSK(id, user)),
-		"GSI2PK": str(keys.NotePK(id)), "GSI2SK": str(keys.NoteSharedSK(user)),
-		"note_id": str(id), "owner_id": str(owner), "user_id": str(user),
-		"permission": str(permissions[s.Permission]), "shared_at": str(keys.Instant(s.SharedAt)),
-	}
+	return shareRows.row(&shareRecord{Share: &s, key: shareKey(s.User, s.Note)})
 }
 
 func parsePermission(s string) note.Permission {
@@ -155,56 +249,13 @@ func tagSet(v value) ([]tag.Tag, error) {
 
 // decodeNote reads a note or a tombstone.
 func decodeNote(item []byte, n *note.Note, d *note.Deleted) error {
-	var key rowKey
-	ours, foreign := false, false
-	err := attributes(item, func(name []byte, v value) (err error) {
-		var s string
-		switch string(name) {
-		case "PK":
-			key.PK, err = v.str()
-		case "SK":
-			key.SK, err = v.str()
-		case "LSI1SK":
-			ours = true
-			err = v.skip()
-		case foreignAttribute:
-			foreign = true
-			err = v.skip()
-		case "note_id":
-			s, err = v.str()
-			n.ID = note.ID(s)
-		case "user_id":
-			s, err = v.str()
-			n.Owner = note.UserID(s)
-		case "title":
-			n.Title, err = v.str()
-		case "content":
-			n.Content, err = v.str()
-		case "deadline":
-			n.Deadline, err = v.instant()
-		case "tags":
-			n.Tags, err = tagSet(v)
-		case "version":
-			n.Version, err = v.int()
-		case "snapshot":
-			n.Snapshot, err = v.int()
-		case "created_at":
-			n.CreatedAt, err = v.instant()
-		case "updated_at":
-			n.UpdatedAt, err = v.instant()
-		case "deleted_at":
-			if d == nil {
-				return v.skip()
-			}
-			d.DeletedAt, err = v.instant()
-		default:
-			err = v.skip()
-		}
-		return err
-	})
-	if err == nil && strings.HasPrefix(key.SK, keys.NotePrefix) {
-		n.Foreign, n.Version = foreign || !ours, versionOr(n.Version)
-		err = fillNote(n, key)
+	r := noteRows.take()
+	defer noteRows.give(r)
+	r.Note, r.deleted = n, d
+	err := noteRows.decode(item, r)
+	if err == nil && strings.HasPrefix(r.key.SK, keys.NotePrefix) {
+		n.Foreign, n.Version = r.foreign || !r.ours, versionOr(n.Version)
+		err = fillNote(n, r.key)
 	}
 	authored(n.Tags, n.Owner) // last, because attributes come in any order
 	if d != nil {
@@ -237,83 +288,31 @@ func authored(tags []tag.Tag, owner note.UserID) {
 }
 
 func decodeVersion(item []byte, v *note.Version) error {
-	var owner note.UserID
-	var key rowKey
-	err := attributes(item, func(name []byte, a value) (err error) {
-		var s string
-		switch string(name) {
-		case "PK":
-			key.PK, err = a.str()
-		case "SK":
-			key.SK, err = a.str()
-		case "note_id":
-			s, err = a.str()
-			v.Note = note.ID(s)
-		case "user_id":
-			s, err = a.str()
-			owner = note.UserID(s)
-		case "version":
-			v.Number, err = a.int()
-		case "title":
-			v.Title, err = a.str()
-		case "content":
-			v.Content, err = a.str()
-		case "tags":
-			v.Tags, err = tagSet(a)
-		case "deadline":
-			v.Deadline, err = a.instant()
-		case "updated_at":
-			v.UpdatedAt, err = a.instant()
-		default:
-			err = a.skip()
-		}
-		return err
-	})
-	if err == nil && key.SK != "" {
-		v.Note = note.ID(keys.Part(key.PK, 1))
-		v.Number, err = keys.VersionOf(key.SK)
+	r := versionRows.take()
+	defer versionRows.give(r)
+	r.Version = v
+	err := versionRows.decode(item, r)
+	if err == nil && r.key.SK != "" {
+		v.Note = note.ID(keys.Part(r.key.PK, 1))
+		v.Number, err = keys.VersionOf(r.key.SK)
 	}
-	authored(v.Tags, owner)
+	authored(v.Tags, r.owner)
 	return err
 }
 
 // decodeShare reads a share. One that another program put may have nothing but its key: that permits to view the note.
 func decodeShare(item []byte, s *note.Share) error {
-	var key rowKey
-	permitted := false
-	err := attributes(item, func(name []byte, v value) (err error) {
-		var t string
-		switch string(name) {
-		case "PK":
-			key.PK, err = v.str()
-		case "SK":
-			key.SK, err = v.str()
-		case "note_id":
-			t, err = v.str()
-			s.Note = note.ID(t)
-		case "owner_id":
-			t, err = v.str()
-			s.Owner = note.UserID(t)
-		case "user_id":
-			t, err = v.str()
-			s.User = note.UserID(t)
-		case "permission":
-			t, err = v.str()
-			s.Permission, permitted = parsePermission(t), true
-		case "shared_at":
-			s.SharedAt, err = v.instant()
-		default:
-			err = v.skip()
-		}
-		return err
-	})
+	r := shareRows.take()
+	defer shareRows.give(r)
+	r.Share = s
+	err := shareRows.decode(item, r)
 	if s.Note == "" {
-		s.Note = note.ID(keys.Part(key.SK, 1))
+		s.Note = note.ID(keys.Part(r.key.SK, 1))
 	}
 	if s.User == "" {
-		s.User = note.UserID(keys.Part(key.PK, 1))
+		s.User = note.UserID(keys.Part(r.key.PK, 1))
 	}
-	if !permitted {
+	if !r.permitted {
 		s.Permission = note.View
 	}
 	return err

@@ -68,6 +68,11 @@ func ParseInstant(s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
 	}
+	if len(s) == len(deadlineForm) && s[len(s)-1] == 'Z' && s[len(s)-5] == '.' {
+		if t, err := time.Parse(time.RFC3339Nano, s); err == nil { // for which the library has a shorter way
+			return t, nil
+		}
+	}
 	return time.Parse(deadlineForm, s)
 }
 

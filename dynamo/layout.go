@@ -1,0 +1,146 @@
+package dynamo
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/taggie/taggie/dynamo/keys"
+)
+
+// rowAttribute is one attribute of a kind of row that is kept in a T: its name on the wire, and how it is written and read.
+type rowAttribute[T any] struct {
+	name  string
+	large bool                          // light reads leave it out
+	write func(*T) types.AttributeValue // nil for a row that lacks it
+	read  func(*T, value) error         // none when only an index needs the attribute
+}
+
+// layout is how a kind of row is kept: each attribute is declared once, and written, read and projected by that.
+type layout[T any] struct {
+	all      []rowAttribute[T]
+	byLength [][]*rowAttribute[T] // those that are read, by the length of their name
+	spare    sync.Pool            // of T, since what functions are called with is allocated
+}
+
+func layoutOf[T any](all ...rowAttribute[T]) *layout[T] {
+	l := &layout[T]{all: all, spare: sync.Pool{New: func() any { return new(T) }}}
+	for _, a := range all {
+		if a.read == nil {
+			continue
+		}
+		for len(l.byLength) <= len(a.name) {
+			l.byLength = append(l.byLength, nil)
+		}
+		l.byLength[len(a.name)] = append(l.byLength[len(a.name)], &a)
+	}
+	return l
+}
+
+// row returns what keeps a T.
+func (l *layout[T]) row(of *T) attrs {
+	row := make(attrs, len(l.all))
+	for _, a := range l.all {
+		if v := a.write(of); v != nil {
+			row[a.name] = v
+		}
+	}
+	return row
+}
+
+// decode reads a row, and skips what is not declared.
+func (l *layout[T]) decode(item []byte, into *T) error {
+	return attributes(item, func(name []byte, v value) error {
+		if len(name) < len(l.byLength) {
+			for _, a := range l.byLength[len(name)] {
+				if a.name[0] == name[0] && a.name == string(name) {
+					return a.read(into, v)
+				}
+			}
+		}
+		return v.skip()
+	})
+}
+
+// take returns a T to decode one row into, which is given back with give. It is the zero value.
+func (l *layout[T]) take() *T { return l.spare.Get().(*T) } //nolint:forcetypeassert // nothing else is put there
+
+func (l *layout[T]) give(r *T) {
+	var nothing T
+	*r = nothing
+	l.spare.Put(r)
+}
+
+// light are the names of what is read, without what may be large.
+func (l *layout[T]) light() (names []string) {
+	for _, a := range l.all {
+		if a.read != nil && !a.large {
+			names = append(names, a.name)
+		}
+	}
+	return names
+}
+
+// lightest is a projection of rows of several layouts, which are kept in one table.
+func lightest(layouts ...[]string) projection {
+	names := slices.Concat(layouts...)
+	slices.Sort(names)
+	return projectionOf(slices.Compact(names)...)
+}
+
+// ofText is an attribute that is a string.
+func ofText[T any, S ~string](name string, of func(*T) *S) rowAttribute[T] {
+	return rowAttribute[T]{
+		name:  name,
+		write: func(t *T) types.AttributeValue { return str(string(*of(t))) },
+		read:  func(t *T, v value) error { s, err := v.str(); *of(t) = S(s); return err },
+	}
+}
+
+// ofWhole is an attribute that is a whole number.
+func ofWhole[T any](name string, of func(*T) *int) rowAttribute[T] {
+	return rowAttribute[T]{
+		name:  name,
+		write: func(t *T) types.AttributeValue { return number(int64(*of(t))) },
+		read:  func(t *T, v value) (err error) { *of(t), err = v.int(); return err },
+	}
+}
+
+// ofInstant is an attribute that is a time.
+func ofInstant[T any](name string, of func(*T) *time.Time) rowAttribute[T] {
+	return rowAttribute[T]{
+		name:  name,
+		write: func(t *T) types.AttributeValue { return str(keys.Instant(*of(t))) },
+		read:  func(t *T, v value) (err error) { *of(t), err = v.instant(); return err },
+	}
+}
+
+// indexKey is an attribute by which only an index finds the row.
+func indexKey[T any](name string, of func(*T) string) rowAttribute[T] {
+	return rowAttribute[T]{name: name, write: func(t *T) types.AttributeValue {
+		if key := of(t); key != "" {
+			return str(key)
+		}
+		return nil
+	}}
+}
+
+// big is an attribute that may be large.
+func big[T any](a rowAttribute[T]) rowAttribute[T] {
+	a.large = true
+	return a
+}
+
+// when is an attribute that some rows lack.
+func when[T any](there func(*T) bool, a rowAttribute[T]) rowAttribute[T] {
+	write := a.write
+	a.write = func(t *T) types.AttributeValue {
+		if !there(t) {
+			return nil
+		}
+		return write(t)
+	}
+	return a
+}
