@@ -65,7 +65,7 @@ func (l *layout[T]) decode(item []byte, into *T) error {
 }
 
 // take returns a T to decode one row into, which is given back with give. It is the zero value.
-func (l *layout[T]) take() *T { return l.spare.Get().(*T) } //nolint:forcetypeassert // nothing else is put there
+func (l *layout[T]) take() *T { return l.spare.Get().(*T) } //nolint:errcheck,forcetypeassert // nothing else is put there
 
 func (l *layout[T]) give(r *T) {
 	var nothing T

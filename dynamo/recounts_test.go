@@ -329,8 +329,8 @@ func TestRecountCountsWhatThereIs(t *testing.T) {
 func TestOutside(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		truth, wrong, created, seen := rapid.IntRange(0, 100).Draw(t, "truth"), rapid.IntRange(-100, 100).Draw(t, "wrong"), rapid.IntRange(0, 50).Draw(t, "created"), 0
-		seen = rapid.IntRange(0, created).Draw(t, "seen")
+		truth, wrong, created := rapid.IntRange(0, 100).Draw(t, "truth"), rapid.IntRange(-100, 100).Draw(t, "wrong"), rapid.IntRange(0, 50).Draw(t, "created")
+		seen := rapid.IntRange(0, created).Draw(t, "seen")
 		by := outside(truth+seen, truth+wrong, truth+created+wrong)
 		left := wrong + by
 		require.LessOrEqual(t, min(wrong, 0), left)
