@@ -57,15 +57,21 @@ async function claim(page) {
   await page.keyboard.press('n');
   await category(page).waitFor({ timeout: WAIT_MS });
   await page.locator('.picture img').evaluate((image) => image.decode());
+  await focused(category(page)); // single keys would do something else
   return page.locator('.picture-name strong').innerText();
 }
+
+/** Waits until the cursor is in a field. */
+const focused = (field) => field.and(field.page().locator(':focus')).waitFor({ timeout: WAIT_MS });
 
 /** Types what the item is: the cursor is in the category when it is claimed. */
 async function type(page) {
   await page.keyboard.type('mus');
   await page.keyboard.press('Enter');
+  await focused(page.getByRole('combobox', { name: /^Subcategory/ }));
   await page.keyboard.type('hand');
   await page.keyboard.press('Enter');
+  await focused(page.getByRole('combobox', { name: /^Keywords/ }));
   await page.keyboard.type('bass clef');
   await page.keyboard.press('Enter');
   await page.keyboard.type('stai');
