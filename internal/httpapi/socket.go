@@ -78,10 +78,10 @@ func newSocket(api *upgrader, ws *websocket.Conn, wire *wire, network, requestID
 	return s
 }
 
-// serve reads messages until the connection ends.
+// serve reads messages until the socket is to be closed, or the connection ends.
 func (s *socket) serve() {
 	defer s.end()
-	for {
+	for !s.closing() { // the library reads on, until the client has taken note
 		kind, data, err := s.read()
 		if err != nil {
 			s.failed(err)
@@ -89,7 +89,7 @@ func (s *socket) serve() {
 		}
 		if kind != websocket.MessageText {
 			s.close(codeBadMessage, "messages are text")
-			continue // with reading, until the client has taken note
+			return
 		}
 		s.guard(func() { s.handle(data) })
 	}
@@ -118,6 +118,13 @@ func (s *socket) guard(do func()) {
 		}
 	}()
 	do()
+}
+
+// closing reports whether nothing more of the client is wanted.
+func (s *socket) closing() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stage == stageClosing
 }
 
 // handle does what a message asks for.
