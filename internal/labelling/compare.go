@@ -223,12 +223,9 @@ func (c *Comparison) compare(ctx context.Context, p project.ID, why doubt) (sett
 		if reading > 0 && state.Cursor.Epoch != epoch {
 			return true, nil // it was rebuilt meanwhile
 		}
-		epoch = state.Cursor.Epoch
+		epoch, unsure = state.Cursor.Epoch, unsure || len(restless) > 0
 		if reading > 0 {
-			maps.DeleteFunc(differ, func(name string, by int) bool {
-				unsure = unsure || restless[name]
-				return now[name] != by
-			})
+			maps.DeleteFunc(differ, func(name string, by int) bool { return now[name] != by })
 		} else {
 			differ = now
 		}

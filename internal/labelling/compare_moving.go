@@ -55,9 +55,14 @@ func (c *Comparison) moving(ctx context.Context, w *rebuilding, teams []string, 
 		if err := c.refresh(ctx, w, append(since, more...)); err != nil {
 			return nil, err
 		}
+		listed := w.listed
 		pending, err := w.outbox(ctx)
+		c.spend(2 * unitsPerRow * float64(w.listed-listed)) // consistent reads
 		if err != nil {
 			return nil, err
+		}
+		if slices.ContainsFunc(pending, func(t Transition) bool { return c.Now().Sub(t.At) > inFlight }) {
+			break // the queue is behind: looking again soon takes much, and tells nothing
 		}
 		now, err := c.Queue.Snapshot(ctx, w.project, "", teams)
 		if err != nil {

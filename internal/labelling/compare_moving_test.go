@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -134,4 +135,35 @@ func TestALossIsNoticedThoughNumbersNeverRest(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A project in doubt is compared again as long as more happens during a scan than Redis keeps: nothing is known then of what moved.
+func TestADoubtStaysAsLongAsNumbersMoveTooMuch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1_200, queue.Options{}).watched()
+	w.works()
+	stop := w.busy(ada, grace)
+	w.queue.mu.Lock()
+	w.queue.fails = func(what string) error {
+		if what == "Read" {
+			return labelling.ErrGap
+		}
+		return nil
+	}
+	w.queue.mu.Unlock()
+	scans := func() int {
+		w.truth.mu.Lock()
+		defer w.truth.mu.Unlock()
+		return w.truth.calls["ScanItems"]
+	}
+	w.compare.Doubt(w.project, "another")
+	for range 3 {
+		before := scans()
+		require.Eventually(t, func() bool {
+			require.NoError(t, w.compare.Run(t.Context()))
+			return scans() > before
+		}, 20*time.Second, 5*time.Millisecond, "nobody doubts any more")
+		w.later(2 * time.Second) // than the longest pause
+	}
+	stop()
 }

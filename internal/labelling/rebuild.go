@@ -206,7 +206,8 @@ type rebuilding struct {
 	token   string
 	since   time.Time // changes from then on are recent
 
-	read atomic.Int64 // items
+	read   atomic.Int64 // items
+	listed int          // transitions, those of other projects included
 
 	mu    sync.Mutex // guards what follows
 	tally *tally
@@ -222,13 +223,17 @@ const beat = time.Second
 func (w *rebuilding) beats(ctx context.Context) (rest func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var beating sync.WaitGroup
-	beating.Go(func() {
-		total, err := w.Truth.CountItems(ctx, w.project)
-		if err != nil {
-			w.Log.WarnContext(ctx, "how many items are read is not known", "project", w.project, "error", err)
+	var total atomic.Int64
+	beating.Go(func() { // beside the beats: DynamoDB may take longer than others wait
+		n, err := w.Truth.CountItems(ctx, w.project)
+		if err != nil && ctx.Err() == nil {
+			w.Log.WarnContext(ctx, "it is not known how many items are to be read", "project", w.project, "error", err)
 		}
+		total.Store(int64(n))
+	})
+	beating.Go(func() {
 		for {
-			if err := w.Queue.Progress(ctx, w.project, w.token, int(w.read.Load()), total); errors.Is(err, ErrRebuilding) || pause(ctx, beat) != nil {
+			if err := w.Queue.Progress(ctx, w.project, w.token, int(w.read.Load()), int(total.Load())); errors.Is(err, ErrRebuilding) || pause(ctx, beat) != nil {
 				return
 			}
 		}
@@ -356,6 +361,7 @@ const (
 // outbox returns the transitions of the project that the queue has not followed.
 func (w *rebuilding) outbox(ctx context.Context) ([]Transition, error) {
 	all, err := w.Truth.ListOutbox(ctx, w.Now().Add(farAhead), wholeOutbox)
+	w.listed += len(all)
 	var ours []Transition
 	for _, t := range all {
 		if t.Project == w.project {

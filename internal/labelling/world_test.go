@@ -51,6 +51,13 @@ func (q *post) Publish(_ context.Context, m labelling.Message) error {
 	return nil
 }
 
+func (q *post) Read(ctx context.Context, p project.ID, after labelling.Cursor, limit int, wait time.Duration) ([]labelling.Event, error) {
+	if err := q.fail("Read"); err != nil {
+		return nil, err
+	}
+	return q.Queue.Read(ctx, p, after, limit, wait)
+}
+
 func (q *post) Apply(ctx context.Context, t labelling.Transition) (bool, error) {
 	if err := q.fail("Apply"); err != nil {
 		return false, err

@@ -58,6 +58,8 @@ func testProgress(t *testing.T, f *fixture) {
 	require.NoError(t, f.Abort(ctx, f.project, "three"))
 	_, err = f.Begin(ctx, f.project, "four", false)
 	require.NoError(t, err)
+	require.NoError(t, f.Progress(ctx, f.project, "four", 0, 0))
+	assert.Nil(t, going().ItemsTotal, "nobody knows yet")
 	require.NoError(t, f.Progress(ctx, f.project, "four", 1, 3))
 	assert.Equal(t, &three, going().ItemsTotal, "Redis does not know, but others do")
 	require.NoError(t, f.Progress(ctx, f.project, "four", 4, 3))
