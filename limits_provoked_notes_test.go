@@ -63,7 +63,7 @@ func provokedNotes() map[string]map[string]provocation {
 		"internal/note": {
 			"Characters of a title, at least 1, a note":  mutated("createNote", func(p *provoker) vars { return noteWith(vars{"title": p.long()}) }),
 			"Size of a content, at least 1 byte, a note": mutated("createNote", func(p *provoker) vars { return noteWith(vars{"content": p.long()}) }),
-			"Tags, a note": asked(func(p *provoker) *answer {
+			"Tags, a note to which some are added; `createNote` says `INVALID_INPUT`": asked(func(p *provoker) *answer {
 				id := p.notes(1, func(_ int, input vars) { input["tags"] = numbered("tag", p.most()) })[0]
 				return p.mutate("addNoteTags", "problem { __typename }", vars{"noteId": id, "tags": []string{"one more"}})
 			}),

@@ -32,6 +32,7 @@ const (
 	recountSettles = 10 * time.Second // until indexes show what was created before, and servers have added what they created
 	recountWidth   = 1_000            // of whom things are counted at once, those first who were refused
 	recountTries   = 10               // attempts to begin in one call
+	recountFails   = 3                // attempts to count, each from the beginning
 )
 
 // Recounted returns the kinds of things that [DB.RecountAllowances] counts again.
@@ -51,9 +52,11 @@ type recount struct {
 	short   bool    // somebody was refused
 	wanted  []string
 	began   time.Time
-	before  map[string]int // what the rows said then
+	before  map[string]int // what the rows said first; nil until they were read
+	read    time.Time      // when that was
 	found   map[string]int // nil until it was counted
 	counted time.Time
+	fails   int // to count
 }
 
 // errRecounted says that a count began a short time ago.
@@ -62,8 +65,9 @@ var errRecounted = errors.New("this was counted a short time ago")
 // RecountAllowances compares the rows that count things of a kind with the things that are stored, and corrects the rows. It does this for those who
 // were refused, or create things, on this server. Only one server counts at a time. Each call takes one step: begin, count, correct.
 //
-// Others create and remove things meanwhile. What was counted lies between what the row said before and what it says after, if the row is right. If it does not,
-// the row is corrected by the distance to the nearer end: by too little rather than by too much.
+// Others create things meanwhile. What was counted lies between what the row said before and what it says after, if the row is right. If it does not,
+// the row is corrected by the distance to the nearer end: by too little rather than by too much. Where others also remove things, or items get another
+// status, a count may miss some or see some twice; the correction may be wrong by as many, until the next count.
 //
 // Index: primary. Key: PK = COUNT#<kind>#<of> AND SK = COUNT, to begin on condition of the time of the last count. Index: index_lookup, eventually consistent.
 // Key: _scope_index_name = <project>:status~<shard>. Cost: 1 TransactWriteItems of 1 row and 2 GetItem for each scope, project or author; for items 1 Query
@@ -74,14 +78,19 @@ func (db *DB) RecountAllowances(ctx context.Context, kind string) error {
 	switch {
 	case r == nil:
 		return db.beginRecount(ctx, kind)
-	case now.Sub(r.began) > r.recounted.full/2: // another server may begin soon
+	case r.found == nil && now.Sub(r.began) > r.recounted.full/2: // another server may begin soon
 		t.setRecount(kind, nil)
-	case r.found == nil && now.Sub(r.began) >= recountSettles:
+	case r.before == nil:
+		return db.readBefore(ctx, r)
+	case r.found == nil && now.Sub(r.read) >= recountSettles:
 		found := make(map[string]int, len(r.wanted))
 		for _, of := range r.wanted {
 			found[of] = 0
 		}
 		if err := r.recounted.count(db, ctx, found); err != nil {
+			if r.fails++; r.fails >= recountFails {
+				t.setRecount(kind, nil) // the next one counts
+			}
 			return err
 		}
 		r.found, r.counted = found, db.now()
@@ -120,13 +129,19 @@ func (db *DB) beginRecount(ctx context.Context, kind string) error {
 		if err != nil {
 			return err
 		}
-		if r.before, err = db.readCounts(ctx, r); err != nil {
-			return err
-		}
 		t.setRecount(kind, r)
-		return nil
+		return db.readBefore(ctx, r)
 	}
 	return nil
+}
+
+// readBefore reads what the rows say before their things are counted.
+func (db *DB) readBefore(ctx context.Context, r *recount) error {
+	before, err := db.readCounts(ctx, r)
+	if err == nil {
+		r.before, r.read = before, db.now()
+	}
+	return err
 }
 
 // readCounts returns what the rows say.
@@ -240,18 +255,11 @@ func countItems(db *DB, ctx context.Context, found map[string]int) error {
 
 // countEntities counts the entities of scopes that are not being deleted.
 func countEntities(db *DB, ctx context.Context, found map[string]int) error {
-	return db.scanAll(ctx, entitiesMaster, []string{entitiesMaster.sk, "_meta"}, func(item []byte) error {
-		var key string
+	return db.scanAll(ctx, entitiesMaster, []string{entitiesMaster.pk, entitiesMaster.sk, "_meta"}, func(item []byte) error {
+		key, err := keyOf(item, entitiesMaster)
 		var h header
-		err := attributes(item, func(name []byte, v value) (err error) {
-			if string(name) == entitiesMaster.sk {
-				key, err = v.str()
-				return err
-			}
-			return h.read(name, v)
-		})
-		if h.Deleting.IsZero() {
-			one(found, keys.Split(key)[0])
+		if attributes(item, h.read) != nil || h.Deleting.IsZero() { // another program may have put what cannot be read
+			one(found, keys.Split(key.SK)[0])
 		}
 		return err
 	})

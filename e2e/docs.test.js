@@ -37,6 +37,7 @@ after(async () => {
 const senders = {
   SignUp: () => server.token('you@example.com'),
   Revoke: () => server.token('root@example.com', '--admin'),
+  Quota: () => server.token('root@example.com', '--admin'),
 };
 
 const ada = async (text) => (await query(server.origin, text)).data.viewer;

@@ -7585,8 +7585,8 @@ type Mutation {
   "Changes the caller's name or e-mail address."
   updateUser(input: UpdateUserInput!): UpdateUserPayload
   """
-  Signs a user out everywhere: tokens that were issued until now count no more, and the user's sockets and event streams are closed, on
-  all servers. Tokens that the issuer gives out from now on count. For administrators.
+  Signs a user out everywhere: tokens that were issued until now are refused, and the user's sockets and event streams are closed, on
+  all servers. Tokens that the issuer gives out from the next second on are accepted. For administrators.
   """
   revokeUser(input: RevokeUserInput!): RevokeUserPayload
 
@@ -7714,9 +7714,10 @@ type Mutation {
   "Says how many items wait in the queue at most. For managers."
   setProjectQueueSize(input: SetProjectQueueSizeInput!): SetProjectQueueSizePayload
   """
-  Makes the queue and the statistics of a project anew from what is stored, which takes some seconds. Meanwhile nothing is handed out or
-  extended, and queue, statistics and the caller's claims are ` + "`" + `UNAVAILABLE` + "`" + `; finishing goes on. Subscribers get a gap and then a new snapshot. That of a large project goes on after the answer. It is never needed: a queue
-  that was lost is noticed. For managers.
+  Rebuilds the queue and the statistics of a project from what is stored, which takes some seconds. Meanwhile nothing is handed out or
+  extended, and queue, statistics and the caller's claims are ` + "`" + `UNAVAILABLE` + "`" + `; finishing goes on. Subscribers get a gap and then a new snapshot. The
+  rebuild of a large project goes on after the answer; ` + "`" + `Project.queueRebuild` + "`" + ` tells how far it is. It is never needed: a queue that was lost is
+  noticed. For managers.
   """
   rebuildProjectQueue(input: RebuildProjectQueueInput!): RebuildProjectQueuePayload
   "Says that the caller is online for another minute, and in which projects. Send it every 20 to 30 seconds."
@@ -9055,7 +9056,7 @@ type Project implements Node {
   paused: Boolean!
   "The queue and how many items have which status, of one moment. Eventually consistent."
   queue: ProjectQueue
-  "How far the queue is that is being made anew: it is ` + "`" + `UNAVAILABLE` + "`" + ` meanwhile. Null when none is."
+  "How far the rebuild of the queue is. Null when there is none. During a rebuild, ` + "`" + `queue` + "`" + ` is ` + "`" + `UNAVAILABLE` + "`" + `."
   queueRebuild: ProjectQueueRebuild
   "The items that the caller has claimed, the oldest claim first. Up to 50."
   viewerClaims: [ProjectItem!] @listSize(assumedSize: 50) @atMost(elements: 50)
@@ -10192,7 +10193,7 @@ type RebuildProjectQueuePayload {
 "Expected outcomes of ` + "`" + `rebuildProjectQueue` + "`" + `."
 union RebuildProjectQueueProblem = RebuildUnderWay
 
-"Somebody else is rebuilding the queue."
+"The queue is being rebuilt already; see ` + "`" + `Project.queueRebuild` + "`" + `."
 type RebuildUnderWay implements Problem {
   message: String!
 }

@@ -39,16 +39,27 @@ test('a rebuild is shown until it is over', async (t) => {
 });
 
 test('what is unavailable for another reason is asked for once', async (t) => {
-  const b = board(t, [null, 'away', { itemsRead: 1, itemsTotal: 2 }, null]);
+  const b = board(t, [null]);
   await b.follow();
   assert.equal(b.get().rebuild, null);
-  await b.follow();
-  assert.equal(b.asked(), 2);
-  const over = b.follow(); // the next time it is a rebuild
+  assert.equal(b.asked(), 1);
+});
+
+test('a rebuild is shown on while nobody answers, and not for ever', async (t) => {
+  const last = { itemsRead: 1, itemsTotal: 2 };
+  const b = board(t, [last, ...Array(30).fill('away')]);
+  const over = b.follow();
+  for (let asked = 1; asked <= 30; asked++) {
+    await settled();
+    assert.deepEqual(b.get().rebuild, last);
+    assert.equal(b.asked(), asked);
+    t.mock.timers.tick(1_000);
+  }
   await settled();
-  assert.equal(b.get().rebuild.itemsRead, 1);
   t.mock.timers.tick(1_000);
   await over;
+  assert.equal(b.asked(), 31);
+  assert.equal(b.get().rebuild, null);
 });
 
 test('the rebuild of a project that was left is not shown', async (t) => {

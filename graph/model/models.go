@@ -978,7 +978,7 @@ type RebuildProjectQueuePayload struct {
 	Problem RebuildProjectQueueProblem `json:"problem,omitempty"`
 }
 
-// Somebody else is rebuilding the queue.
+// The queue is being rebuilt already; see `Project.queueRebuild`.
 type RebuildUnderWay struct {
 	Message string `json:"message"`
 }

@@ -327,20 +327,23 @@ func (h *Hub[T]) guard(ctx context.Context, what string, do func()) {
 
 // trials are attempts at something that fails.
 type trials struct {
-	next, waited time.Duration
+	next  time.Duration
+	since time.Time // the first one failed
 }
 
-// again waits before the next attempt, longer each time. When that was too often, or the context ended, it returns the error. A
-// project that is not ready is waited for however long that takes: there is an end to it.
+// again waits before the next attempt, longer each time. When they have failed for longer than the limit, what they took included, or the context
+// ended, it returns the error. A project that is not ready is waited for however long that takes: there is an end to it.
 func (t *trials) again(ctx context.Context, limit time.Duration, err error) error {
 	const shortest, longest = 50 * time.Millisecond, time.Second
-	if errors.Is(err, ErrNotReady) {
-		t.waited = 0
-	} else if t.waited >= limit {
+	switch {
+	case errors.Is(err, ErrNotReady):
+		t.since = time.Time{}
+	case t.since.IsZero():
+		t.since = time.Now()
+	case time.Since(t.since) >= limit:
 		return err
 	}
 	t.next = min(max(2*t.next, shortest), longest)
-	t.waited += t.next
 	if pause(ctx, t.next) != nil {
 		return err
 	}

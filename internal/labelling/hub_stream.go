@@ -258,7 +258,7 @@ func (s *stream[T]) follow(ctx context.Context) error {
 // rest lets the ear rest. When that was tried for long, the membership is looked at again before.
 func (s *stream[T]) rest(ctx context.Context) error {
 	for untaken := false; ; untaken = true {
-		if untaken || s.failing.waited > 0 && !time.Now().Before(s.due) {
+		if untaken || s.failing.next > 0 && !time.Now().Before(s.due) {
 			failing := s.failing
 			if err := s.check(ctx); err != nil {
 				return err

@@ -44,7 +44,7 @@ var (
 	// ErrFull says that the user has as many items as one may have.
 	ErrFull = &fault.Error{Kind: fault.Exhausted, Message: "you have as many items of this project as one may have; finish, skip or release some first"}
 	// ErrRebuilding says that somebody else is rebuilding the project's queue, or has taken it over.
-	ErrRebuilding = &fault.Error{Kind: fault.Conflict, Message: "somebody else is rebuilding the queue of the project"}
+	ErrRebuilding = &fault.Error{Kind: fault.Conflict, Message: "the queue of the project is being rebuilt already: queueRebuild tells how far that is"}
 	// ErrNoDeadLetter says that there is no such dead letter, or no longer.
 	ErrNoDeadLetter = &fault.Error{Kind: fault.NotFound, Message: "there is no such dead letter"}
 	// ErrEarly says that a transition comes before the one that it follows, as far as the queue remembers.

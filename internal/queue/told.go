@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,10 +14,11 @@ import (
 )
 
 const (
-	// toldFor is how long an event is remembered: for several elections. toldKept is how many of a project are remembered at most, which a
-	// project with 2,000 changes a second on one server takes eight seconds for.
-	toldFor  = 2 * time.Minute
-	toldKept = 1 << 14
+	// toldFor is how long an event is remembered: for longer than outages last after which a rebuild would be noticed.
+	toldFor = 10 * time.Minute
+	// toldKept is how many events of a project are remembered at most, which one with 2,000 changes a second on one server makes in eight seconds;
+	// toldOfAll is how many of all projects together: some 25 MB.
+	toldKept, toldOfAll = 1 << 14, 1 << 18
 	// toldAtOnce is how many events are looked for in one round trip.
 	toldAtOnce = 500
 )
@@ -26,7 +28,8 @@ const (
 type told struct {
 	mu    sync.Mutex
 	of    map[string]*tales // by the key of the epoch
-	sweep int               // how many projects there are when old ones are looked for
+	many  int               // events in all
+	swept time.Time         // when old ones were last looked for in all projects
 	lost  time.Time         // when the last event was told of the projects that are forgotten
 }
 
@@ -41,14 +44,21 @@ type tale struct {
 	at time.Time // when it was told, by the clock of this process
 }
 
-// last is when the last event was told.
-func (t *tales) last() time.Time { return t.all[len(t.all)-1].at }
+// forget forgets the first n events. What was a burst gives its room back.
+func (t *tales) forget(n int) {
+	if n > 0 {
+		t.lost = t.all[n-1].at
+		t.all = slices.Clone(t.all[n:])
+	}
+}
 
 // add remembers an event. Old ones are forgotten a quarter at a time, so that this takes the same time however many there are.
 func (t *tales) add(one tale) {
 	if quarter := len(t.all) / 4; quarter > 0 && (len(t.all) >= toldKept || one.at.Sub(t.all[quarter].at) > toldFor) {
-		t.lost = t.all[quarter-1].at
-		t.all = slices.Clone(t.all[quarter:]) // what was a burst gives its room back
+		t.forget(quarter)
+	}
+	if len(t.all) > 0 && t.all[len(t.all)-1].Epoch == one.Epoch {
+		one.Epoch = t.all[len(t.all)-1].Epoch // one text for all
 	}
 	t.all = append(t.all, one)
 }
@@ -60,20 +70,36 @@ func (t *told) add(key string, c labelling.Cursor, now time.Time) {
 	if t.of == nil {
 		t.of = map[string]*tales{}
 	}
-	if t.of[key] == nil {
-		t.of[key] = &tales{}
+	of := t.of[key]
+	if of == nil {
+		of = &tales{}
+		t.of[key] = of
 	}
-	t.of[key].add(tale{Cursor: c, at: now})
-	if len(t.of) > t.sweep {
-		for key, of := range t.of {
-			if last := of.last(); now.Sub(last) > toldFor {
-				delete(t.of, key)
-				if last.After(t.lost) {
-					t.lost = last
-				}
-			}
+	before := len(of.all)
+	of.add(tale{Cursor: labelling.Cursor{Epoch: c.Epoch, ID: strings.Clone(c.ID)}, at: now}) // not the whole answer
+	t.many += len(of.all) - before
+	if now.Sub(t.swept) > toldFor || t.many > toldOfAll {
+		t.sweep(now)
+	}
+}
+
+// sweep forgets projects of which nothing was told lately, and half of all events when they are too many. The caller holds the mutex.
+func (t *told) sweep(now time.Time) {
+	half := t.many > toldOfAll
+	t.swept, t.many = now, 0
+	for key, of := range t.of {
+		last := of.all[len(of.all)-1].at
+		if half {
+			of.forget((len(of.all) + 1) / 2)
 		}
-		t.sweep = max(1000, 2*len(t.of))
+		if len(of.all) == 0 || now.Sub(last) > toldFor {
+			delete(t.of, key)
+			if last.After(t.lost) {
+				t.lost = last
+			}
+			continue
+		}
+		t.many += len(of.all)
 	}
 }
 

@@ -18,9 +18,7 @@ func TestWhatIsForgottenIsNotVouchedFor(t *testing.T) {
 	_, known := all.since("old", "e", start.Add(-time.Second))
 	assert.True(t, known)
 
-	for i := range 1000 { // enough to have old projects looked for, long after
-		all.add(strconv.Itoa(i), labelling.Cursor{Epoch: "e", ID: "1-0"}, start.Add(2*toldFor))
-	}
+	all.add("another", labelling.Cursor{Epoch: "e", ID: "1-0"}, start.Add(2*toldFor))
 	assert.NotContains(t, all.of, "old")
 	_, known = all.since("old", "e", start.Add(-time.Second))
 	assert.False(t, known, "an event since then is forgotten")
@@ -52,4 +50,41 @@ func TestABurstIsVouchedForAsFarAsItIsRemembered(t *testing.T) {
 	assert.True(t, known)
 	assert.Len(t, ids, 100)
 	assert.Less(t, len(all.of["busy"].all), 300, "what is old is forgotten")
+}
+
+func TestAnOutageIsVouchedFor(t *testing.T) {
+	t.Parallel()
+	var all told
+	start := time.Now()
+	for i := range 200 {
+		all.add("busy", labelling.Cursor{Epoch: "e", ID: strconv.Itoa(i)}, start.Add(time.Duration(i)*time.Millisecond))
+	}
+	for i := range 50 { // when Redis is back, before anybody has asked
+		all.add("busy", labelling.Cursor{Epoch: "e", ID: "later"}, start.Add(9*time.Minute).Add(time.Duration(i)*time.Millisecond))
+	}
+	ids, known := all.since("busy", "e", start)
+	assert.True(t, known)
+	assert.Len(t, ids, 250)
+}
+
+func TestEventsOfAllProjectsAreBounded(t *testing.T) {
+	t.Parallel()
+	var all told
+	start := time.Now()
+	at := func(i int) time.Time { return start.Add(time.Duration(i) * time.Microsecond) }
+	const told, projects = toldOfAll + 10_000, 1_000
+	for i := range told {
+		all.add(strconv.Itoa(i%projects), labelling.Cursor{Epoch: "e", ID: strconv.Itoa(i)}, at(i))
+	}
+	kept := 0
+	for _, of := range all.of {
+		kept += len(of.all)
+	}
+	assert.Equal(t, kept, all.many)
+	assert.LessOrEqual(t, kept, toldOfAll/2+10_000+projects)
+	_, known := all.since("7", "e", start)
+	assert.False(t, known, "the first are forgotten")
+	ids, known := all.since("7", "e", at(told*3/4))
+	assert.True(t, known)
+	assert.NotEmpty(t, ids)
 }
