@@ -1,4 +1,0 @@
-package main
-
-// limitFiles does nothing: Windows has no such limit.
-func limitFiles(string) {}

@@ -1,0 +1,2 @@
+// Package entities tests entities, their relations and scopes through the API.
+package entities

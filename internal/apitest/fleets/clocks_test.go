@@ -1,0 +1,51 @@
+package fleets
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/apitest"
+)
+
+func TestServersWhoseClocksDifferAgreeOnLeasesAndUndo(t *testing.T) {
+	t.Parallel()
+	right := apitest.NewServer(t)
+	l, cases := right.Labelled(16, 0), 0
+	for name, ahead := range map[string]time.Duration{"ahead": 10 * time.Minute, "behind": -10 * time.Minute} {
+		for source, hears := range map[string]func(*apitest.Server){
+			"Redis":    func(s *apitest.Server) { require.NoError(t, s.App.Queues.AskTime(t.Context())) },
+			"DynamoDB": func(s *apitest.Server) { require.NoError(t, s.DB.Ready(t.Context())) },
+		} {
+			t.Run(name+", by "+source, func(t *testing.T) {
+				wrong := right.Ahead(ahead)
+				hears(wrong)
+				who := l.Labellers[cases]
+				cases++
+				hands := l.Claimed(who, 4)
+				for i, at := range []*apitest.Server{right, wrong, right, wrong} {
+					effort := l.Finished(who.At(at), hands[i])
+					undone := who.At([]*apitest.Server{wrong, right}[i%2]).Mutate("undoFinish", "item { claim { until } } problem { __typename }", apitest.Vars{"effortId": effort})
+					require.Nil(t, undone.At("result.problem"), "%s", undone.Body)
+					until, err := time.Parse(time.RFC3339, undone.Str("result.item.claim.until"))
+					require.NoError(t, err)
+					assert.WithinDuration(t, time.Now().Add(15*time.Minute), until, 30*time.Second)
+				}
+			})
+		}
+	}
+}
+
+func TestAServerWhoseClockIsOffSaysSo(t *testing.T) {
+	t.Parallel()
+	s := apitest.NewServer(t).Ahead(-10 * time.Minute)
+	s.Ready()
+	assert.Contains(t, s.Logs.String(), "the clock of this server is off")
+	status, checks := s.Ready()
+	assert.Equal(t, 200, status)
+	assert.Contains(t, checks["clock"], "degraded: ")
+	assert.Contains(t, checks["clock"], " behind")
+	assert.Regexp(t, `(?m)^taggie_clock_ahead_seconds -(599|600)`, s.Metrics())
+}

@@ -1,0 +1,2 @@
+// Package notes tests users and notes through the API, and how many calls of DynamoDB they cost.
+package notes

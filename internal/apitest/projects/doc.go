@@ -1,0 +1,2 @@
+// Package projects tests projects, imports and exports through the API.
+package projects

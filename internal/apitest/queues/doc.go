@@ -1,0 +1,2 @@
+// Package queues tests the labelling of projects through the API.
+package queues

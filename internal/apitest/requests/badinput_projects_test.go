@@ -1,0 +1,225 @@
+package requests
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/apitest"
+)
+
+// projectsState is everything that the user can see in the projects of which he or she is a member; what is for managers is
+// null for others.
+func projectsState(c *apitest.Client) string {
+	c.T.Helper()
+	return c.Do(`{ viewer { projects { nodes { id name description version updatedAt paused viewerClaims { id claim { token until } } suggestedKeywords categories { id name } subcategories { id name } teams { id name type }
+		members { nodes { type addedAt user { id } team { id } } } items(first: 10) { nodes { id version updatedAt status category { id } subcategory { id } keywords efforts(first: 5) { nodes { id keywords undoneAt review { verdict comment } } } } }
+		imports(first: 10) { nodes { id state imported } } exports(first: 10) { nodes { id format status } } } } } }`, nil).Raw()
+}
+
+func TestBadInputChangesNoProject(t *testing.T) {
+	t.Parallel()
+	s := apitest.NewServer(t)
+	l := s.Labelled(2, 1)
+	bob := s.User("bob@example.com")
+	a := bob.Must(`mutation { createProject(input: {name: "His", categories: ["A"], subcategories: ["B"]}) { project { id categories { id } subcategories { id } teams { id } } } }`, nil)
+	his, foreign := a.Str("createProject.project.id"), apitest.IDsOf(a.List("createProject.project.categories"))[0]
+	hisTeam, foreignSub := apitest.IDsOf(a.List("createProject.project.teams"))[0], apitest.IDsOf(a.List("createProject.project.subcategories"))[0]
+	note := l.Notes(1)[0]
+	have := l.Claimed(l.Client, 1)[0]
+	key := apitest.GlobalKey(t, l.ID)[1]
+	none := apitest.GIDOf("Project", "none")
+
+	var cases []bad
+	create := func(reason, field string, value any, code string) {
+		input := apitest.Vars{"name": "New", "categories": []string{"A"}}
+		input[field] = value
+		cases = append(cases, bad{reason, "createProject", input, code, "input." + field})
+		if field == "name" || field == "description" || field == "suggestedKeywords" {
+			if value == nil {
+				code = apitest.Invalid // may be left out, but not be null
+			}
+			cases = append(cases, bad{reason, "updateProject", apitest.Vars{"projectId": l.ID, field: value}, code, "input." + field})
+		} else if value != nil {
+			cases = append(cases, bad{reason, "addProjectCategories", apitest.Vars{"projectId": l.ID, field: value}, code, "input." + field})
+		}
+	}
+	create("an empty name", "name", "", apitest.Invalid)
+	create("a name of white space", "name", " \u3000", apitest.Invalid)
+	create("a name of 101 characters", "name", strings.Repeat("é", 101), apitest.Invalid)
+	create("a name with NUL", "name", "a\x00", apitest.Invalid)
+	create("a name of two lines", "name", "a\nb", apitest.Invalid)
+	create("null for a name", "name", nil, apitest.Unfit)
+	create("a description of 10,001 bytes", "description", strings.Repeat("x", 10_001), apitest.Invalid)
+	create("a description with a control character", "description", "a\x07", apitest.Invalid)
+	create("201 suggestions", "suggestedKeywords", apitest.Numbered("k", 201), apitest.Invalid)
+	create("a suggestion of 65 characters", "suggestedKeywords", []string{strings.Repeat("é", 65)}, apitest.Invalid)
+	create("an empty suggestion", "suggestedKeywords", []string{"a", " "}, apitest.Invalid)
+	for _, list := range []string{"categories", "subcategories"} {
+		create("201 names", list, apitest.Numbered("c", 201), apitest.Invalid)
+		create("the same name twice", list, []string{"Duck", "duck "}, apitest.Invalid)
+		create("an empty name", list, []string{""}, apitest.Invalid)
+		create("a name of 101 characters", list, []string{strings.Repeat("é", 101)}, apitest.Invalid)
+		create("a name with a control character", list, []string{"a\tb"}, apitest.Invalid)
+		create("null for a name", list, []any{nil}, apitest.Unfit)
+		cases[len(cases)-1].field, cases[len(cases)-2].field = "input."+list+".0", "input."+list+".0"
+	}
+	create("null for the categories", "categories", nil, apitest.Unfit)
+	create("an empty idempotency key", "idempotencyKey", "", apitest.Invalid)
+	cases = cases[:len(cases)-1] // of addProjectCategories it would be the lists that are missing
+
+	finish := func(reason string, change apitest.Vars, code, field string) {
+		cases = append(cases, bad{reason, "finishProjectItem", l.Finishing(have, change), code, field})
+	}
+	finish("an item that is not there", apitest.Vars{"itemId": apitest.GIDOf("ProjectItem", key, "none")}, "NOT_FOUND", "")
+	finish("an item of another project", apitest.Vars{"itemId": apitest.GIDOf("ProjectItem", apitest.GlobalKey(t, his)[1], "x")}, "NOT_FOUND", "")
+	finish("a note for an item", apitest.Vars{"itemId": note}, apitest.Invalid, "input.itemId")
+	finish("another project's category", apitest.Vars{"categoryId": foreign}, apitest.Invalid, "input.categoryId")
+	finish("a category that is not there", apitest.Vars{"categoryId": apitest.GIDOf("Category", key, "none")}, apitest.Invalid, "input.categoryId")
+	finish("a subcategory for a category", apitest.Vars{"categoryId": l.Subcategories[0]}, apitest.Invalid, "input.categoryId")
+	finish("another project's subcategory", apitest.Vars{"subcategoryId": foreignSub}, apitest.Invalid, "input.subcategoryId")
+	finish("a category for a subcategory", apitest.Vars{"subcategoryId": l.Categories[1]}, apitest.Invalid, "input.subcategoryId")
+	finish("a subcategory that is not there", apitest.Vars{"subcategoryId": apitest.GIDOf("Subcategory", key, "none")}, apitest.Invalid, "input.subcategoryId")
+	finish("21 keywords", apitest.Vars{"keywords": apitest.Numbered("k", 21)}, apitest.Invalid, "input.keywords")
+	finish("a keyword of 65 characters", apitest.Vars{"keywords": []string{strings.Repeat("é", 65)}}, apitest.Invalid, "input.keywords")
+	finish("an empty keyword", apitest.Vars{"keywords": []string{""}}, apitest.Invalid, "input.keywords")
+	finish("a keyword with NUL", apitest.Vars{"keywords": []string{"\x00"}}, apitest.Invalid, "input.keywords")
+	finish("null for a keyword", apitest.Vars{"keywords": []any{nil}}, apitest.Unfit, "input.keywords.0")
+	finish("null for a category", apitest.Vars{"categoryId": nil}, apitest.Unfit, "input.categoryId")
+
+	transfer := func(reason string, change apitest.Vars, code, field string) {
+		input := apitest.Vars{"projectId": l.ID, "format": "CSV", "bytes": 10}
+		for name, value := range change {
+			input[name] = value
+		}
+		cases = append(cases, bad{reason, "createProjectImport", input, code, field})
+	}
+	transfer("no bytes", apitest.Vars{"bytes": 0}, apitest.Invalid, "input.bytes")
+	transfer("less than no bytes", apitest.Vars{"bytes": -1}, apitest.Invalid, "input.bytes")
+	transfer("a byte too many", apitest.Vars{"bytes": 1<<30 + 1}, apitest.Invalid, "input.bytes")
+	transfer("63 bits", apitest.Vars{"bytes": "9223372036854775808"}, apitest.Unfit, "input.bytes")
+	transfer("a fraction", apitest.Vars{"bytes": 1.5}, apitest.Unfit, "input.bytes")
+	transfer("an unknown format", apitest.Vars{"format": "XML"}, apitest.Unfit, "input.format")
+	transfer("a project that is not there", apitest.Vars{"projectId": none}, "NOT_FOUND", "")
+	transfer("another's project", apitest.Vars{"projectId": his}, "NOT_FOUND", "")
+
+	music := apitest.Vars{"type": "text/plain"}
+	item, hisItem, hisScore := l.Uploads([]byte("music"), music), bob.Uploads([]byte("music"), music), bob.Score("His", nil)
+	mine := l.Score("Hers", nil)
+	take := func(reason string, change apitest.Vars, code, field string) {
+		cases = append(cases, bad{reason, "importItems", apitest.Changed(apitest.Vars{"projectId": l.ID}, change), code, field})
+	}
+	take("nothing", nil, apitest.Invalid, "input.itemIds")
+	take("no items", apitest.Vars{"itemIds": []string{}}, apitest.Invalid, "input.itemIds")
+	take("501 items", apitest.Vars{"itemIds": slices.Repeat([]string{item}, 501)}, apitest.Invalid, "input.itemIds")
+	take("items and a library", apitest.Vars{"itemIds": []string{item}, "library": true}, apitest.Invalid, "input.itemIds")
+	take("a library and a score", apitest.Vars{"library": true, "scoreId": mine}, apitest.Invalid, "input.itemIds")
+	take("a note for an item", apitest.Vars{"itemIds": []string{item, note}}, apitest.Invalid, "input.itemIds")
+	take("a note for a score", apitest.Vars{"scoreId": note}, apitest.Invalid, "input.scoreId")
+	take("null for a library", apitest.Vars{"library": nil}, apitest.Unfit, "input.library")
+	take("a score as of a snapshot", apitest.Vars{"scoreId": apitest.GIDOf("Score", apitest.GlobalKey(t, mine)[1], apitest.GlobalKey(t, mine)[2], "none")}, apitest.Invalid, "input.scoreId")
+	take("another's score", apitest.Vars{"scoreId": hisScore}, "NOT_FOUND", "")
+	take("a score that is not there", apitest.Vars{"scoreId": apitest.GIDOf("Score", apitest.GlobalKey(t, mine)[1], "none")}, "NOT_FOUND", "")
+	take("a project that is not there", apitest.Vars{"projectId": none, "library": true}, "NOT_FOUND", "")
+	take("another's project", apitest.Vars{"projectId": his, "itemIds": []string{item}}, "NOT_FOUND", "")
+	for _, unknown := range []string{hisItem, apitest.GIDOf("Item", apitest.GlobalKey(t, item)[1], "none", "none")} {
+		a := l.Mutate("importItems", "import { id } problem { __typename ... on UnknownItem { itemId } }", apitest.Vars{"projectId": l.ID, "itemIds": []string{item, unknown}})
+		assert.Equal(t, map[string]any{"__typename": "UnknownItem", "itemId": unknown}, a.At("result.problem"))
+	}
+
+	cases = append(cases, []bad{
+		{"nothing to add", "addProjectCategories", apitest.Vars{"projectId": l.ID}, apitest.Invalid, "input.categories"},
+		{"nothing in the lists", "addProjectCategories", apitest.Vars{"projectId": l.ID, "categories": []string{}, "subcategories": []string{}}, apitest.Invalid, "input.categories"},
+		{"198 more", "addProjectCategories", apitest.Vars{"projectId": l.ID, "categories": apitest.Numbered("c", 198)}, "EXHAUSTED", ""},
+		{"another's project", "addProjectCategories", apitest.Vars{"projectId": his, "categories": []string{"B"}}, "NOT_FOUND", ""},
+		{"a project that is not there", "updateProject", apitest.Vars{"projectId": none, "name": "x"}, "NOT_FOUND", ""},
+		{"a note for a project", "updateProject", apitest.Vars{"projectId": note, "name": "x"}, apitest.Invalid, "input.projectId"},
+		{"an empty name", "createTeam", apitest.Vars{"projectId": l.ID, "name": "", "type": "TAGGIE"}, apitest.Invalid, "input.name"},
+		{"a name of 101 characters", "createTeam", apitest.Vars{"projectId": l.ID, "name": strings.Repeat("é", 101), "type": "TAGGIE"}, apitest.Invalid, "input.name"},
+		{"an unknown type", "createTeam", apitest.Vars{"projectId": l.ID, "name": "x", "type": "OWNER"}, apitest.Unfit, "input.type"},
+		{"another's project", "createTeam", apitest.Vars{"projectId": his, "name": "x", "type": "TAGGIE"}, "NOT_FOUND", ""},
+		{"a team that is not there", "renameTeam", apitest.Vars{"teamId": apitest.GIDOf("Team", key, "none"), "name": "x"}, "NOT_FOUND", ""},
+		{"another's team", "renameTeam", apitest.Vars{"teamId": hisTeam, "name": "x"}, "NOT_FOUND", ""},
+		{"an empty name", "renameTeam", apitest.Vars{"teamId": l.Team, "name": " "}, apitest.Invalid, "input.name"},
+		{"a project for a team", "renameTeam", apitest.Vars{"teamId": l.ID, "name": "x"}, apitest.Invalid, "input.teamId"},
+		{"a team that is not there", "putProjectMember", apitest.Vars{"teamId": apitest.GIDOf("Team", key, "none"), "userId": bob.ID}, "NOT_FOUND", ""},
+		{"another's team", "putProjectMember", apitest.Vars{"teamId": hisTeam, "userId": bob.ID}, "NOT_FOUND", ""},
+		{"a user twice", "putProjectMember", apitest.Vars{"teamId": l.Team, "userId": bob.ID, "email": "bob@example.com"}, apitest.Invalid, "input.userId"},
+		{"no user", "putProjectMember", apitest.Vars{"teamId": l.Team}, apitest.Invalid, "input.userId"},
+		{"a team for a user", "putProjectMember", apitest.Vars{"teamId": l.Team, "userId": l.Team}, apitest.Invalid, "input.userId"},
+		{"another's project", "removeProjectMember", apitest.Vars{"projectId": his, "userId": bob.ID}, "NOT_FOUND", ""},
+		{"a project for a user", "removeProjectMember", apitest.Vars{"projectId": l.ID, "userId": l.ID}, apitest.Invalid, "input.userId"},
+		{"an import that is not there", "startProjectImport", apitest.Vars{"importId": apitest.GIDOf("ProjectImport", key, "none")}, "NOT_FOUND", ""},
+		{"a project for an import", "cancelProjectImport", apitest.Vars{"importId": l.ID}, apitest.Invalid, "input.importId"},
+		{"an unknown status", "createProjectExport", apitest.Vars{"projectId": l.ID, "format": "CSV", "status": "OLD"}, apitest.Unfit, "input.status"},
+		{"an unknown format", "createProjectExport", apitest.Vars{"projectId": l.ID, "format": "PDF"}, apitest.Unfit, "input.format"},
+		{"another's project", "createProjectExport", apitest.Vars{"projectId": his, "format": "CSV"}, "NOT_FOUND", ""},
+	}...)
+	refuses(l.Client, func() string { return projectsState(l.Client) + projectsState(bob) }, cases)
+
+	t.Run("what is just allowed", func(t *testing.T) {
+		a := l.Mutate("createProject", "project { categories { name } subcategories { name } suggestedKeywords description }", apitest.Vars{"name": strings.Repeat("é", 100), "description": strings.Repeat("x", 9_990) + "\n\ty",
+			"categories": apitest.Numbered("c", 200), "subcategories": apitest.Numbered("c", 200), "suggestedKeywords": append(apitest.Numbered("k", 199), strings.Repeat("é", 64))})
+		require.Empty(t, a.Errors, "%s", a.Body)
+		assert.Len(t, a.List("result.project.categories"), 200)
+		assert.Len(t, a.List("result.project.subcategories"), 200)
+		assert.Len(t, a.List("result.project.suggestedKeywords"), 200)
+		a = l.Mutate("finishProjectItem", "item { keywords }", l.Finishing(have, apitest.Vars{"keywords": append(apitest.Numbered("k", 19), strings.Repeat("é", 64), strings.ToUpper(apitest.Numbered("k", 1)[0]))}))
+		require.Empty(t, a.Errors, "%s", a.Body)
+		assert.Len(t, a.List("result.item.keywords"), 20, "the same one in other letters counts once")
+	})
+}
+
+func TestBadArgumentsOfProjects(t *testing.T) {
+	s := apitest.NewServer(t)
+	l := s.Labelled(2, 1)
+	lists := map[string]string{
+		"projects": `viewer { projects(ARGS) { nodes { id } } }`, "items": `project(id: $p) { items(ARGS) { nodes { id } } }`, "items of a status": `project(id: $p) { items(status: NEW, ARGS) { nodes { id } } }`,
+		"members": `project(id: $p) { members(ARGS) { nodes { type } } }`, "imports": `project(id: $p) { imports(ARGS) { nodes { id } } }`, "exports": `project(id: $p) { exports(ARGS) { nodes { id } } }`,
+		"a team's members": `node(id: $t) { ... on Team { members(ARGS) { nodes { type } } } }`, "a category's items": `node(id: $c) { ... on Category { items(ARGS) { nodes { id } } } }`,
+		"efforts": `node(id: $i) { ... on ProjectItem { efforts(ARGS) { nodes { id } } } }`, "a member's efforts": `project(id: $p) { viewerMember { efforts(ARGS) { nodes { id } } } }`,
+	}
+	ids := apitest.Vars{"p": l.ID, "t": l.Team, "c": l.Categories[0], "i": l.Items[0]}
+	for name, list := range lists {
+		used, parameters := apitest.Vars{}, ""
+		for v, id := range ids {
+			if strings.Contains(list, "$"+v) {
+				used[v], parameters = id, "($"+v+": ID!)"
+			}
+		}
+		for arguments, field := range map[string]string{"first: 0": "first", "first: 501": "first", "last: -1": "last", "last: 501": "last", "first: 1, last: 1": "last", `after: "x"`: "after", `last: 1, before: ""`: "before"} {
+			a := l.Do("query"+parameters+" { "+strings.ReplaceAll(list, "ARGS", arguments)+" }", used)
+			a.Fails(apitest.Invalid, field)
+			a.TellsNothingInner()
+			assert.NotContains(t, a.Raw(), "nodes", name)
+		}
+	}
+	for _, query := range []string{`project(id: "` + l.Team + `") { id }`, `project(id: "x") { id }`} {
+		l.Do("{ "+query+" }", nil).Fails(apitest.Invalid, "id")
+	}
+	for _, externalID := range []string{"", "none", strings.Repeat("x", 3_000), `a\u0000`} {
+		assert.Contains(t, l.Must(`query($p: ID!) { project(id: $p) { itemByExternalId(externalId: "`+externalID+`") { id } } }`, apitest.Vars{"p": l.ID}).Raw(), `"itemByExternalId":null`)
+	}
+	// What is for managers is refused to others, field by field.
+	a := l.Labellers[0].Do(`query($p: ID!) { project(id: $p) { name imports { nodes { id } } exports { nodes { id } } } }`, apitest.Vars{"p": l.ID})
+	require.Len(t, a.Errors, 2, "%s", a.Body)
+	for _, e := range a.Errors {
+		assert.Equal(t, "FORBIDDEN", e.Extensions.Code)
+	}
+	assert.NotEmpty(t, a.Str("project.name"))
+	for mutation, input := range map[string]apitest.Vars{
+		"createProjectImport": {"projectId": l.ID, "format": "CSV", "bytes": 1}, "createProjectExport": {"projectId": l.ID, "format": "CSV"}, "startProjectImport": {"importId": l.Imported},
+		"cancelProjectImport": {"importId": l.Imported}, "updateProject": {"projectId": l.ID, "name": "x"}, "addProjectCategories": {"projectId": l.ID, "categories": []string{"x"}},
+		"importItems": {"projectId": l.ID, "library": true}, "createTeam": {"projectId": l.ID, "name": "x", "type": "MANAGER"}, "renameTeam": {"teamId": l.Team, "name": "x"}, "putProjectMember": {"teamId": l.Team, "userId": l.Labellers[1].ID},
+		"removeProjectMember": {"projectId": l.ID, "userId": l.Client.ID},
+	} {
+		l.Labellers[0].Mutate(mutation, "__typename", input).Fails("FORBIDDEN", "")
+		s.As("nobody@example.com").Mutate(mutation, "__typename", input).Fails("UNAUTHENTICATED", "")
+	}
+	stranger := s.User("stranger@example.com")
+	a = stranger.Must(`query($p: ID!, $t: ID!, $c: ID!, $i: ID!, $m: ID!) { project(id: $p) { id } nodes(ids: [$p, $t, $c, $i, $m]) { id } }`, apitest.Vars{"p": l.ID, "t": l.Team, "c": l.Categories[0], "i": l.Items[0], "m": l.Imported})
+	assert.Equal(t, `{"project":null,"nodes":[null,null,null,null,null]}`, a.Raw())
+}

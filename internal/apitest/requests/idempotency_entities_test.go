@@ -1,0 +1,184 @@
+package requests
+
+import (
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/apitest"
+)
+
+// inSpace prepares a mutation of ada in a new scope with two things, the first related to the second.
+func inSpace(input func(r apitest.Space, one, two string) apitest.Vars) func(ada, bob *apitest.Client, round int) (*apitest.Client, apitest.Vars) {
+	return func(ada, _ *apitest.Client, _ int) (*apitest.Client, apitest.Vars) {
+		r := ada.Space("new")
+		two := r.Set("Thing", "two", apitest.Vars{"n": 2})
+		return ada, input(r, r.Set("Thing", "one", apitest.Vars{"n": 1}, apitest.Under("to", two)), two)
+	}
+}
+
+// inProject prepares a mutation of ada in a new project with a team and an item.
+func inProject(input func(l apitest.Crew, bob *apitest.Client) apitest.Vars) func(ada, bob *apitest.Client, round int) (*apitest.Client, apitest.Vars) {
+	return func(ada, bob *apitest.Client, _ int) (*apitest.Client, apitest.Vars) {
+		a := ada.Must(`mutation { createProject(input: {name: "new", categories: ["A"]}) { project { id categories { id } } } }`, nil)
+		l := apitest.Crew{Client: ada, ID: a.Str("createProject.project.id"), Categories: apitest.IDsOf(a.List("createProject.project.categories"))}
+		l.Team = ada.Must(`mutation($p: ID!) { createTeam(input: {projectId: $p, name: "Labellers", type: TAGGIE}) { team { id } } }`, apitest.Vars{"p": l.ID}).Str("createTeam.team.id")
+		return ada, input(l, bob)
+	}
+}
+
+// uploaded creates an import whose file is there.
+func uploaded(l apitest.Crew) string {
+	l.T.Helper()
+	const text = `{"externalId": "e", "name": "n"}`
+	id, upload := l.Awaiting("JSON_LINES", len(text))
+	require.Equal(l.T, 200, upload(text))
+	return id
+}
+
+// entityMutations are those of the mutations that are about scopes, entities and projects.
+var entityMutations = map[string]repeated{
+	"createScope": {
+		prepare: func(ada, _ *apitest.Client, _ int) (*apitest.Client, apitest.Vars) {
+			return ada, apitest.Vars{"name": "new"}
+		},
+		selection: "scope { id name version }", other: apitest.Vars{"name": "other"},
+	},
+	"renameScope": {
+		prepare: inSpace(func(r apitest.Space, _, _ string) apitest.Vars {
+			return apitest.Vars{"scopeId": r.Scope, "name": "second", "expectedVersion": 1}
+		}),
+		selection: "scope { name version } problem { __typename }", other: apitest.Vars{"name": "other"},
+	},
+	"putScopeMember": {
+		prepare: func(ada, bob *apitest.Client, _ int) (*apitest.Client, apitest.Vars) {
+			return ada, apitest.Vars{"scopeId": ada.Space("new").Scope, "userId": bob.ID, "role": "READER"}
+		},
+		selection: "memberEdge { role addedAt node { id } } problem { __typename }", other: apitest.Vars{"role": "WRITER"},
+	},
+	"removeScopeMember": {
+		prepare: func(ada, bob *apitest.Client, _ int) (*apitest.Client, apitest.Vars) {
+			r := ada.Space("new")
+			r.Member(bob, "READER")
+			return ada, apitest.Vars{"scopeId": r.Scope, "userId": bob.ID}
+		},
+		selection: "scope { members { nodes { id } } } user { id }", other: apitest.Vars{"userId": apitest.GIDOf("User", "other")},
+	},
+	"declareEntityIndex": {
+		prepare: inSpace(func(r apitest.Space, _, _ string) apitest.Vars {
+			return apitest.Vars{"scopeId": r.Scope, "name": "n", "type": "Thing", "path": []string{"n"}, "kind": "NUMBER"}
+		}),
+		selection: "scope { version indexes { name kind } }", other: apitest.Vars{"kind": "STRING"},
+	},
+	"removeEntityIndex": {
+		prepare: inSpace(func(r apitest.Space, _, _ string) apitest.Vars {
+			r.Mutate("declareEntityIndex", "scope { id }", apitest.Vars{"scopeId": r.Scope, "name": "n", "type": "Thing", "path": []string{"n"}, "kind": "NUMBER"})
+			return apitest.Vars{"scopeId": r.Scope, "name": "n"}
+		}),
+		selection: "scope { version indexes { name } }", other: apitest.Vars{"name": "other"},
+	},
+	"setEntity": {
+		prepare: inSpace(func(r apitest.Space, _, two string) apitest.Vars {
+			return apitest.Vars{"scopeId": r.Scope, "type": "Thing", "attributes": apitest.Vars{"n": 3}, "relations": []apitest.Vars{apitest.Under("to", two, two)}}
+		}),
+		selection: "entity { id key version attributes relations { nodes { key } } } problem { __typename }", other: apitest.Vars{"attributes": apitest.Vars{"n": 4}}, more: true, made: `"n":3`,
+	},
+	"updateEntity": {
+		prepare: inSpace(func(_ apitest.Space, one, _ string) apitest.Vars {
+			return apitest.Vars{"entityId": one, "attributes": apitest.Vars{"n": 3}, "expectedVersion": 1}
+		}),
+		selection: "entity { version attributes } problem { __typename }", other: apitest.Vars{"attributes": apitest.Vars{"n": 4}},
+	},
+	"deleteEntity": {
+		prepare: inSpace(func(_ apitest.Space, one, _ string) apitest.Vars {
+			return apitest.Vars{"entityId": one, "expectedVersion": 1}
+		}),
+		selection: "deletedEntityId problem { __typename }", other: apitest.Vars{"expectedVersion": 2}, more: true,
+	},
+	"addEntityRelations": {
+		prepare: inSpace(func(_ apitest.Space, one, two string) apitest.Vars {
+			return apitest.Vars{"entityId": one, "predicate": "also", "objects": apitest.Objects(two, one)}
+		}),
+		selection: "entity { relations { nodes { key } } } problem { __typename }", other: apitest.Vars{"predicate": "other"}, more: true,
+	},
+	"removeEntityRelations": {
+		prepare: inSpace(func(_ apitest.Space, one, two string) apitest.Vars {
+			return apitest.Vars{"entityId": one, "predicate": "to", "objectIds": []string{two}}
+		}),
+		selection: "entity { relations { nodes { key } } }", other: apitest.Vars{"predicate": "other"},
+	},
+	"replaceEntityRelations": {
+		prepare: inSpace(func(_ apitest.Space, one, two string) apitest.Vars {
+			return apitest.Vars{"entityId": one, "predicate": "to", "objects": apitest.Objects(one, two, one)}
+		}),
+		selection: "entity { relations { nodes { key } } } problem { __typename }", other: apitest.Vars{"predicate": "other"}, more: true,
+	},
+
+	"createProject": {
+		prepare: func(ada, _ *apitest.Client, _ int) (*apitest.Client, apitest.Vars) {
+			return ada, apitest.Vars{"name": "new", "categories": []string{"A", "B"}, "subcategories": []string{"C"}}
+		},
+		selection: "project { id name categories { id name } teams { id } }", other: apitest.Vars{"name": "other"},
+	},
+	"updateProject": {
+		prepare: inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars {
+			return apitest.Vars{"projectId": l.ID, "name": "second", "expectedVersion": 1}
+		}),
+		selection: "project { name version } problem { __typename }", other: apitest.Vars{"name": "other"},
+	},
+	"addProjectCategories": {
+		prepare: inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars {
+			return apitest.Vars{"projectId": l.ID, "categories": []string{"B"}, "subcategories": []string{"C"}}
+		}),
+		selection: "project { categories { id name } subcategories { id } } problem { __typename }", other: apitest.Vars{"categories": []string{"D"}},
+	},
+	"createTeam": {
+		prepare: inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars {
+			return apitest.Vars{"projectId": l.ID, "name": "T", "type": "REVIEWER"}
+		}),
+		selection: "team { id name type } problem { __typename }", other: apitest.Vars{"name": "U"},
+	},
+	"renameTeam": {
+		prepare: inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars {
+			return apitest.Vars{"teamId": l.Team, "name": "T"}
+		}),
+		selection: "team { id name } problem { __typename }", other: apitest.Vars{"name": "U"},
+	},
+	"putProjectMember": {
+		prepare: inProject(func(l apitest.Crew, bob *apitest.Client) apitest.Vars {
+			return apitest.Vars{"teamId": l.Team, "userId": bob.ID}
+		}),
+		selection: "project { id } member { type addedAt user { id } } problem { __typename }", other: apitest.Vars{"userId": apitest.GIDOf("User", "other")},
+	},
+	"removeProjectMember": {
+		prepare: inProject(func(l apitest.Crew, bob *apitest.Client) apitest.Vars {
+			l.Mutate("putProjectMember", "member { type }", apitest.Vars{"teamId": l.Team, "userId": bob.ID})
+			return apitest.Vars{"projectId": l.ID, "userId": bob.ID}
+		}),
+		selection: "project { members { nodes { type } } } user { id } problem { __typename }", other: apitest.Vars{"userId": apitest.GIDOf("User", "other")},
+	},
+	"createProjectImport": {
+		prepare: inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars {
+			return apitest.Vars{"projectId": l.ID, "format": "CSV", "bytes": 10}
+		}),
+		selection: "import { id state }", other: apitest.Vars{"bytes": 11},
+	},
+	"startProjectImport": {
+		prepare:   inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars { return apitest.Vars{"importId": uploaded(l)} }),
+		selection: "import { id state }", other: apitest.Vars{"importId": apitest.GIDOf("ProjectImport", "a", "b")},
+	},
+	"importItems": {
+		prepare: inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars {
+			return apitest.Vars{"projectId": l.ID, "itemIds": []string{l.Uploads([]byte("music"), apitest.Vars{"type": "text/plain"})}}
+		}),
+		selection: "import { id state } problem { __typename }", other: apitest.Vars{"itemIds": []string{apitest.GIDOf("Item", "a", "b", "c")}},
+	},
+	"cancelProjectImport": {
+		prepare:   inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars { return apitest.Vars{"importId": uploaded(l)} }),
+		selection: "import { id state endedAt }", other: apitest.Vars{"importId": apitest.GIDOf("ProjectImport", "a", "b")},
+	},
+	"createProjectExport": {
+		prepare: inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars {
+			return apitest.Vars{"projectId": l.ID, "format": "CSV"}
+		}),
+		selection: "export { id state }", other: apitest.Vars{"format": "JSON_LINES"},
+	},
+}

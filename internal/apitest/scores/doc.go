@@ -1,0 +1,2 @@
+// Package scores tests scores, their files and tags through the API.
+package scores

@@ -1,0 +1,2 @@
+// Package subscriptions tests what subscribers are told, and what ends their sockets.
+package subscriptions

@@ -1,0 +1,197 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/clock"
+	"github.com/taggie/taggie/internal/jobs"
+	"github.com/taggie/taggie/internal/labelling"
+	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/queue"
+	"github.com/taggie/taggie/internal/telemetry"
+	"github.com/taggie/taggie/resolvers"
+)
+
+// queues is the labelling of projects, wired: what hands out their items, and what tells how that goes.
+type queues struct {
+	Queue     *queue.Queue
+	service   *labelling.Service
+	importing *labelling.Importing
+	Hub       *labelling.Hub[model.EventDetails]
+	populate  *labelling.Populate
+	Reaper    *labelling.Reaper
+	Relay     *labelling.Relay
+	Rebuild   *labelling.Rebuilder
+	watch     *labelling.Watch
+	compare   *labelling.Comparison
+	Consumer  *labelling.Consumer
+	metrics   *telemetry.Metrics
+	clock     *clock.Clock
+}
+
+// newQueues wires labelling. Nothing runs until [queues.run] does, or somebody listens to the hub, which is to be closed.
+func newQueues(s *Stores, patience time.Duration, metrics *telemetry.Metrics, log *slog.Logger) *queues {
+	kept := queue.New(s.Redis, queue.Options{Blocking: s.Waiting, Waiting: maxListened - listenedBesides, Log: log})
+	truth := dynamo.Labelling{Projects: dynamo.Projects{DB: s.DB}}
+	shown := lightItems{Labelling: truth, items: truth.WithoutMetadata()} // of which events are kept in memory
+	o := labelling.Options{Truth: truth, Queue: countedQueue{kept, metrics}, Now: s.Clock.Now, NewID: uuid.NewString, Log: log}
+	q := &queues{Queue: kept, Rebuild: labelling.NewRebuilder(o, 0), metrics: metrics, clock: s.Clock}
+	q.populate = labelling.NewPopulate(o, q.Rebuild)
+	q.Reaper = labelling.NewReaper(o, q.Rebuild)
+	q.Relay = labelling.NewRelay(o)
+	q.compare = labelling.NewComparison(o, q.Rebuild, 0, metrics.ReadUnits)
+	q.watch = labelling.NewWatch(o, q.Rebuild, q.compare)
+	q.Consumer = labelling.NewConsumer(o, q.Rebuild, consumerName())
+	q.service = labelling.NewService(o, q.populate, q.Rebuild)
+	q.importing = labelling.NewImporting(o, q.populate, q.Rebuild)
+	q.Hub = labelling.NewHub(labelling.HubOptions[model.EventDetails]{
+		Events: countedEvents{kept, metrics}, Service: q.service, Hydrate: resolvers.EventReader{Things: shown, People: dynamo.Users{DB: s.DB}}.Read, Patience: patience, Log: log,
+	})
+	return q
+}
+
+// lightItems are the things of projects, items without their metadata.
+type lightItems struct {
+	dynamo.Labelling
+	items dynamo.Projects
+}
+
+// ItemsByID returns items without their metadata.
+func (l lightItems) ItemsByID(ctx context.Context, user labelling.UserID, ids []project.ItemID) ([]project.Item, map[project.ID]project.Member, []error) {
+	return l.items.ItemsByID(ctx, user, ids)
+}
+
+// consumerName is this process's own among all that consume messages, and tells operators which one that is.
+func consumerName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return host + ":" + uuid.NewString()
+}
+
+const (
+	populateEvery = time.Second
+	timeEvery     = 2 * time.Second
+	// lookEvery is how often leases are looked for that ended, and what was left in the outbox: what a server that was killed left behind is
+	// to be settled within five seconds.
+	lookEvery    = time.Second
+	watchEvery   = time.Second
+	compareEvery = time.Second // for projects that are due
+	backlogEvery = 15 * time.Second
+	// backlogPatience bounds how long Redis is asked for the backlog.
+	backlogPatience = 2 * time.Second
+	// restartAfter is about how long what should never end rests before it is started again.
+	restartAfter = time.Second
+)
+
+// Run does what has to be done for the queues in the background, until the context ends and all of it has returned. Any number of
+// servers do the same.
+func (q *queues) Run(ctx context.Context, log *slog.Logger) {
+	jobs.Run(ctx, log,
+		jobs.Job{Name: "fill queues", Every: populateEvery, Do: q.populate.Run},
+		jobs.Job{Name: "watch what Redis knows", Every: watchEvery, Do: q.watch.Run},
+		jobs.Job{Name: "compare queues with what is stored", Every: compareEvery, Do: q.compare.Run},
+		jobs.Job{Name: "take back items whose lease ended", Every: lookEvery, Do: q.Reaper.Run},
+		jobs.Job{Name: "send again what was left in the outbox", Every: lookEvery, Do: q.sendAgain},
+		jobs.Job{Name: "rebuild queues", Every: restartAfter, Do: lasting(q.Rebuild.Run)},
+		jobs.Job{Name: "follow transitions", Every: restartAfter, Do: lasting(q.Consumer.Run)},
+		jobs.Job{Name: "count messages", Every: backlogEvery, Do: q.countMessages},
+	)
+}
+
+// errEnded says that something ended which goes on as long as its context.
+var errEnded = errors.New("it ended before it was told to")
+
+// lasting makes a job of what goes on until the context ends: that it ends before is an error.
+func lasting(run func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		err := run(ctx)
+		if ctx.Err() == nil && err == nil {
+			err = errEnded
+		}
+		return err
+	}
+}
+
+// relayTurn is how long no other server looks into the outbox. It is shorter than the shortest pause of a job, so that a server that is alone
+// never waits for itself.
+const relayTurn = lookEvery / 2
+
+// sendAgain sends again what was left in the outbox, which one server at a time looks for. What cannot be sent, since Redis does not answer,
+// is not looked for either.
+func (q *queues) sendAgain(ctx context.Context) error {
+	bounded, cancel := context.WithTimeout(ctx, backlogPatience)
+	defer cancel()
+	if mine, err := q.Queue.Turn(bounded, "relay", relayTurn); err != nil || !mine {
+		return err
+	}
+	return q.Relay.Run(ctx)
+}
+
+// AskTime tells the clock of this server what time it is by Redis. That Redis does not answer is no error: others say so.
+func (q *queues) AskTime(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	asked := q.clock.Local()
+	if now, err := q.Queue.Now(ctx); err == nil {
+		q.clock.HeardRedis(now, asked)
+	}
+	return nil
+}
+
+// countMessages has the metrics say how many messages wait, and how many are dead: they are not asked for at each scrape.
+func (q *queues) countMessages(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, backlogPatience)
+	defer cancel()
+	waiting, dead, err := q.Queue.Backlog(ctx)
+	if err != nil {
+		q.metrics.NoBacklog()
+		return err
+	}
+	q.metrics.Backlog(waiting, dead)
+	return nil
+}
+
+// countedQueue counts what becomes of queues.
+type countedQueue struct {
+	labelling.Queues
+	metrics *telemetry.Metrics
+}
+
+// Fill counts the ids that are put into queues.
+func (q countedQueue) Fill(ctx context.Context, p project.ID, ids []string, size int) (added, missing int, err error) {
+	added, missing, err = q.Queues.Fill(ctx, p, ids, size)
+	q.metrics.Queued(added)
+	return added, missing, err
+}
+
+// Commit counts queues that were made, for new projects and anew.
+func (q countedQueue) Commit(ctx context.Context, p project.ID, token string, s labelling.Settings) error {
+	err := q.Queues.Commit(ctx, p, token, s)
+	if err == nil {
+		q.metrics.QueueBuilt()
+	}
+	return err
+}
+
+// countedEvents counts what is read of the events of projects.
+type countedEvents struct {
+	labelling.Events
+	metrics *telemetry.Metrics
+}
+
+// Read counts events, and the times that some were missed.
+func (e countedEvents) Read(ctx context.Context, p project.ID, after labelling.Cursor, n int, block time.Duration) ([]labelling.Event, error) {
+	events, err := e.Events.Read(ctx, p, after, n, block)
+	e.metrics.EventsRead(len(events), errors.Is(err, labelling.ErrGap))
+	return events, err
+}

@@ -1,0 +1,35 @@
+package app
+
+import (
+	"errors"
+	"os"
+
+	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/internal/config"
+	"github.com/taggie/taggie/internal/httpapi"
+)
+
+// LoadServer reads the settings of a server, and the manifest of the documents that clients' builds know, if there is one. The board,
+// whose documents are given, is such a client too.
+func LoadServer(environ []string, board []byte) (cfg config.Config, trusted httpapi.Trusted, err error) {
+	cfg, err = config.Load(environ, config.Check{Variable: "TAGGIE_TRUSTED_DOCUMENTS", Do: func(c config.Config) (err error) {
+		trusted, err = trustedDocuments(c, board)
+		return err
+	}}, config.Check{Variable: "TAGGIE_ALLOWANCES", Do: func(c config.Config) error { return dynamo.CheckAllowances(c.Allowances) }})
+	return cfg, trusted, err
+}
+
+func trustedDocuments(cfg config.Config, board []byte) (httpapi.Trusted, error) {
+	if cfg.TrustedDocuments == "" {
+		return httpapi.Trusted{}, nil
+	}
+	manifest, err := os.ReadFile(cfg.TrustedDocuments)
+	if err != nil {
+		return httpapi.Trusted{}, errors.New("expected the path of a file that can be read")
+	}
+	manifests := [][]byte{manifest}
+	if board != nil {
+		manifests = append(manifests, board)
+	}
+	return httpapi.ReadTrusted(httpapi.TrustMode(cfg.TrustedMode), manifests...)
+}

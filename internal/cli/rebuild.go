@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/term"
+
+	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/internal/app"
+	"github.com/taggie/taggie/internal/config"
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/gid"
+	"github.com/taggie/taggie/internal/labelling"
+	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/queue"
+)
+
+// RebuildCommand makes queues and statistics anew.
+type RebuildCommand struct {
+	Project string `xor:"which" required:"" help:"Id of the project, as the API gives it."`
+	All     bool   `xor:"which" required:"" help:"All projects there are."`
+}
+
+const (
+	// rebuildWidth is how many projects are rebuilt at a time: most of the time they wait for indexes to settle.
+	rebuildWidth = 16
+	// rebuildPatience is how long somebody else may be rebuilding the same project.
+	rebuildPatience = 2 * time.Minute
+)
+
+// Run makes queues and statistics anew, beside running servers or without any. Meanwhile nothing is handed out in the projects.
+func (c RebuildCommand) Run(ctx context.Context, t *Terminal) error {
+	var one project.ID
+	if !c.All {
+		id, err := gid.Parse(c.Project)
+		if err != nil || id.Type != "Project" || len(id.Key) != 1 {
+			return fmt.Errorf("%q is not the id of a project", c.Project)
+		}
+		one = project.ID(id.Key[0])
+	}
+	cfg, err := config.LoadStores(t.Environ)
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(t.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	s, err := app.OpenStores(ctx, cfg, app.StoresFor{Beside: true, Queues: true, Log: log, Stderr: t.Stderr})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	r := newRebuilding(s, t, log)
+	defer func() { _ = r.bar.Finish() }() // it goes, whatever happened
+	if c.All {
+		return r.all(ctx)
+	}
+	if err := r.rebuild(ctx, one); fault.Is(err, fault.NotFound) {
+		return fmt.Errorf("there is no project %s", c.Project)
+	} else if err != nil {
+		return fmt.Errorf("project %s: %w", c.Project, err)
+	}
+	return nil
+}
+
+// rebuilding makes queues anew, and shows how that goes.
+type rebuilding struct {
+	labelling.Options
+	rebuilder *labelling.Rebuilder
+	out       io.Writer
+	mu        sync.Mutex // guards what is written
+	bar       *progressbar.ProgressBar
+}
+
+func newRebuilding(s *app.Stores, t *Terminal, log *slog.Logger) *rebuilding {
+	shown := io.Discard
+	if stderr, ok := t.Stderr.(*os.File); ok && term.IsTerminal(int(stderr.Fd())) {
+		shown = stderr
+	}
+	r := &rebuilding{out: t.Stdout, bar: progressbar.NewOptions(-1, progressbar.OptionSetWriter(shown),
+		progressbar.OptionSetDescription("Reading items and efforts"), progressbar.OptionShowCount(),
+		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(),
+		progressbar.OptionSetSpinnerChangeInterval(0))} // else it has a goroutine, which races with what is added here
+	truth := watchedTruth{dynamo.Labelling{Projects: dynamo.Projects{DB: s.DB}}, r.read}
+	r.Options = labelling.Options{Truth: truth, Queue: queue.New(s.Redis, queue.Options{Log: log}), Now: s.Clock.Now, NewID: uuid.NewString, Log: log}
+	r.rebuilder = labelling.NewRebuilder(r.Options, 0)
+	return r
+}
+
+// watchedTruth tells of what is scanned.
+type watchedTruth struct {
+	labelling.Truth
+	read func(n int)
+}
+
+// ScanItems reads all items of a shard.
+func (w watchedTruth) ScanItems(ctx context.Context, p project.ID, shard int, page func([]project.Item) error) error {
+	return w.Truth.ScanItems(ctx, p, shard, func(items []project.Item) error {
+		w.read(len(items))
+		return page(items)
+	})
+}
+
+// ScanEfforts reads all efforts of a shard.
+func (w watchedTruth) ScanEfforts(ctx context.Context, p project.ID, shard int, page func([]project.Effort) error) error {
+	return w.Truth.ScanEfforts(ctx, p, shard, func(efforts []project.Effort) error {
+		w.read(len(efforts))
+		return page(efforts)
+	})
+}
+
+func (r *rebuilding) read(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_ = r.bar.Add(n) // it is only shown
+}
+
+// say prints a line.
+func (r *rebuilding) say(format string, args ...any) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_ = r.bar.Clear() // the next number draws it again
+	_, err := fmt.Fprintf(r.out, format+"\n", args...)
+	return err
+}
+
+// all rebuilds all projects, as far as that is possible.
+func (r *rebuilding) all(ctx context.Context) error {
+	const page = 100
+	var running errgroup.Group
+	running.SetLimit(rebuildWidth)
+	var mu sync.Mutex
+	done, failed := 0, 0
+	list := func() error {
+		for after := project.ID(""); ; {
+			ids, err := r.Truth.ListAllProjects(ctx, after, page)
+			if err != nil {
+				return err
+			}
+			for _, id := range ids {
+				running.Go(func() error {
+					err := r.rebuild(ctx, id)
+					if fault.Is(err, fault.NotFound) { // it is being created, and will get its queue with that
+						return nil
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					if done++; err == nil {
+						return nil
+					}
+					failed++
+					return r.say("PROBLEM  %s: %s", projectGID(id), err)
+				})
+			}
+			if len(ids) < page {
+				return nil
+			}
+			after = ids[len(ids)-1]
+		}
+	}
+	if err := errors.Join(list(), running.Wait()); err != nil {
+		return err
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d projects were not rebuilt", failed, done)
+	}
+	return nil
+}
+
+func projectGID(id project.ID) string { return gid.Of("Project", string(id)).String() }
+
+// rebuild makes the queue of one project anew, after somebody else if they are doing that, and says what is in it. NotFound.
+func (r *rebuilding) rebuild(ctx context.Context, id project.ID) error {
+	found, errs := r.Truth.ProjectsByID(ctx, "", []project.ID{id})
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	began := r.Now()
+	for {
+		_, err := r.rebuilder.Rebuild(ctx, id, true)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, labelling.ErrRebuilding) || r.Now().Sub(began) > rebuildPatience {
+			return err
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	took := r.Now().Sub(began)
+	state, err := r.Queue.State(ctx, id)
+	if err != nil {
+		return fmt.Errorf("it was rebuilt, and cannot be read: %w", err)
+	}
+	c := state.Counts
+	return r.say("ok       %s %q: rebuilt in %s: %d items, of which %d new, %d claimed, %d finished, %d skipped",
+		projectGID(id), found[0].Name, took.Round(time.Millisecond), c.Total, c.New, c.Claimed, c.Finished, c.Skipped)
+}

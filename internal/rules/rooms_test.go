@@ -1,0 +1,191 @@
+package rules
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/taggie/taggie"
+
+// rooms says what each room may import of the others. Data flows one way: app → httpapi → resolvers → loaders and
+// domain services → interfaces ← dynamo, blob, edge. An edge that is not here fails the test; adding one is a decision.
+var rooms = map[string][]string{
+	"":             {"internal/cli"},
+	"internal/cli": {"dynamo", "internal/app", "internal/config", "internal/demo", "internal/fault", "internal/gid", "internal/labelling", "internal/project", "internal/queue", "internal/score", "internal/user"},
+	"internal/app": {"*"}, // it wires all rooms
+
+	"console":   {},
+	"graph":     {"graph/model", "internal/entity", "internal/filetag", "internal/gid", "internal/labelling", "internal/lean", "internal/note", "internal/page", "internal/project", "internal/scalar", "internal/score", "internal/tag", "internal/user", "internal/viewer"},
+	"loaders":   {"internal/entity", "internal/fault", "internal/filetag", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/user"},
+	"resolvers": {"graph", "graph/model", "internal/entity", "internal/fault", "internal/filetag", "internal/gid", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/scalar", "internal/score", "internal/tag", "internal/task", "internal/user", "internal/viewer", "loaders"},
+
+	"graph/model": {"internal/entity", "internal/filetag", "internal/gid", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/user"},
+
+	"dynamo":      {"dynamo/keys", "internal/entity", "internal/fault", "internal/filetag", "internal/idempotency", "internal/labelling", "internal/limit", "internal/note", "internal/page", "internal/project", "internal/retry", "internal/score", "internal/tag", "internal/task", "internal/user"},
+	"dynamo/keys": {},
+
+	// The domain. Notes carry tags and projects names that are compared like tags, so both know what a word is; otherwise
+	// domains share ids only.
+	"internal/filetag":     {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/score", "internal/tag", "internal/task", "internal/viewer"}, // tags are on the items of scores
+	"internal/entity":      {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/task", "internal/viewer"},
+	"internal/labelling":   {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/project", "internal/retry", "internal/tag", "internal/viewer"}, // what happens to the items of projects
+	"internal/note":        {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/tag", "internal/viewer"},
+	"internal/project":     {"internal/domain", "internal/fault", "internal/idempotency", "internal/jsontext", "internal/limit", "internal/page", "internal/retry", "internal/tag", "internal/task", "internal/viewer"},
+	"internal/score":       {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/project", "internal/retry", "internal/task", "internal/viewer"}, // into projects items are imported
+	"internal/tag":         {"internal/casefold", "internal/fault", "internal/limit", "internal/viewer"},
+	"internal/task":        {},
+	"internal/user":        {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/retry", "internal/viewer"},
+	"internal/domain":      {"internal/fault", "internal/idempotency", "internal/viewer"}, // what these share
+	"internal/idempotency": {"internal/fault", "internal/limit"},
+
+	// Shared words.
+	"internal/clock":     {},
+	"internal/fault":     {},
+	"internal/gid":       {"internal/fault", "internal/limit"},
+	"internal/jsontext":  {},
+	"internal/lean":      {},
+	"internal/casefold":  {},
+	"internal/limit":     {},
+	"internal/memory":    {},
+	"internal/page":      {"internal/fault", "internal/limit"},
+	"internal/retry":     {"internal/fault"},
+	"internal/scalar":    {},
+	"internal/viewer":    {"internal/casefold"},
+	"internal/config":    {"internal/limit"},
+	"internal/telemetry": {},
+
+	"internal/auth":        {"internal/fault", "internal/jsontext", "internal/limit", "internal/viewer"},
+	"internal/awsclient":   {},
+	"internal/blob":        {"internal/fault", "internal/score"}, // whose files it keeps
+	"internal/edge":        {"internal/limit"},
+	"internal/jobs":        {"internal/task"},
+	"internal/redisclient": {},
+	"internal/queue":       {"internal/fault", "internal/labelling", "internal/project"},
+	"internal/httpapi":     {"console", "graph", "graph/model", "internal/auth", "internal/fault", "internal/jsontext", "internal/lean", "internal/limit", "internal/telemetry", "internal/viewer", "loaders", "resolvers"},
+
+	"internal/embedded":              {"internal/embedded/child"},
+	"internal/embedded/child":        {},
+	"internal/embedded/embeddedtest": {"internal/awsclient", "internal/embedded", "internal/embedded/child"},
+
+	// Tests of the whole server, by subject, and rules about this tree.
+	"internal/apitest":               {"*"},
+	"internal/apitest/entities":      {"*"},
+	"internal/apitest/fleets":        {"*"},
+	"internal/apitest/limits":        {"*"},
+	"internal/apitest/notes":         {"*"},
+	"internal/apitest/permissions":   {"*"},
+	"internal/apitest/processes":     {"*"},
+	"internal/apitest/projects":      {"*"},
+	"internal/apitest/queues":        {"*"},
+	"internal/apitest/requests":      {"*"},
+	"internal/apitest/scores":        {"*"},
+	"internal/apitest/subscriptions": {"*"},
+	"internal/rules":                 {},
+
+	// Tools of builds, tests and demonstrations.
+	"internal/campaign":    {},
+	"internal/generate":    {},
+	"bench":                {"*"},
+	"internal/demo":        {},
+	"internal/faultinject": {},
+	"internal/storetest":   {"*"},
+}
+
+// strangers are libraries that only the named rooms may import: what they are the adapters of.
+var strangers = map[string][]string{
+	"github.com/aws/":            {"internal/app", "dynamo", "internal/awsclient", "internal/blob", "internal/embedded/embeddedtest", "internal/faultinject", "internal/storetest", "internal/telemetry", "bench"},
+	"github.com/redis/go-redis":  {"internal/app", "internal/cli", "internal/edge", "internal/embedded/embeddedtest", "internal/queue", "internal/redisclient"},
+	"github.com/99designs":       {"graph", "graph/model", "resolvers", "internal/generate", "internal/httpapi", "internal/lean", "internal/scalar"},
+	"github.com/vektah":          {"graph", "internal/generate", "internal/httpapi", "internal/lean", "resolvers"},
+	"github.com/vikstrous":       {"loaders"},
+	"github.com/golang-jwt":      {"internal/auth", "internal/config"},
+	"github.com/prometheus":      {"internal/telemetry"},
+	"github.com/alecthomas/kong": {"internal/cli"},
+	"github.com/gabriel-vasile":  {"internal/score"},
+	"golang.org/x/image":         {"internal/score", "internal/demo"},
+	"net/http":                   {"internal/app", "console", "internal/auth", "internal/awsclient", "internal/clock", "internal/demo", "internal/embedded", "internal/faultinject", "internal/httpapi", "internal/telemetry", "bench"},
+}
+
+type listed struct {
+	ImportPath string
+	Doc        string
+	Name       string
+	Imports    []string
+}
+
+func packages(t *testing.T) []listed {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Doc,Name,Imports", "./...").Output()
+	require.NoError(t, err)
+	var all []listed
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		err := d.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		require.NoError(t, err)
+		all = append(all, p)
+	}
+}
+
+func room(importPath string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(importPath, module), "/")
+}
+
+func TestRoomsImportOnlyWhatTheyMay(t *testing.T) {
+	for _, p := range packages(t) {
+		name := room(p.ImportPath)
+		may, known := rooms[name]
+		if !assert.True(t, known, "room %q is not in the table", name) {
+			continue
+		}
+		for _, path := range p.Imports {
+			if !strings.HasPrefix(path, module) {
+				continue
+			}
+			assert.True(t, slices.Contains(may, "*") || slices.Contains(may, room(path)), "%s may not import %s", name, room(path))
+		}
+	}
+}
+
+func TestLibrariesStayInTheirRooms(t *testing.T) {
+	for _, p := range packages(t) {
+		if slices.Contains(rooms[room(p.ImportPath)], "*") && room(p.ImportPath) != "internal/app" {
+			continue // benchmarks and conformance suites compare engines and libraries
+		}
+		for _, path := range p.Imports {
+			for library, may := range strangers {
+				if path == library || strings.HasPrefix(path, strings.TrimSuffix(library, "/")+"/") {
+					assert.Contains(t, may, room(p.ImportPath), "%s may not import %s", room(p.ImportPath), path)
+				}
+			}
+		}
+	}
+}
+
+func TestEveryPackageSaysWhatItKnows(t *testing.T) {
+	for _, p := range packages(t) {
+		name := room(p.ImportPath)
+		if name == "graph" {
+			continue // written by gqlgen
+		}
+		assert.NotEmpty(t, p.Doc, "package %q has no comment", name)
+	}
+}
+
+func TestTheRootOnlyStartsTheServer(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"server.go", "tools.go"}, files)
+}
