@@ -9,7 +9,7 @@ import (
 )
 
 func errTooLarge() error {
-	return fault.New(fault.Unauthenticated, "the token is larger than %d bytes", maxToken)
+	return fault.New(fault.Unauthenticated, "the token is larger than %d bytes: ask its issuer for one with fewer claims", maxToken)
 }
 
 func errMalformed(cause error) error {

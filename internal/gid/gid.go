@@ -36,7 +36,7 @@ func (id ID) String() string {
 // Parse reads an id as clients send it. Each id has exactly one spelling.
 func Parse(s string) (ID, error) {
 	if len(s) > MaxBytes {
-		return ID{}, fault.New(fault.Invalid, "an id has at most %d bytes", MaxBytes)
+		return ID{}, fault.New(fault.Invalid, "an id has at most %d bytes: send it as the API gave it", MaxBytes)
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	parts := strings.Split(string(raw), "\x00")

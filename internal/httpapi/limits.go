@@ -77,13 +77,13 @@ func (b bounds) MutateOperationParameters(ctx context.Context, params *graphql.R
 	}
 	doc, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: params.Query}, maxTokens)
 	if err != nil {
-		return foreign(params.Query, err) // other errors gqlgen comes to, too, and reports
+		return unparsed(params.Query, err) // other errors gqlgen comes to, too, and reports
 	}
 	if hasNameAbove(maxName, params.Query) {
-		return refuse(model.ErrorCodeBadRequest, "a name has more than %d bytes", maxName)
+		return refuse(model.ErrorCodeBadRequest, "a name has more than %d bytes: use shorter names for aliases, variables and operations", maxName)
 	}
 	if len(doc.Fragments) > maxFragments {
-		return refuse(model.ErrorCodeBadRequest, "the document has more than %d fragments", maxFragments)
+		return refuse(model.ErrorCodeBadRequest, "the document has more than %d fragments: send its operations in several requests", maxFragments)
 	}
 	m := newMeasure(doc)
 	s := m.document()
@@ -93,17 +93,17 @@ func (b bounds) MutateOperationParameters(ctx context.Context, params *graphql.R
 	case m.introspects && b.hidden:
 		return refuse(model.ErrorCodeForbidden, "this server does not tell its schema")
 	case s.depth > maxDepth:
-		return refuse(model.ErrorCodeBadRequest, "the operation nests fields deeper than %d levels", maxDepth)
+		return refuse(model.ErrorCodeBadRequest, "the operation nests fields deeper than %d levels: ask for what is further in by its id, in another request", maxDepth)
 	case s.roots > maxRootFields:
-		return refuse(model.ErrorCodeBadRequest, "the operation has more than %d root fields", maxRootFields)
+		return refuse(model.ErrorCodeBadRequest, "the operation has more than %d root fields: send several requests", maxRootFields)
 	case s.fields > maxFields:
-		return refuse(model.ErrorCodeBadRequest, "the document has more than %d fields, fragments counted where they are spread", maxFields)
+		return refuse(model.ErrorCodeBadRequest, "the document has more than %d fields, fragments counted where they are spread: ask for less in one request", maxFields)
 	case s.aliases > maxAliases:
-		return refuse(model.ErrorCodeBadRequest, "the document has more than %d aliases, fragments counted where they are spread", maxAliases)
+		return refuse(model.ErrorCodeBadRequest, "the document has more than %d aliases, fragments counted where they are spread: send several requests", maxAliases)
 	case s.directives > maxDirectives:
-		return refuse(model.ErrorCodeBadRequest, "the document has more than %d directives, fragments counted where they are spread", maxDirectives)
+		return refuse(model.ErrorCodeBadRequest, "the document has more than %d directives, fragments counted where they are spread: leave out what is not asked for", maxDirectives)
 	case tooAlike(doc):
-		return refuse(model.ErrorCodeBadRequest, "the document selects fields of the same name too often in one place")
+		return refuse(model.ErrorCodeBadRequest, "the document selects fields of the same name too often in one place: select each once, or send several requests")
 	}
 	return nil
 }
@@ -224,7 +224,7 @@ func (m *measure) value(path string, value *ast.Value, depth int) {
 		return
 	}
 	if depth > maxValueDepth {
-		m.refused = refuse(model.ErrorCodeBadRequest, "a value nests lists and objects deeper than %d levels", maxValueDepth)
+		m.refused = refuse(model.ErrorCodeBadRequest, "a value nests lists and objects deeper than %d levels: send it in variables, or make it flatter", maxValueDepth)
 		return
 	}
 	wrong := ""

@@ -94,7 +94,7 @@ func readPOST(w http.ResponseWriter, r *http.Request, room func([]byte) *gqlerro
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return http.StatusUnsupportedMediaType, refuse(model.ErrorCodeBadRequest, "a compressed body is not read")
 	}
-	tooLarge := refuse(model.ErrorCodeBadRequest, "the body is larger than %d bytes", maxBody)
+	tooLarge := refuse(model.ErrorCodeBadRequest, "the body is larger than %d bytes: send less in one request; files go where requestUpload says", maxBody)
 	if r.ContentLength > maxBody {
 		return http.StatusRequestEntityTooLarge, tooLarge
 	}
@@ -206,7 +206,7 @@ func parse(what string, text []byte, into any) (int, *gqlerror.Error) {
 		return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "%s is not valid UTF-8", what)
 	}
 	if valuesIn(text) > maxValues {
-		return http.StatusUnprocessableEntity, refuse(model.ErrorCodeBadRequest, "%s has more than %d values", what, maxValues)
+		return http.StatusUnprocessableEntity, refuse(model.ErrorCodeBadRequest, "%s has more than %d values: send them in several requests", what, maxValues)
 	}
 	err := unmarshal(text, into)
 	_, wrong := errors.AsType[*json.UnmarshalTypeError](err)

@@ -66,9 +66,9 @@ func (s *socket) begin(op *operation) gqlerror.List {
 		s.closeLocked(codeSameID, "an operation with this id is under way")
 	case s.leaving != 0: // clients send it again after the close, which is near; an error they would take for the end
 	case len(s.operations) >= most || s.live >= 2*most: // cancelled ones may need a moment to end
-		return refuseOperation(model.ErrorCodeExhausted, "a socket has at most %d operations under way", most)
+		return refuseOperation(model.ErrorCodeExhausted, "a socket has at most %d operations under way: complete one first", most)
 	case s.held > 0 && s.held+op.size > maxBody:
-		return refuseOperation(model.ErrorCodeExhausted, "the operations under way on a socket have at most %d bytes together", maxBody)
+		return refuseOperation(model.ErrorCodeExhausted, "the operations under way on a socket have at most %d bytes together: wait until one has ended", maxBody)
 	default:
 		if s.operations == nil {
 			s.operations = make(map[string]*operation, 1)

@@ -81,12 +81,12 @@ func provokedRequests() map[string]map[string]provocation {
 			"Values in the variables, a request": asked(func(p *provoker) *apitest.Answer {
 				return p.Send([]byte(`{"query":"{ viewer { id } }","variables":{"a":[0` + strings.Repeat(",0", p.most()) + `]}}`))
 			}),
-			"Time to send it, a request":                                                                   testedIn(room, "TestSlowBodiesAreCutOff", "until the server hangs up"),
-			"Requests above 64 KiB that are read at a time, a caller":                                      testedIn(room, "TestWhoWaitsInVainToBeReadPaysNothing", `"EXHAUSTED"`),
-			"Memory of what was read and is under way, 50 bytes for each value besides its text, a caller": testedIn(room, "TestWhatWasReadOverASocketIsBounded", `"EXHAUSTED"`),
-			"Time to wait to be set up, a subscription":                                                    testedIn(room, "TestWhoWouldWaitTooLongIsToldAtOnce", "fault.Exhausted"),
-			"Time to wait to sign in, a socket":                                                            testedIn(room, "TestNobodyWaitsForATurnInVain", "fault.Exhausted"),
-			"Operations that wait for each that is carried out, a caller":                                  testedIn(room, "TestOperationsOfACallerAreBounded", "EXHAUSTED"),
+			"Time to send it, a request":                              testedIn(room, "TestSlowBodiesAreCutOff", "until the server hangs up"),
+			"Requests above 64 KiB that are read at a time, a caller": testedIn(room, "TestWhoWaitsInVainToBeReadPaysNothing", `"EXHAUSTED"`),
+			"Memory of requests that were read and have not ended, each value counted as its text and 50 bytes more, a caller": testedIn(room, "TestWhatWasReadOverASocketIsBounded", `"EXHAUSTED"`),
+			"Time to wait to be set up, a subscription":                                  testedIn(room, "TestWhoWouldWaitTooLongIsToldAtOnce", "fault.Exhausted"),
+			"Time to wait to sign in, a socket":                                          testedIn(room, "TestNobodyWaitsForATurnInVain", "fault.Exhausted"),
+			"Operations that wait, for each that may be carried out at a time, a caller": testedIn(room, "TestOperationsOfACallerAreBounded", "EXHAUSTED"),
 			"Size, a document":           document(func(most int) string { return "{ viewer { id } } #" + strings.Repeat("x", most) }),
 			"Tokens, a document":         document(func(most int) string { return "{ viewer {" + strings.Repeat(" id", most) + " } }" }),
 			"Size of a name, a document": document(func(most int) string { return "{ viewer { " + strings.Repeat("x", most+1) + ": id } }" }),
@@ -105,10 +105,10 @@ func provokedRequests() map[string]map[string]provocation {
 			"Fragments, a document": document(func(most int) string {
 				return "{ viewer {" + written(most+1, " ...f%d") + " } }" + written(most+1, " fragment f%d on User { id }")
 			}),
-			"Pairs of fields with one name in one place; 63 fields of one name have so many, a document": saying("same name", document(func(int) string {
+			"Pairs of selections of one field in one place; 63 selections make nearly so many, a document": saying("same name", document(func(int) string {
 				return "{ viewer {" + strings.Repeat(" id", 64) + " } }"
 			})),
-			"Steps to find such pairs, a document": saying("same name", document(func(int) string { // none are there: each fragment leads to all others
+			"Selections that are looked at to find such pairs, a document": saying("same name", document(func(int) string { // none are there: each fragment leads to all others
 				var b strings.Builder
 				for i := range 50 {
 					_, _ = fmt.Fprintf(&b, " fragment f%d on User {%s ...f%d }", i, written(10, fmt.Sprint(" x", i, "_%d")), (i+1)%50)

@@ -9,12 +9,17 @@ import (
 	"github.com/taggie/taggie/graph/model"
 )
 
-// foreign names the character at which a document cannot be parsed when it is none of ASCII: the parser would quote one byte of
-// it. It returns nil for any other error.
-func foreign(text string, err error) *gqlerror.Error {
+// unparsed says better than the parser why a document cannot be parsed: that it has too many tokens, or at which character, when that is none of
+// ASCII and the parser would quote one byte of it. It returns nil for any other error.
+func unparsed(text string, err error) *gqlerror.Error {
 	given, ok := errors.AsType[*gqlerror.Error](err)
 	if !ok || len(given.Locations) != 1 {
 		return nil
+	}
+	if strings.HasPrefix(given.Message, "exceeded token limit") {
+		refused := refuse(model.ErrorCodeGraphqlParseFailed, "the document exceeds the token limit of %d: ask for less in one request", maxTokens)
+		refused.Locations = given.Locations
+		return refused
 	}
 	at := given.Locations[0]
 	line := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
