@@ -32,7 +32,7 @@ import (
 	"github.com/taggie/taggie/internal/config"
 	"github.com/taggie/taggie/internal/embedded/embeddedtest"
 	"github.com/taggie/taggie/internal/faultinject"
-	"github.com/taggie/taggie/internal/httpapi"
+	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/redisclient"
 	"github.com/taggie/taggie/internal/telemetry"
 )
@@ -79,7 +79,7 @@ func NewServer(t *testing.T, change ...func(*config.Config)) *Server {
 	require.NoError(t, bucket.Apply(t.Context(), func(blob.Step) {}))
 
 	answering, waiting := redisOf(t, cfg)
-	a, err := app.Assemble(cfg, httpapi.Trusted{}, &app.Stores{DB: s.DB, Bucket: bucket, Redis: answering, Waiting: waiting}, metrics, log)
+	a, err := app.Assemble(cfg, document.Trusted{}, &app.Stores{DB: s.DB, Bucket: bucket, Redis: answering, Waiting: waiting}, metrics, log)
 	require.NoError(t, err)
 	s.Local, s.App = a.Local, a
 	web := httptest.NewServer(a.Handler)
@@ -159,7 +159,7 @@ func (s *Server) Ahead(d time.Duration) *Server {
 	require.NoError(s.T, err)
 	stores.DB = dynamo.New(dynamo.Options{Client: client, TablePrefix: s.Prefix, Now: stores.Clock.Now})
 	other.DB = stores.DB
-	a, err := app.Assemble(s.App.Cfg, httpapi.Trusted{}, &stores, telemetry.NewMetrics(), log)
+	a, err := app.Assemble(s.App.Cfg, document.Trusted{}, &stores, telemetry.NewMetrics(), log)
 	require.NoError(s.T, err)
 	other.Local, other.App = a.Local, a
 	web := httptest.NewServer(a.Handler)

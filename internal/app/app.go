@@ -34,6 +34,7 @@ import (
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/filetag"
 	"github.com/taggie/taggie/internal/httpapi"
+	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/jobs"
 	"github.com/taggie/taggie/internal/memory"
 	"github.com/taggie/taggie/internal/note"
@@ -178,7 +179,7 @@ type Application struct {
 }
 
 // Assemble wires the rooms: stores under domain services under loaders and resolvers under HTTP.
-func Assemble(cfg config.Config, trusted httpapi.Trusted, s *Stores, metrics *telemetry.Metrics, log *slog.Logger) (*Application, error) {
+func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *telemetry.Metrics, log *slog.Logger) (*Application, error) {
 	a := &Application{Cfg: cfg, Log: log, Stores: s, Sockets: httpapi.NewSockets(httpapi.SocketLimits{})}
 	secrets, err := cursorSecrets(cfg)
 	if err != nil {
@@ -411,7 +412,7 @@ const demoFile = "demo-loaded"
 
 // firstDemo loads the small demo set into a server that keeps its data embedded, once.
 func (a *Application) firstDemo(ctx context.Context, url string) {
-	if a.Local == nil || !a.Cfg.EmbeddedDynamoDB() || a.Cfg.TrustedMode == string(httpapi.TrustEnforce) {
+	if a.Local == nil || !a.Cfg.EmbeddedDynamoDB() || a.Cfg.TrustedMode == string(document.TrustEnforce) {
 		return
 	}
 	marker := filepath.Join(a.Cfg.Data, demoFile)

@@ -6,12 +6,12 @@ import (
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/internal/config"
-	"github.com/taggie/taggie/internal/httpapi"
+	"github.com/taggie/taggie/internal/httpapi/document"
 )
 
 // LoadServer reads the settings of a server, and the manifest of the documents that clients' builds know, if there is one. The board,
 // whose documents are given, is such a client too.
-func LoadServer(environ []string, board []byte) (cfg config.Config, trusted httpapi.Trusted, err error) {
+func LoadServer(environ []string, board []byte) (cfg config.Config, trusted document.Trusted, err error) {
 	cfg, err = config.Load(environ, config.Check{Variable: "TAGGIE_TRUSTED_DOCUMENTS", Do: func(c config.Config) (err error) {
 		trusted, err = trustedDocuments(c, board)
 		return err
@@ -19,17 +19,17 @@ func LoadServer(environ []string, board []byte) (cfg config.Config, trusted http
 	return cfg, trusted, err
 }
 
-func trustedDocuments(cfg config.Config, board []byte) (httpapi.Trusted, error) {
+func trustedDocuments(cfg config.Config, board []byte) (document.Trusted, error) {
 	if cfg.TrustedDocuments == "" {
-		return httpapi.Trusted{}, nil
+		return document.Trusted{}, nil
 	}
 	manifest, err := os.ReadFile(cfg.TrustedDocuments)
 	if err != nil {
-		return httpapi.Trusted{}, errors.New("expected the path of a file that can be read")
+		return document.Trusted{}, errors.New("expected the path of a file that can be read")
 	}
 	manifests := [][]byte{manifest}
 	if board != nil {
 		manifests = append(manifests, board)
 	}
-	return httpapi.ReadTrusted(httpapi.TrustMode(cfg.TrustedMode), manifests...)
+	return document.ReadTrusted(document.TrustMode(cfg.TrustedMode), manifests...)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -21,12 +22,9 @@ import (
 const (
 	operationCost = 100   // to receive, sign in and answer
 	changeCost    = 100   // of a mutation's root field: it writes
-	bytesPerUnit  = 100   // of the document and its variables
 	refusedCost   = 2_000 // of a document that was checked in vain, see docs/performance.md
 	messageCost   = 50    // of a message of a subscription behind the first, besides its values
 	messagesOwed  = 1_000 // of what messages cost, which is charged at once
-	// Values of an answer count one each, and their text is as costly as that of large fields.
-	textPerUnit = 350_000 / contentCost
 )
 
 // Budget keeps what each caller may spend, on all servers together. Operations have ids; both methods have their effect once
@@ -104,16 +102,16 @@ func (a *account) state() (used, left int) {
 }
 
 // open charges an operation that costs this much at most, and of it kept whatever comes. Fault: Exhausted.
-func (s *spenders) open(ctx context.Context, who string, op *graphql.OperationContext, text int, p price) (*account, error) {
-	received := operationCost + text/bytesPerUnit
-	fixed := received + p.kept
+func (s *spenders) open(ctx context.Context, who string, op *graphql.OperationContext, text int, p document.Price) (*account, error) {
+	received := operationCost + text/document.BytesPerUnit
+	fixed := received + p.Kept
 	if op.Operation.Operation == ast.Mutation {
 		fixed += changeCost * len(op.Operation.SelectionSet)
 	}
-	whole := fixed + p.total - p.kept
+	whole := fixed + p.Total - p.Kept
 	charge := whole
 	if op.Operation.Operation != ast.Subscription { // whose messages are charged as they come
-		charge = fixed + p.charged()
+		charge = fixed + p.Charged()
 	}
 	a := &account{who: who, id: rand.Text(), received: received, fixed: fixed, charge: charge, used: whole}
 	left, wait := s.budget.Charge(ctx, who, a.id, charge)
@@ -147,12 +145,12 @@ func (s *spenders) close(ctx context.Context, a *account) {
 
 // receive charges a caller for what it takes to receive an operation, and nothing else of it.
 func (s *spenders) receive(ctx context.Context, who string, text int) {
-	s.budget.Settle(context.WithoutCancel(ctx), who, rand.Text(), operationCost+text/bytesPerUnit)
+	s.budget.Settle(context.WithoutCancel(ctx), who, rand.Text(), operationCost+text/document.BytesPerUnit)
 }
 
 // fine charges a caller for a request that was looked at in vain.
 func (s *spenders) fine(ctx context.Context, who string, text int) {
-	left := s.budget.Settle(context.WithoutCancel(ctx), who, rand.Text(), refusedCost+text/bytesPerUnit)
+	left := s.budget.Settle(context.WithoutCancel(ctx), who, rand.Text(), refusedCost+text/document.BytesPerUnit)
 	if left >= 0 {
 		return
 	}
@@ -228,7 +226,7 @@ func overdrawn(wait time.Duration, format string, args ...any) error {
 
 // spentOn is what an answer has cost: one for each value in it, and what its texts are worth; or what it weighs, when that is more.
 func spentOn(data []byte) int {
-	return max(valuesIn(data)+len(data)/textPerUnit, len(data)/bytesPerUnit)
+	return max(valuesIn(data)+len(data)/document.TextPerUnit, len(data)/document.BytesPerUnit)
 }
 
 // valuesIn is how many values there are in JSON below the outermost one. They stand behind one of {[, outside of texts.

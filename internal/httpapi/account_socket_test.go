@@ -15,6 +15,8 @@ import (
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/httpapi/document"
 )
 
 func TestSocketsObeyTheSameBudget(t *testing.T) {
@@ -51,7 +53,7 @@ func TestCancelledOperationsArePaidFor(t *testing.T) {
 		c.send(`{"type":"subscribe","id":"1","payload":{"query":"{ hello }","variables":{"a":"` + strings.Repeat("x", bulkyBody) + `"}}}`)
 		synctest.Wait()
 		c.complete("1")
-		assert.GreaterOrEqual(t, p.spent(t, 1)[0], operationCost+bulkyBody/bytesPerUnit)
+		assert.GreaterOrEqual(t, p.spent(t, 1)[0], operationCost+bulkyBody/document.BytesPerUnit)
 		finish()
 		p.spent(t, 1+maxBulky)
 

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -96,11 +97,11 @@ func TestWhatComesIsPaidFor(t *testing.T) {
 		list := `["",` + strings.Repeat(`0,`, values) + `0]`
 		p := newPurse()
 		th := newTheatre(t, withBudget(p))
-		least := values * 22 / bytesPerUnit
+		least := values * 22 / document.BytesPerUnit
 		for i, body := range []string{
 			`{"query":"{ __typename }","variables":{"a":` + list + `}}`,
 			`{"query":"{ __typename }","extensions":{"a":` + list + `}}`,
-			`{"query":"{ __typename }","extensions":{"persistedQuery":{"version":1,"sha256Hash":"` + hashOf("{ __typename }") + `","a":` + list + `}}}`,
+			`{"query":"{ __typename }","extensions":{"persistedQuery":{"version":1,"sha256Hash":"` + document.HashOf("{ __typename }") + `","a":` + list + `}}}`,
 			`{"query":"{ __typename }","other":` + list + `}`,
 			`{"extensions":{"persistedQuery":{"version":1,"sha256Hash":"none"},"a":` + list + `}}`,
 		} {
@@ -123,7 +124,7 @@ func TestOnlyWhatIsReadOfExtensionsIsKept(t *testing.T) {
 	var p params
 	_, refused := p.read("the body", []byte(`{"extensions":{"cost":true,"dynamo":[true],"mine":{"a":[{}]},"persistedQuery":{"version":1,"sha256Hash":"ab","more":[{}]}}}`))
 	require.Nil(t, refused)
-	assert.Equal(t, map[string]any{"cost": true, "persistedQuery": persistedQuery{hash: "ab", version: "1"}}, p.extensions)
+	assert.Equal(t, map[string]any{"cost": true, "persistedQuery": document.PersistedQuery{Hash: "ab", Version: "1"}}, p.extensions)
 }
 
 func TestWhatIsNotUsedIsGivenBack(t *testing.T) {
@@ -213,7 +214,7 @@ func TestRefusedDocumentsCost(t *testing.T) {
 		p := newPurse().leave(refusedCost + 100)
 		s := newServer(t, withBudget(p))
 		s.ask(`{ nam }`, nil).only(t, http.StatusOK, "GRAPHQL_VALIDATION_FAILED")
-		s.ask(nested(maxDepth+1), nil).only(t, http.StatusOK, "BAD_REQUEST")
+		s.ask(nested(document.MaxDepth+1), nil).only(t, http.StatusOK, "BAD_REQUEST")
 		assert.Equal(t, []int{refusedCost, refusedCost + 2}, p.spent(t, 2))
 		a := s.ask(`{ nam }`, nil)
 		require.Equal(t, http.StatusTooManyRequests, a.Code)
@@ -260,7 +261,7 @@ func TestSpenders(t *testing.T) {
 
 func TestSpentOn(t *testing.T) {
 	for data, want := range map[string]int{
-		`{"a":1}`: 1, `{"a":1,"b":[1,2,3]}`: 2 + 3, `{"a":{"b":null}}`: 2, `{"a":"{[,,\",\\"}`: 1, `{"a":"` + strings.Repeat("x", 10*textPerUnit) + `"}`: 10 * textPerUnit / bytesPerUnit, // its bytes say more than its one value
+		`{"a":1}`: 1, `{"a":1,"b":[1,2,3]}`: 2 + 3, `{"a":{"b":null}}`: 2, `{"a":"{[,,\",\\"}`: 1, `{"a":"` + strings.Repeat("x", 10*document.TextPerUnit) + `"}`: 10 * document.TextPerUnit / document.BytesPerUnit, // its bytes say more than its one value
 		`"a\`: 0,
 	} {
 		assert.Equal(t, want, spentOn([]byte(data)), data)

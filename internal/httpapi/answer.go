@@ -15,6 +15,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/httpapi/refusal"
 )
 
 const (
@@ -148,7 +149,7 @@ func encode(v any) []byte {
 // fits the error; 422 goes with the specification's own media type only.
 func writeError(w http.ResponseWriter, r *http.Request, status int, err error) {
 	shown := present(r.Context(), err)
-	code := coded(shown)
+	code := refusal.CodeOf(shown)
 	if rec, ok := w.(*recorder); ok {
 		rec.code = string(code)
 	}
@@ -184,7 +185,7 @@ func statusOfRefusal(media string, resp *graphql.Response) int {
 	if media != mediaResponse || len(resp.Errors) == 0 {
 		return http.StatusOK
 	}
-	return statusOf(coded(resp.Errors[0]))
+	return statusOf(refusal.CodeOf(resp.Errors[0]))
 }
 
 // statusOf is the status of an error without data.

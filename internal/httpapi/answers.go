@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -201,8 +202,8 @@ func (u *unsent) belongsTo(ctx context.Context, op *graphql.OperationContext) {
 
 // room reserves what the answer of an operation may weigh. Faults: those of reserve.
 func (a *answers) room(ctx context.Context, who string, op *graphql.OperationContext) error {
-	asked, _ := op.Stats.GetExtension(statPrice).(price)
-	u, err := a.reserve(ctx, who, asked.weight.bytes())
+	asked, _ := op.Stats.GetExtension(document.StatPrice).(document.Price)
+	u, err := a.reserve(ctx, who, asked.Weight.Bytes())
 	if u != nil {
 		u.belongsTo(ctx, op)
 	}

@@ -5,22 +5,20 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
-	"github.com/vektah/gqlparser/v2/lexer"
+
+	"github.com/taggie/taggie/internal/httpapi/document"
 )
 
-// What the executor notes of an operation, in its statistics.
-const (
-	statPrice   = "TaggiePrice"
-	statAccount = "TaggieAccount"
-)
+// statAccount is where the statistics of an operation keep its account.
+const statAccount = "TaggieAccount"
 
 // costShown is the response extension cost.
 type costShown struct {
-	Requested int            `json:"requested"`      // what the operation may cost
-	Used      *int           `json:"used,omitempty"` // what it has cost
-	Budget    *budgetShown   `json:"budget,omitempty"`
-	Document  *documentShown `json:"document,omitempty"`
-	Limits    limitsShown    `json:"limits"`
+	Requested int              `json:"requested"`      // what the operation may cost
+	Used      *int             `json:"used,omitempty"` // what it has cost
+	Budget    *budgetShown     `json:"budget,omitempty"`
+	Document  *document.Extent `json:"document,omitempty"`
+	Limits    limitsShown      `json:"limits"`
 }
 
 // budgetShown is the budget of the caller. An operation is charged what it may cost, and given back what it did not use.
@@ -32,25 +30,13 @@ type budgetShown struct {
 	Remaining int `json:"remaining"`
 }
 
-// documentShown is how large the document is, in the terms of its limits.
-type documentShown struct {
-	Bytes      int `json:"bytes"`
-	Tokens     int `json:"tokens"`
-	Depth      int `json:"depth"`
-	RootFields int `json:"rootFields"`
-	Fields     int `json:"fields"`
-	Aliases    int `json:"aliases"`
-	Directives int `json:"directives"`
-	Fragments  int `json:"fragments"`
-}
-
 // limitsShown are the limits of one operation.
 type limitsShown struct {
 	Cost       int     `json:"cost"`
 	Seconds    float64 `json:"seconds"`
 	Operations int     `json:"operations"` // of the caller, at a time, on one server
 	BodyBytes  int     `json:"bodyBytes"`
-	documentShown
+	document.Extent
 }
 
 // account finds out what an operation has cost when its last part is there, and tells it with the first and the last one when it
@@ -66,13 +52,13 @@ func (o operations) account(ctx context.Context, op *graphql.OperationContext, r
 	if !asksFor(op, extensionCost) || d.parts > 1 && !last {
 		return
 	}
-	asked, known := op.Stats.GetExtension(statPrice).(price)
-	shown := costShown{Requested: asked.total, Limits: o.limits(op)}
+	asked, known := op.Stats.GetExtension(document.StatPrice).(document.Price)
+	shown := costShown{Requested: asked.Total, Limits: o.limits(op)}
 	if known && resp.Data != nil {
-		shown.Used = new(asked.kept + d.cost)
+		shown.Used = new(asked.Kept + d.cost)
 	}
 	if op.Doc != nil {
-		shown.Document = measured(op)
+		shown.Document = document.ExtentOf(op)
 	}
 	if charged {
 		if !event && last && resp.Data != nil {
@@ -88,32 +74,11 @@ func (o operations) account(ctx context.Context, op *graphql.OperationContext, r
 
 func (o operations) limits(op *graphql.OperationContext) limitsShown {
 	l := limitsShown{
-		Cost: maxCost, Seconds: o.options.OperationTimeout.Seconds(), Operations: o.options.Operations, BodyBytes: maxBody,
-		documentShown: documentShown{
-			Bytes: maxDocument, Tokens: maxTokens, Depth: maxDepth, RootFields: maxRootFields, Fields: maxFields,
-			Aliases: maxAliases, Directives: maxDirectives, Fragments: maxFragments,
-		},
+		Cost: document.MaxCost, Seconds: o.options.OperationTimeout.Seconds(), Operations: o.options.Operations, BodyBytes: maxBody,
+		Extent: document.Largest(),
 	}
 	if typeOf(op) == string(ast.Subscription) {
-		l.Cost = maxEventCost
+		l.Cost = document.MaxEventCost
 	}
 	return l
-}
-
-func measured(op *graphql.OperationContext) *documentShown {
-	s := newMeasure(op.Doc).document()
-	d := &documentShown{
-		Bytes: len(op.RawQuery), Depth: s.depth, RootFields: s.roots, Fields: s.fields,
-		Aliases: s.aliases, Directives: s.directives, Fragments: len(op.Doc.Fragments),
-	}
-	words := lexer.New(&ast.Source{Input: op.RawQuery})
-	for {
-		token, err := words.ReadToken()
-		if err != nil || token.Kind == lexer.EOF {
-			return d
-		}
-		if token.Kind != lexer.Comment {
-			d.Tokens++
-		}
-	}
 }

@@ -14,11 +14,13 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/validator"
 	"github.com/vektah/gqlparser/v2/validator/rules"
+
+	"github.com/taggie/taggie/internal/httpapi/document"
 )
 
 func TestCosts(t *testing.T) {
 	schema := newServer(t).options.Schema.Schema()
-	told := introspected(schema)
+	told := document.Introspected(schema)
 	for _, test := range []struct {
 		reason, query string
 		variables     map[string]any
@@ -37,16 +39,16 @@ func TestCosts(t *testing.T) {
 		{"tags", `{ viewer { notes(first: 7) { nodes { tags { value } } } } }`, nil, 1 + 1 + 7*(1+1+5)},
 		{"ids", `{ nodes(ids: ["a", "b", "c"]) { id __typename } }`, nil, 1 + 3*2},
 		{"ids in a variable", `query($ids: [ID!]!) { nodes(ids: $ids) { id } }`, map[string]any{"ids": []any{"a", "b", "c"}}, 1 + 3},
-		{"content", `{ viewer { notes(first: 7) { nodes { content } } } }`, nil, 1 + 1 + 7*(1+contentCost)},
-		{"attributes", `{ entity(id: "a") { attributes } }`, nil, 1 + contentCost},
-		{"attributes of relations", `{ entity(id: "a") { relations(first: 7) { edges { attributes node { attributes } } } } }`, nil, 1 + 1 + 7*(1+10+1+contentCost)},
-		{"metadata", `{ project(id: "a") { items(first: 7) { nodes { metadata } } } }`, nil, 1 + 1 + 7*(1+contentCost)},
+		{"content", `{ viewer { notes(first: 7) { nodes { content } } } }`, nil, 1 + 1 + 7*(1+document.ContentCost)},
+		{"attributes", `{ entity(id: "a") { attributes } }`, nil, 1 + document.ContentCost},
+		{"attributes of relations", `{ entity(id: "a") { relations(first: 7) { edges { attributes node { attributes } } } } }`, nil, 1 + 1 + 7*(1+10+1+document.ContentCost)},
+		{"metadata", `{ project(id: "a") { items(first: 7) { nodes { metadata } } } }`, nil, 1 + 1 + 7*(1+document.ContentCost)},
 		{"lists without pages", `{ project(id: "a") { categories { name } subcategories { name } teams { name } } scope(id: "a") { indexes { name } } }`, nil, 1 + (1 + 50) + (1 + 50) + (1 + 20) + 1 + (1 + 10)},
 		{"items of categories", `{ project(id: "a") { categories { items(first: 7) { nodes { id } } } } }`, nil, 1 + 1 + 50*(1+7*2)},
 		{"queues", `{ project(id: "a") { topKeywords { value } viewerClaims { id } online { seenAt } teams { statistics { users { finished } } } } }`, nil, 1 + (1 + 5) + (1 + 50) + (1 + 50) + (1 + 20*(1+1+50))},
 		{"keywords", `{ project(id: "a") { keywordCompletions(prefix: "a") more: keywordCompletions(prefix: "a", first: 100) } }`, nil, 1 + (1 + 10) + (1 + 100)},
 		{"dead letters", `{ deadLetters { id } some: deadLetters(first: 7) { id } }`, nil, (1 + 50) + (1 + 7)},
-		{"claims", `mutation { claimProjectItems(input: {projectId: "a"}) { items { id metadata } } finishProjectItems(input: {finishes: []}) { outcomes { item { id } } } }`, nil, 1 + (1 + 50*(1+contentCost)) + 1 + (1 + 50*(1+1))},
+		{"claims", `mutation { claimProjectItems(input: {projectId: "a"}) { items { id metadata } } finishProjectItems(input: {finishes: []}) { outcomes { item { id } } } }`, nil, 1 + (1 + 50*(1+document.ContentCost)) + 1 + (1 + 50*(1+1))},
 		{"subscriptions", `subscription { projectEvents(projectId: "a") { ... on ProjectSnapshot { claims { id } statistics { statistics { users { finished } } } } ... on ProjectEvent { item { id } } } }`, nil, 1 + (1 + 50) + (1 + 20*(1+1+50)) + 2},
 		{"lists in lists", `{ viewer { notes(first: 7) { nodes { versions(first: 3) { nodes { id } } } } } }`, nil, 1 + 1 + 7*(1+1+3*2)},
 		{"fragments", `{ viewer { ...f ...f } } fragment f on User { notes(first: 7) { ...g } } fragment g on NoteConnection { nodes { id } }`, nil, 1 + 2*(1+7*2)},
@@ -58,8 +60,8 @@ func TestCosts(t *testing.T) {
 			variables, err := validator.VariableValues(schema, doc.Operations[0], test.variables)
 			require.NoError(t, err)
 			op := &graphql.OperationContext{Doc: doc, Operation: doc.Operations[0], Variables: variables}
-			c := newCosts(op, introspected(schema))
-			assert.Equal(t, test.want, c.set(op.Operation.SelectionSet))
+			c := document.NewCosts(op, document.Introspected(schema))
+			assert.Equal(t, test.want, c.Set(op.Operation.SelectionSet))
 		})
 	}
 }
@@ -67,7 +69,7 @@ func TestCosts(t *testing.T) {
 // A field that was renamed in the schema would count like any other.
 func TestCostsAreOfFieldsThatExist(t *testing.T) {
 	schema := newServer(t).options.Schema.Schema()
-	for _, costs := range []map[string]int{large, expected, longest, texts} {
+	for _, costs := range []map[string]int{document.Large, document.Expected, document.Longest, document.Texts} {
 		for name := range costs {
 			typ, field, _ := strings.Cut(name, ".")
 			require.NotNil(t, schema.Types[typ], name)
@@ -86,7 +88,7 @@ func TestWeightsKnowAllListsWithoutPages(t *testing.T) {
 		for _, field := range typ.Fields {
 			args := field.Arguments
 			if field.Type.Elem != nil && args.ForName("first") == nil && args.ForName("ids") == nil {
-				assert.Contains(t, longest, name+"."+field.Name)
+				assert.Contains(t, document.Longest, name+"."+field.Name)
 			}
 		}
 	}
@@ -96,19 +98,19 @@ func TestWeights(t *testing.T) {
 	schema := newServer(t).options.Schema.Schema()
 	for _, test := range []struct {
 		query string
-		want  weight
+		want  document.Weight
 	}{
-		{`{ viewer { id name } }`, weight{3, 0}},
-		{`{ viewer { notes(first: 180) { nodes { content } } } }`, weight{1 + 1 + 180*2, 180 * 350_000}},
-		{`{ project(id: "a") { categories { name } description } }`, weight{1 + 1 + 200 + 1, 10_000}},
-		{`{ project(id: "a") { suggestedKeywords keywordCompletions(prefix: "a", first: 70) } }`, weight{1 + 200 + 70, 0}},
-		{`{ project(id: "a") { items(first: 7) { nodes { metadata } } } }`, weight{1 + 1 + 7*2, 700_000}},
-		{`{ viewer { ...f ...f } } fragment f on User { notes(first: 7) { nodes { content } } }`, weight{1 + 2*(1+7*2), 2 * 7 * 350_000}},
-		{`{ viewer { a: notes(first: 500) { nodes { versions(first: 500) { nodes { content } } } } } }`, weight{1 + 1 + 500*(1+1+500*2), hugeCost}},
+		{`{ viewer { id name } }`, document.Weight{Values: 3, Texts: 0}},
+		{`{ viewer { notes(first: 180) { nodes { content } } } }`, document.Weight{Values: 1 + 1 + 180*2, Texts: 180 * 350_000}},
+		{`{ project(id: "a") { categories { name } description } }`, document.Weight{Values: 1 + 1 + 200 + 1, Texts: 10_000}},
+		{`{ project(id: "a") { suggestedKeywords keywordCompletions(prefix: "a", first: 70) } }`, document.Weight{Values: 1 + 200 + 70, Texts: 0}},
+		{`{ project(id: "a") { items(first: 7) { nodes { metadata } } } }`, document.Weight{Values: 1 + 1 + 7*2, Texts: 700_000}},
+		{`{ viewer { ...f ...f } } fragment f on User { notes(first: 7) { nodes { content } } }`, document.Weight{Values: 1 + 2*(1+7*2), Texts: 2 * 7 * 350_000}},
+		{`{ viewer { a: notes(first: 500) { nodes { versions(first: 500) { nodes { content } } } } } }`, document.Weight{Values: 1 + 1 + 500*(1+1+500*2), Texts: document.HugeCost}},
 	} {
 		doc, errs := gqlparser.LoadQueryWithRules(schema, test.query, rules.NewDefaultRules())
 		require.Empty(t, errs)
-		got := weigh(&graphql.OperationContext{Doc: doc, Operation: doc.Operations[0]}, introspected(schema))
+		got := document.Weigh(&graphql.OperationContext{Doc: doc, Operation: doc.Operations[0]}, document.Introspected(schema))
 		assert.Equal(t, test.want, got, test.query)
 	}
 }
@@ -117,12 +119,12 @@ func TestWeights(t *testing.T) {
 func TestChargesKnowTheWeightOfTexts(t *testing.T) {
 	p := newPurse()
 	s := newServer(t, withBudget(p))
-	for _, test := range []struct{ first, charged int }{{1, 101 + 4 + 3_500}, {20, 101 + 23 + 20*3_500}, {180, 101 + maxCost}} {
+	for _, test := range []struct{ first, charged int }{{1, 101 + 4 + 3_500}, {20, 101 + 23 + 20*3_500}, {180, 101 + document.MaxCost}} {
 		a := s.ask(fmt.Sprintf(`{ viewer { notes(first: %d) { nodes { content } } } }`, test.first), nil, "Taggie-Extensions", "cost")
 		var shown costShown
 		require.NoError(t, json.Unmarshal(a.Extensions["cost"], &shown))
 		assert.InDelta(t, test.charged, shown.Budget.Charged, 20)
-		assert.LessOrEqual(t, shown.Requested, 101+4+test.first*(contentCost+1), "the limit of an operation is the same as ever")
+		assert.LessOrEqual(t, shown.Requested, 101+4+test.first*(document.ContentCost+1), "the limit of an operation is the same as ever")
 	}
 }
 
@@ -158,7 +160,7 @@ func TestCostingIsCheapWhateverFragmentsMultiplyTo(t *testing.T) {
 	doc, errs := gqlparser.LoadQueryWithRules(schema, query.String(), rules.NewDefaultRules())
 	require.Empty(t, errs)
 	op := &graphql.OperationContext{Doc: doc, Operation: doc.Operations[0]}
-	assert.Equal(t, hugeCost, newCosts(op, nil).set(op.Operation.SelectionSet))
+	assert.Equal(t, document.HugeCost, document.NewCosts(op, nil).Set(op.Operation.SelectionSet))
 }
 
 // introspectionQuery is what GraphiQL and code generators ask.

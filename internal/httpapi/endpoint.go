@@ -9,6 +9,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/httpapi/refusal"
 )
 
 // endpoint carries one query or mutation over POST or GET. gqlgen's own transports echo the body in errors, ignore what
@@ -24,7 +25,7 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Accept")
 	media, inParts := accepted(r), acceptsParts(r)
 	if media == "" && !inParts {
-		writeError(w, r, http.StatusNotAcceptable, refuse(model.ErrorCodeBadRequest, "the answer is %s or %s", mediaJSON, mediaResponse))
+		writeError(w, r, http.StatusNotAcceptable, refusal.Of(model.ErrorCodeBadRequest, "the answer is %s or %s", mediaJSON, mediaResponse))
 		return
 	}
 	params, leave, status, refused := e.intake.read(w, r)
@@ -43,13 +44,13 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if errs == nil && op.Operation.Operation == ast.Subscription {
 		forgo(op)
 		const hint = "subscriptions are carried out over a WebSocket with the subprotocol " + subprotocol + ", or as " + mediaStream
-		writeError(w, r, http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, hint))
+		writeError(w, r, http.StatusBadRequest, refusal.Of(model.ErrorCodeBadRequest, hint))
 		return
 	}
 	if r.Method != http.MethodPost && op.Operation != nil && op.Operation.Operation == ast.Mutation {
 		forgo(op)
 		w.Header().Set("Allow", http.MethodPost)
-		writeError(w, r, http.StatusMethodNotAllowed, refuse(model.ErrorCodeBadRequest, "over GET only queries are carried out: use POST"))
+		writeError(w, r, http.StatusMethodNotAllowed, refusal.Of(model.ErrorCodeBadRequest, "over GET only queries are carried out: use POST"))
 		return
 	}
 	if errs != nil {
@@ -64,7 +65,7 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if !inParts && defers(op) {
 		forgo(op)
-		writeError(w, r, http.StatusNotAcceptable, refuse(model.ErrorCodeBadRequest, messageDefer))
+		writeError(w, r, http.StatusNotAcceptable, refusal.Of(model.ErrorCodeBadRequest, messageDefer))
 		return
 	}
 	start := time.Now()

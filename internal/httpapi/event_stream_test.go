@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/httpapi/document"
 )
 
 func TestEventStreamCarriesOutOperations(t *testing.T) {
@@ -85,7 +87,7 @@ func TestEventStreamTellsOfRefusedOperations(t *testing.T) {
 	tests := []struct{ name, query, code string }{
 		{"syntax", `{ hello`, "GRAPHQL_PARSE_FAILED"},
 		{"unknown field", `{ bye }`, "GRAPHQL_VALIDATION_FAILED"},
-		{"root fields", `{` + manyAliases(maxRootFields+1) + `}`, "BAD_REQUEST"},
+		{"root fields", `{` + manyAliases(document.MaxRootFields+1) + `}`, "BAD_REQUEST"},
 		{"two subscriptions at once", `subscription { a: ticks(source: "a") refused }`, "GRAPHQL_VALIDATION_FAILED"},
 		{"the resolver's refusal", `subscription { refused }`, "FORBIDDEN"},
 		{"a panic", `{ panics }`, "INTERNAL"},

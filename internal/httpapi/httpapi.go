@@ -32,6 +32,7 @@ import (
 	"github.com/99designs/gqlgen/graphql/executor"
 	"github.com/99designs/gqlgen/graphql/handler/extension"
 
+	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/telemetry"
 	"github.com/taggie/taggie/internal/viewer"
 	"github.com/taggie/taggie/loaders"
@@ -73,8 +74,8 @@ type Options struct {
 	// nobody closes.
 	Sockets *Sockets
 	// Documents keeps the documents that clients register by their hash; without it none are kept.
-	Documents Documents
-	Trusted   Trusted
+	Documents document.Documents
+	Trusted   document.Trusted
 	LocalOnly bool // answer only requests that name this machine in their Host header
 	// Operations is how many of a caller are carried out at a time; 32 when 0.
 	Operations int
@@ -117,7 +118,7 @@ func New(o Options) (http.Handler, error) {
 	if o.Sockets == nil {
 		o.Sockets = NewSockets(SocketLimits{})
 	}
-	if ids := o.Trusted.misfits(o.Schema.Schema()); len(ids) > 0 {
+	if ids := o.Trusted.Misfits(o.Schema.Schema()); len(ids) > 0 {
 		o.Log.Warn("trusted documents do not fit the schema", "count", len(ids), "first", ids[0])
 	}
 	exec, ops := graphQL(o)
@@ -165,26 +166,26 @@ func (a *api) trusts(r *http.Request) bool {
 
 // graphQL returns what carries operations out, over HTTP and over sockets alike.
 func graphQL(o Options) (limited, operations) {
-	cache := newDocuments()
+	cache := document.NewDocuments()
 	if o.Operations == 0 {
 		o.Operations = 32
 	}
 	if o.unsent == nil {
 		o.unsent = newAnswers(o.AnswerBytes, o.OperationTimeout/2)
 	}
-	l := limited{schema: o.Schema.Schema(), suggests: !o.HideSuggestions, writable: o.Writable, fresh: o.fresh, gate: newGate(o.Operations), patience: o.OperationTimeout, answers: o.unsent, documents: newPersisted(o)}
+	l := limited{schema: o.Schema.Schema(), suggests: !o.HideSuggestions, writable: o.Writable, fresh: o.fresh, gate: newGate(o.Operations), patience: o.OperationTimeout, answers: o.unsent, documents: document.NewPersisted(o.Trusted, o.Documents, o.Log)}
 	if o.Budget != nil {
 		l.spenders = &spenders{budget: o.Budget, perSecond: o.BudgetRate, now: time.Now, overdrew: make(map[string]time.Time)}
 	}
 	ops := operations{options: o, answers: l.answers, spenders: l.spenders, sources: o.Loaders, metrics: o.Metrics, log: o.Log, capacity: o.Session != nil}
 	exec := executor.New(o.Schema)
 	exec.SetQueryCache(cache)
-	exec.SetParserTokenLimit(maxTokens)
+	exec.SetParserTokenLimit(document.MaxTokens)
 	exec.SetErrorPresenter(present)
 	exec.SetRecoverFunc(ops.recovered)
-	exec.SetDefaultRulesFn(quietRules)
+	exec.SetDefaultRulesFn(document.QuietRules)
 	exec.Use(l.documents)
-	exec.Use(bounds{known: cache, hidden: o.HideSchema, told: introspected(o.Schema.Schema())})
+	exec.Use(document.Bounds{Known: cache, Hidden: o.HideSchema, Told: document.Introspected(o.Schema.Schema())})
 	exec.Use(extension.Introspection{})
 	exec.AroundResponses(ops.respond)
 	l.GraphExecutor = exec

@@ -11,6 +11,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/telemetry"
 )
 
@@ -76,7 +77,7 @@ func active(list ast.DirectiveList, variables map[string]any) bool {
 // deferrable refuses to defer what gqlgen would lose: only queries have parts that come later.
 func deferrable(op *graphql.OperationContext) *gqlerror.Error {
 	if op.Operation.Operation != ast.Query && defers(op) {
-		return refuse(model.ErrorCodeBadRequest, "@defer is for queries; a %s is answered at once", op.Operation.Operation)
+		return refusal.Of(model.ErrorCodeBadRequest, "@defer is for queries; a %s is answered at once", op.Operation.Operation)
 	}
 	return nil
 }

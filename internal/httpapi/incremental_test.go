@@ -21,6 +21,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/lean"
 )
 
@@ -204,7 +205,7 @@ func TestErrorsOfParts(t *testing.T) {
 	s := newServer(t, func(o *Options) { o.Schema = script })
 	script.responses <- part(`{"viewer":{"id":"a"}}`, true)
 	failed := part(`null`, false, ast.PathName("viewer"), ast.PathIndex(3))
-	failed.Errors = gqlerror.List{refuse("NOT_FOUND", "gone")}
+	failed.Errors = gqlerror.List{refusal.Of("NOT_FOUND", "gone")}
 	script.responses <- failed
 	texts := textsOf(t, s.ask(deferring, nil, "Accept", acceptsDefer, "Taggie-Extensions", "dynamo"))
 	require.Len(t, texts, 2)

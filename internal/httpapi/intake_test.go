@@ -290,7 +290,8 @@ func (s stuck) Write(b []byte) (int, error) {
 	return s.ResponseRecorder.Write(b)
 }
 
-func (stuck) SetReadDeadline(time.Time) error  { return nil }
+func (stuck) SetReadDeadline(time.Time) error { return nil }
+
 func (stuck) SetWriteDeadline(time.Time) error { return nil }
 
 // An answer that nobody takes is in memory, whether the time for its operation is up or not.

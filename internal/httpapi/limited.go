@@ -12,6 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -28,7 +29,7 @@ type limited struct {
 	spenders *spenders                   // nil without a budget
 	writable func(context.Context) error // nil when nothing speaks against changes
 	// documents keeps those of operations that are carried out.
-	documents persisted
+	documents document.Persisted
 }
 
 // CreateOperationContext makes an operation of the parameters of a request, or says why it is not carried out.
@@ -43,12 +44,12 @@ func (l limited) CreateOperationContext(ctx context.Context, params *graphql.Raw
 			err = l.fresh(ctx) // it may have waited for long, or be one of many on a socket
 		}
 	}
-	text, _ := params.Extensions[extensionWeight].(int)
+	text, _ := params.Extensions[document.ExtensionWeight].(int)
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
 			l.unwanted(ctx, text)
 		}
-		return unread(params), gqlerror.List{gqlerror.Wrap(err)}
+		return document.Unread(params), gqlerror.List{gqlerror.Wrap(err)}
 	}
 	op, errs := l.check(ctx, params)
 	switch {
@@ -59,7 +60,7 @@ func (l limited) CreateOperationContext(ctx context.Context, params *graphql.Raw
 	}
 	if errs != nil {
 		if l.suggests {
-			errs = suggest(l.schema, op.RawQuery, errs)
+			errs = document.Suggest(l.schema, op.RawQuery, errs)
 		}
 		return op, errs
 	}
@@ -77,7 +78,7 @@ func (l limited) CreateOperationContext(ctx context.Context, params *graphql.Raw
 			return op, gqlerror.List{gqlerror.Wrap(err)}
 		}
 	}
-	l.documents.keep(ctx, op)
+	l.documents.Keep(ctx, op)
 	return op, nil
 }
 
@@ -103,7 +104,7 @@ func (l limited) charge(ctx context.Context, who string, op *graphql.OperationCo
 	if l.spenders == nil {
 		return nil
 	}
-	asked, _ := op.Stats.GetExtension(statPrice).(price)
+	asked, _ := op.Stats.GetExtension(document.StatPrice).(document.Price)
 	a, err := l.spenders.open(ctx, who, op, text, asked)
 	op.Stats.SetExtension(statAccount, a)
 	if err != nil {
@@ -118,8 +119,8 @@ func (l limited) check(ctx context.Context, params *graphql.RawParams) (op *grap
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
-		case tooManyFound:
-			op, errs = p.failed(params)
+		case document.TooManyFound:
+			op, errs = p.Failed(params)
 		default:
 			panic(p)
 		}
@@ -145,13 +146,6 @@ func (l limited) unwanted(ctx context.Context, weight int) {
 func (l limited) brake(ctx context.Context) {
 	if l.spenders != nil {
 		_ = l.spenders.solvent(ctx, spender(viewer.From(ctx))) // whoever asks refuses anyway
-	}
-}
-
-// unread is the operation of a request whose document was not looked at.
-func unread(params *graphql.RawParams) *graphql.OperationContext {
-	return &graphql.OperationContext{
-		RawQuery: params.Query, OperationName: params.OperationName, Extensions: params.Extensions, Headers: params.Headers,
 	}
 }
 

@@ -5,6 +5,14 @@ import (
 	"github.com/taggie/taggie/internal/limit"
 )
 
+const (
+	// A content of 350,000 bytes grows sixfold when every character is written as \u00XX.
+	maxBody   = 3 << 20
+	maxValues = 200_000  // in the variables, more than attributes of 350,000 bytes have: a number takes up a hundred times its bytes
+	maxErrors = 20       // in one answer
+	maxAnswer = 64 << 20 // bytes of the parts of an answer together; internal/lean bounds each while it is written
+)
+
 // Limits are those of requests, answers, sockets and event streams.
 func Limits() []limit.Limit {
 	const (
@@ -21,27 +29,9 @@ func Limits() []limit.Limit {
 		{What: "Operations that wait, for each that may be carried out at a time", Of: "a caller", Most: limit.Count(waitingPer), Code: limit.Exhausted, Then: "also for what would wait, or has waited, longer than `TAGGIE_OPERATION_TIMEOUT`"},
 		{What: "Time to wait to be set up", Of: "a subscription", Most: limit.Time(maxSetUpWait), Code: limit.Exhausted, Then: "at once, for what would wait longer"},
 		{What: "Time to wait to sign in", Of: "a socket", Most: limit.Time(maxSignInWait), Then: "it is closed with 1013; at once, when it would wait longer"},
-		{What: "Size", Of: "a document", Most: limit.Bytes(maxDocument), Code: limit.BadRequest},
-		{What: "Tokens", Of: "a document", Most: limit.Count(maxTokens), Code: limit.Unparsed},
-		{What: "Size of a name", Of: "a document", Most: limit.Bytes(maxName), Code: limit.BadRequest},
-		{What: "Levels of fields", Of: "a document", Most: limit.Count(maxDepth), Code: limit.BadRequest},
-		{What: "Levels of lists and objects in a value", Of: "a document", Most: limit.Count(maxValueDepth), Code: limit.BadRequest},
-		{What: "Root fields", Of: "a document", Most: limit.Count(maxRootFields), Code: limit.BadRequest},
-		{What: "Fields, those of fragments counted where they are spread", Of: "a document", Most: limit.Count(maxFields), Code: limit.BadRequest},
-		{What: "Aliases", Of: "a document", Most: limit.Count(maxAliases), Code: limit.BadRequest},
-		{What: "Directives", Of: "a document", Most: limit.Count(maxDirectives), Code: limit.BadRequest},
-		{What: "Fragments", Of: "a document", Most: limit.Count(maxFragments), Code: limit.BadRequest},
-		{What: "Pairs of selections of one field in one place; 63 selections make nearly so many", Of: "a document", Most: limit.Count(maxPairs), Code: limit.BadRequest},
-		{What: "Selections that are looked at to find such pairs", Of: "a document", Most: limit.Count(maxVisits), Code: limit.BadRequest},
-		{What: "Cost", Of: "an operation", Most: limit.Count(maxCost), Code: limit.BadRequest},
-		{What: "Cost of a message", Of: "a subscription", Most: limit.Count(maxEventCost), Code: limit.BadRequest},
 		{What: "Size, all parts together", Of: "an answer", Most: limit.Bytes(min(maxAnswer, lean.MaxAnswer)), Code: limit.Exhausted},
 		{What: "Errors that are told", Of: "an answer", Most: limit.Count(maxErrors), Then: "counted in `extensions.omittedErrors`"},
-		{What: "Mistakes that are looked for", Of: "a document", Most: limit.Count(maxFound), Then: "not counted"},
 		{What: "Size of a message of an error", Of: "an answer", Most: limit.Bytes(maxMessage), Then: "cut off"},
-		{What: "Mistakes with suggestions", Of: "a document", Most: limit.Count(maxSuggested), Then: "no suggestions"},
-		{What: "Size with suggestions", Of: "a document with mistakes", Most: limit.Bytes(maxSuggestedDocument), Then: "no suggestions"},
-		{What: "Size of a name with suggestions", Of: "a document with mistakes", Most: limit.Bytes(maxSuggestedName), Then: "no suggestions"},
 		{What: "Answers that are not sent yet, together", Of: "a caller", Most: limit.Bytes(maxUnsent), Code: limit.Exhausted, Then: "after a wait of half of `TAGGIE_OPERATION_TIMEOUT`"},
 		{What: "Answers that are not sent yet, together", Of: "a server", Most: "a quarter of its memory", Code: limit.Exhausted, Then: "after a wait of half of `TAGGIE_OPERATION_TIMEOUT`"},
 		{What: "Sockets and event streams", Of: "a server", Most: limit.Count(maxSockets), Code: limit.Exhausted, Then: "with the status 503"},

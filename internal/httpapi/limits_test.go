@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/taggie/taggie/internal/httpapi/document"
 )
 
 // nested returns a query with fields on this many levels.
@@ -47,32 +49,32 @@ func TestBounds(t *testing.T) {
 		fmt.Fprintf(&fragments, " fragment f%d on User { notes { ...f%d } }", i, i+1)
 	}
 	for _, test := range []struct{ reason, query, code, says string }{
-		{"tokens", "{ viewer {" + strings.Repeat(" id", maxTokens) + " } }", "GRAPHQL_PARSE_FAILED", "token limit of 1000"},
-		{"depth", nested(maxDepth + 1), "BAD_REQUEST", "deeper than 15"},
+		{"tokens", "{ viewer {" + strings.Repeat(" id", document.MaxTokens) + " } }", "GRAPHQL_PARSE_FAILED", "token limit of 1000"},
+		{"depth", nested(document.MaxDepth + 1), "BAD_REQUEST", "deeper than 15"},
 		{"depth through fragments", fragments.String(), "BAD_REQUEST", "deeper than 15"},
-		{"depth through inline fragments", strings.Replace(nested(maxDepth+1), "viewer { ", "viewer { ... { ... on Node { ", 1) + " } }", "BAD_REQUEST", "deeper than 15"},
-		{"aliases of root fields", "{" + strings.Repeat(" a: __typename", maxRootFields+1) + " }", "BAD_REQUEST", "50 root fields"},
+		{"depth through inline fragments", strings.Replace(nested(document.MaxDepth+1), "viewer { ", "viewer { ... { ... on Node { ", 1) + " } }", "BAD_REQUEST", "deeper than 15"},
+		{"aliases of root fields", "{" + strings.Repeat(" a: __typename", document.MaxRootFields+1) + " }", "BAD_REQUEST", "50 root fields"},
 		{"root fields through fragments", "{ ...f ...f ...f } fragment f on Query {" + strings.Repeat(" a: __typename", 20) + " }", "BAD_REQUEST", "50 root fields"},
 		{"aliases that multiply", multiplying(4), "BAD_REQUEST", "1000 fields"},
 		{"spreads that multiply", "{ viewer { ...a ...a ...a ...a ...a } } fragment a on User { ...b ...b ...b ...b ...b } fragment b on User { ...c ...c ...c ...c ...c }" +
 			" fragment c on User {" + strings.Repeat(" id", 10) + " }", "BAD_REQUEST", "1000 fields"},
-		{"bytes", "{ viewer { id } } #" + strings.Repeat("x", maxDocument), "BAD_REQUEST", "360000 bytes"},
-		{"a name", "{ viewer { " + strings.Repeat("a", maxName+1) + " } }", "BAD_REQUEST", "128 bytes"},
-		{"a name of a type", "{ ... on " + strings.Repeat("A", maxName+1) + " { id } }", "BAD_REQUEST", "128 bytes"},
-		{"aliases", "{ viewer {" + numbered(maxAliases+1, " a%d: id") + " } }", "BAD_REQUEST", "200 aliases"},
-		{"aliases through fragments", "{ a: viewer { ...f } b: viewer { ...f } } fragment f on User {" + numbered(maxAliases/2, " a%d: id") + " }", "BAD_REQUEST", "200 aliases"},
-		{"directives", "{ viewer { id" + strings.Repeat(" @skip(if: false)", maxDirectives+1) + " } }", "BAD_REQUEST", "100 directives"},
-		{"directives of variables", "query(" + numbered(maxDirectives+1, " $v%d: Int @x") + ") { viewer { id } }", "BAD_REQUEST", "100 directives"},
-		{"directives through fragments", "{ a: viewer { ...f } b: viewer { ...f } } fragment f on User { id" + strings.Repeat(" @skip(if: false)", maxDirectives/2+1) + " }", "BAD_REQUEST", "100 directives"},
-		{"fragments", "{ viewer {" + numbered(maxFragments+1, " ...f%d") + " } }" + numbered(maxFragments+1, " fragment f%d on User { id }"), "BAD_REQUEST", "50 fragments"},
+		{"bytes", "{ viewer { id } } #" + strings.Repeat("x", document.MaxDocument), "BAD_REQUEST", "360000 bytes"},
+		{"a name", "{ viewer { " + strings.Repeat("a", document.MaxName+1) + " } }", "BAD_REQUEST", "128 bytes"},
+		{"a name of a type", "{ ... on " + strings.Repeat("A", document.MaxName+1) + " { id } }", "BAD_REQUEST", "128 bytes"},
+		{"aliases", "{ viewer {" + numbered(document.MaxAliases+1, " a%d: id") + " } }", "BAD_REQUEST", "200 aliases"},
+		{"aliases through fragments", "{ a: viewer { ...f } b: viewer { ...f } } fragment f on User {" + numbered(document.MaxAliases/2, " a%d: id") + " }", "BAD_REQUEST", "200 aliases"},
+		{"directives", "{ viewer { id" + strings.Repeat(" @skip(if: false)", document.MaxDirectives+1) + " } }", "BAD_REQUEST", "100 directives"},
+		{"directives of variables", "query(" + numbered(document.MaxDirectives+1, " $v%d: Int @x") + ") { viewer { id } }", "BAD_REQUEST", "100 directives"},
+		{"directives through fragments", "{ a: viewer { ...f } b: viewer { ...f } } fragment f on User { id" + strings.Repeat(" @skip(if: false)", document.MaxDirectives/2+1) + " }", "BAD_REQUEST", "100 directives"},
+		{"fragments", "{ viewer {" + numbered(document.MaxFragments+1, " ...f%d") + " } }" + numbered(document.MaxFragments+1, " fragment f%d on User { id }"), "BAD_REQUEST", "50 fragments"},
 		{"fields of one name", "{ viewer {" + strings.Repeat(" id", 64) + " } }", "BAD_REQUEST", "same name"},
 		{"fields of one name in fragments", "{ viewer { ...a ...b } } fragment a on User {" + strings.Repeat(" id", 40) + " } fragment b on User { ... {" + strings.Repeat(" id", 40) + " } }", "BAD_REQUEST", "same name"},
 		{"fields of one name below fields of one name", "{ viewer {" + strings.Repeat(" notes { nodes { id title } }", 35) + " } }", "BAD_REQUEST", "same name"},
 		{"fields of one name in a fragment that is not used", "{ viewer { id } } fragment a on User {" + strings.Repeat(" id", 64) + " }", "BAD_REQUEST", "same name"},
-		{"lists in a value", "{ nodes(ids: " + strings.Repeat("[", maxValueDepth+1) + `"a"` + strings.Repeat("]", maxValueDepth+1) + ") { id } }", "BAD_REQUEST", "deeper than 6"},
+		{"lists in a value", "{ nodes(ids: " + strings.Repeat("[", document.MaxValueDepth+1) + `"a"` + strings.Repeat("]", document.MaxValueDepth+1) + ") { id } }", "BAD_REQUEST", "deeper than 6"},
 		{"fragments that spread themselves below fields", "{ viewer { ...a } } fragment a on User { notes { nodes { owner { ...a } } } }", "GRAPHQL_VALIDATION_FAILED", "itself"},
 		{"fragments that spread themselves", "{ viewer { ...a } } fragment a on User { name ...b } fragment b on User { name ...a }", "GRAPHQL_VALIDATION_FAILED", "itself"},
-		{"the operation that is not chosen counts, too: it is validated", "query A { __typename } query B " + nested(maxDepth+1), "BAD_REQUEST", "deeper than 15"},
+		{"the operation that is not chosen counts, too: it is validated", "query A { __typename } query B " + nested(document.MaxDepth+1), "BAD_REQUEST", "deeper than 15"},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			a := s.ask(test.query, nil, "Accept", mediaResponse)
@@ -99,12 +101,12 @@ func TestMeasuringIsCheapWhateverFragmentsMultiplyTo(t *testing.T) {
 func TestWhatIsJustWithinTheBoundsPasses(t *testing.T) {
 	s := newServer(t)
 	for reason, query := range map[string]string{
-		"depth":       strings.Replace(nested(maxDepth), "viewer {", "viewer @skip(if: true) {", 1),
-		"root fields": "{" + strings.Repeat(" a: __typename", maxRootFields) + " }",
+		"depth":       strings.Replace(nested(document.MaxDepth), "viewer {", "viewer @skip(if: true) {", 1),
+		"root fields": "{" + strings.Repeat(" a: __typename", document.MaxRootFields) + " }",
 		"fields":      multiplying(3),
-		"aliases":     "{ viewer {" + numbered(maxAliases, " a%d: id") + " } }",
-		"directives":  "{ viewer { id" + strings.Repeat(" @skip(if: false)", maxDirectives) + " } }",
-		"fragments":   "{ viewer {" + numbered(maxFragments, " ...f%d") + " } }" + numbered(maxFragments, " fragment f%d on User { id }"),
+		"aliases":     "{ viewer {" + numbered(document.MaxAliases, " a%d: id") + " } }",
+		"directives":  "{ viewer { id" + strings.Repeat(" @skip(if: false)", document.MaxDirectives) + " } }",
+		"fragments":   "{ viewer {" + numbered(document.MaxFragments, " ...f%d") + " } }" + numbered(document.MaxFragments, " fragment f%d on User { id }"),
 		"one name":    "{ viewer {" + strings.Repeat(" id", 63) + " } }",
 		"a long text": `{ node(id: "` + strings.Repeat("x", 350_000) + `") { id } }`,
 	} {
@@ -125,8 +127,8 @@ func TestIntrospection(t *testing.T) {
 }
 
 func TestCacheTakesNoLargeDocuments(t *testing.T) {
-	cache, ctx := newDocuments(), context.Background()
-	small, large := "{ a }", "{ a }"+strings.Repeat(" ", maxCachedDocSize)
+	cache, ctx := document.NewDocuments(), context.Background()
+	small, large := "{ a }", "{ a }"+strings.Repeat(" ", document.MaxCachedDocSize)
 	cache.Add(ctx, small, &ast.QueryDocument{})
 	cache.Add(ctx, large, &ast.QueryDocument{})
 	_, ok := cache.Get(ctx, small)

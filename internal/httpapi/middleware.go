@@ -18,6 +18,7 @@ import (
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/telemetry"
 	"github.com/taggie/taggie/internal/viewer"
 )
@@ -142,7 +143,7 @@ func only(next http.Handler, methods ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !slices.Contains(methods, r.Method) {
 			w.Header().Set("Allow", strings.Join(methods, ", "))
-			writeError(w, r, http.StatusMethodNotAllowed, refuse(model.ErrorCodeBadRequest, "this address answers %s only", strings.Join(methods, " and ")))
+			writeError(w, r, http.StatusMethodNotAllowed, refusal.Of(model.ErrorCodeBadRequest, "this address answers %s only", strings.Join(methods, " and ")))
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -230,7 +231,7 @@ func thisMachine(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !loopback(r.Host) {
 			w.Header().Set("Cache-Control", "no-store")
-			writeError(w, r, http.StatusForbidden, refuse(model.ErrorCodeForbidden, "this server answers only as localhost, 127.0.0.1 or [::1]"))
+			writeError(w, r, http.StatusForbidden, refusal.Of(model.ErrorCodeForbidden, "this server answers only as localhost, 127.0.0.1 or [::1]"))
 			return
 		}
 		next.ServeHTTP(w, r)

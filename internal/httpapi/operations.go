@@ -16,6 +16,7 @@ import (
 	"github.com/taggie/taggie/graph"
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/telemetry"
 	"github.com/taggie/taggie/internal/viewer"
 	"github.com/taggie/taggie/loaders"
@@ -37,7 +38,7 @@ type operations struct {
 func create(ctx context.Context, exec graphql.GraphExecutor, params *graphql.RawParams) (*graphql.OperationContext, gqlerror.List) {
 	op, errs := prepare(ctx, exec, params)
 	if errs == nil && defers(op) {
-		errs = gqlerror.List{refuse(model.ErrorCodeBadRequest, messageDefer)}
+		errs = gqlerror.List{refusal.Of(model.ErrorCodeBadRequest, messageDefer)}
 		forgo(op)
 	}
 	return op, errs
@@ -47,7 +48,7 @@ func create(ctx context.Context, exec graphql.GraphExecutor, params *graphql.Raw
 func prepare(ctx context.Context, exec graphql.GraphExecutor, params *graphql.RawParams) (*graphql.OperationContext, gqlerror.List) {
 	op, errs := exec.CreateOperationContext(ctx, params)
 	if errs != nil && op.Doc != nil && op.Operation == nil {
-		errs = gqlerror.List{refuse(model.ErrorCodeBadRequest, "the document has no operation of that name, or several and no operationName")}
+		errs = gqlerror.List{refusal.Of(model.ErrorCodeBadRequest, "the document has no operation of that name, or several and no operationName")}
 	}
 	if errs == nil {
 		if refused := deferrable(op); refused != nil {
@@ -212,7 +213,7 @@ func (o operations) report(ctx context.Context, errs gqlerror.List) {
 		if _, done := errors.AsType[*panicked](cause.err); done || errors.Is(cause.err, context.Canceled) {
 			continue // in the log already, or of a client that has gone
 		}
-		switch coded(err) {
+		switch refusal.CodeOf(err) {
 		case model.ErrorCodeInternal:
 			o.log.ErrorContext(ctx, "internal error", "field", cause.at, "error", cause.err)
 		case model.ErrorCodeUnavailable:
@@ -295,5 +296,5 @@ func outcome(resp *graphql.Response) string {
 	if len(resp.Errors) == 0 {
 		return "ok"
 	}
-	return string(coded(resp.Errors[0]))
+	return string(refusal.CodeOf(resp.Errors[0]))
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/httpapi/document"
 )
 
 // shelf is a store of documents in memory that several servers share; broken, it answers nothing.
@@ -70,7 +72,7 @@ func TestDocumentsAreRegisteredByTheirHash(t *testing.T) {
 	store := &shelf{kept: map[string]string{}}
 	sharing := func(o *Options) { o.Documents = store }
 	one, other := newServer(t, sharing), newServer(t, sharing)
-	hash := hashOf(nameOfViewer)
+	hash := document.HashOf(nameOfViewer)
 
 	a := one.post(registering(hash, ""), ada...)
 	assert.Equal(t, "PersistedQueryNotFound", a.only(t, http.StatusOK, "PERSISTED_QUERY_NOT_FOUND").Message)
@@ -103,7 +105,7 @@ func TestDocumentsThatWereLostAreRegisteredAgain(t *testing.T) {
 		store := &shelf{kept: map[string]string{}}
 		sharing := func(o *Options) { o.Documents = store }
 		storing, finding, fresh := newServer(t, sharing), newServer(t, sharing), newServer(t, sharing)
-		hash := hashOf(nameOfViewer)
+		hash := document.HashOf(nameOfViewer)
 		for range 3 {
 			storing.post(registering(hash, nameOfViewer), ada...)
 		}
@@ -113,7 +115,7 @@ func TestDocumentsThatWereLostAreRegisteredAgain(t *testing.T) {
 		}
 		assert.Equal(t, 1, store.puts, "what was only named is not stored again")
 		for _, knowing := range []*server{storing, finding} {
-			time.Sleep(storedLately) // of the bubble's clock
+			time.Sleep(document.StoredLately) // of the bubble's clock
 			clear(store.kept)
 			fresh.post(registering(hash, ""), ada...).only(t, http.StatusOK, "PERSISTED_QUERY_NOT_FOUND")
 			assert.Empty(t, knowing.post(registering(hash, nameOfViewer), ada...).Errors)
@@ -126,8 +128,8 @@ func TestDocumentsThatWereLostAreRegisteredAgain(t *testing.T) {
 func TestRegisteredMutationsAreNotCarriedOutOverGET(t *testing.T) {
 	s := newServer(t, func(o *Options) { o.Documents = &shelf{kept: map[string]string{}} })
 	const mutation = `mutation { createNote(input: {title: "", content: "b"}) { note { id } } }`
-	s.post(registering(hashOf(mutation), mutation), ada...)
-	a := s.get("/graphql?documentId=sha256:"+hashOf(mutation), ada...)
+	s.post(registering(document.HashOf(mutation), mutation), ada...)
+	a := s.get("/graphql?documentId=sha256:"+document.HashOf(mutation), ada...)
 	a.only(t, http.StatusMethodNotAllowed, "BAD_REQUEST")
 	assert.Equal(t, "POST", a.Header().Get("Allow"))
 }
@@ -135,7 +137,7 @@ func TestRegisteredMutationsAreNotCarriedOutOverGET(t *testing.T) {
 func TestRefusedRegistrations(t *testing.T) {
 	store := &shelf{kept: map[string]string{}}
 	s := newServer(t, func(o *Options) { o.Documents = store })
-	hash := hashOf(nameOfViewer)
+	hash := document.HashOf(nameOfViewer)
 	for reason, test := range map[string]struct{ body, says string }{
 		"another document's hash": {registering(hash, `{ viewer { id } }`), "another document"},
 		"another version":         {`{"query":"{ viewer { name } }","extensions":{"persistedQuery":{"version":2,"sha256Hash":"` + hash + `"}}}`, "another version"},
@@ -146,10 +148,10 @@ func TestRefusedRegistrations(t *testing.T) {
 		assert.Contains(t, a.only(t, http.StatusOK, "BAD_REQUEST").Message, test.says, reason)
 		assert.NotContains(t, a.Body.String(), "hunter2")
 	}
-	s.post(registering(hashOf(`{ viewer { nam } }`), `{ viewer { nam } }`), ada...)
+	s.post(registering(document.HashOf(`{ viewer { nam } }`), `{ viewer { nam } }`), ada...)
 	s.post(registering(hash, nameOfViewer)) // nobody
 	const costly = `{ viewer { notes(first: 500) { nodes { versions(first: 500) { nodes { id } } } } } }`
-	s.post(registering(hashOf(costly), costly), ada...).only(t, http.StatusOK, "BAD_REQUEST")
+	s.post(registering(document.HashOf(costly), costly), ada...).only(t, http.StatusOK, "BAD_REQUEST")
 	assert.Empty(t, store.kept, "invalid, anonymous or costly documents are not kept")
 }
 
@@ -158,9 +160,9 @@ func TestDocumentsThatNobodyPaidForAreNotKept(t *testing.T) {
 		store := &shelf{kept: map[string]string{}}
 		s := newServer(t, withBudget(newPurse().leave(500)), func(o *Options) { o.Documents = store })
 		const costly = `{ viewer { notes(first: 500) { nodes { title } } } }`
-		assert.Equal(t, http.StatusTooManyRequests, s.post(registering(hashOf(costly), costly), ada...).Code)
+		assert.Equal(t, http.StatusTooManyRequests, s.post(registering(document.HashOf(costly), costly), ada...).Code)
 		assert.Empty(t, store.kept)
-		s.post(registering(hashOf(nameOfViewer), nameOfViewer), ada...)
+		s.post(registering(document.HashOf(nameOfViewer), nameOfViewer), ada...)
 		assert.Len(t, store.kept, 1)
 	})
 }
@@ -170,25 +172,25 @@ func TestClientsWorkWithoutTheStoreOfDocuments(t *testing.T) {
 		func(*Options) {},
 		func(o *Options) { o.Documents = &shelf{broken: true} },
 		func(o *Options) {
-			o.Documents = &shelf{kept: map[string]string{hashOf(nameOfViewer): `{ viewer { email } }`}} // somebody else wrote to it
+			o.Documents = &shelf{kept: map[string]string{document.HashOf(nameOfViewer): `{ viewer { email } }`}} // somebody else wrote to it
 		},
 	} {
 		s := newServer(t, change)
-		s.post(registering(hashOf(nameOfViewer), ""), ada...).only(t, http.StatusOK, "PERSISTED_QUERY_NOT_FOUND")
-		a := s.post(registering(hashOf(nameOfViewer), nameOfViewer), ada...)
+		s.post(registering(document.HashOf(nameOfViewer), ""), ada...).only(t, http.StatusOK, "PERSISTED_QUERY_NOT_FOUND")
+		a := s.post(registering(document.HashOf(nameOfViewer), nameOfViewer), ada...)
 		assert.JSONEq(t, `{"data":{"viewer":{"name":"Ada"}}}`, a.Body.String())
 		assert.NotContains(t, a.Body.String(), "redis.internal")
 	}
 }
 
 func TestDocumentsAreNamedOverSockets(t *testing.T) {
-	raw, wrong, err := readOperation([]byte(registering(hashOf(nameOfViewer), "")))
+	raw, wrong, err := readOperation([]byte(registering(document.HashOf(nameOfViewer), "")))
 	require.NoError(t, err)
 	require.Empty(t, wrong)
 	assert.Empty(t, raw.Query)
-	id, refused := named(raw.Extensions)
+	id, refused := document.Named(raw.Extensions)
 	require.Nil(t, refused)
-	assert.Equal(t, hashOf(nameOfViewer), id)
+	assert.Equal(t, document.HashOf(nameOfViewer), id)
 	_, wrong, err = readOperation([]byte(`{"operationName":"A"}`))
 	require.NoError(t, err)
 	assert.NotEmpty(t, wrong)

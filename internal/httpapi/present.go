@@ -15,6 +15,7 @@ import (
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/telemetry"
 )
 
@@ -35,13 +36,6 @@ var codes = map[fault.Kind]model.ErrorCode{
 	fault.Conflict:        model.ErrorCodeConflict,
 	fault.Unavailable:     model.ErrorCodeUnavailable,
 	fault.Exhausted:       model.ErrorCodeExhausted,
-}
-
-// refuse makes the error of a request that is not carried out.
-func refuse(code model.ErrorCode, format string, args ...any) *gqlerror.Error {
-	err := gqlerror.Errorf(format, args...)
-	err.Extensions = map[string]any{"code": string(code)}
-	return err
 }
 
 // present turns any error into the one that the client sees. What is for logs only stays in its Err, which is never
@@ -68,8 +62,8 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 		code, shown.Message = model.ErrorCodeUnavailable, messageLate
 	case isFault:
 		shown.Message = messageInternal
-	case given != nil && coded(given) != "":
-		code, shown.Message = coded(given), given.Message
+	case given != nil && refusal.CodeOf(given) != "":
+		code, shown.Message = refusal.CodeOf(given), given.Message
 		if f, ok := splitVariable(shown); ok {
 			field, shown.Message = f, "variable $"+f+": "+given.Message
 		}
@@ -103,6 +97,7 @@ type cause struct {
 }
 
 func (c *cause) Error() string { return c.err.Error() }
+
 func (c *cause) Unwrap() error { return c.err }
 
 // bare takes off what gqlgen wrapped around an error: the path, which is made of the client's aliases.
@@ -119,15 +114,6 @@ func bare(err error) error {
 func coordinate(ctx context.Context) string {
 	if fc := graphql.GetFieldContext(ctx); fc != nil && fc.Field.Field != nil {
 		return fc.Object + "." + fc.Field.Name
-	}
-	return ""
-}
-
-// coded returns the code that gqlgen or [refuse] gave an error.
-func coded(err *gqlerror.Error) model.ErrorCode {
-	text, _ := err.Extensions["code"].(string)
-	if code := model.ErrorCode(text); code.IsValid() {
-		return code
 	}
 	return ""
 }

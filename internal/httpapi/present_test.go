@@ -15,6 +15,7 @@ import (
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/telemetry"
 )
 
@@ -87,9 +88,9 @@ func TestPresent(t *testing.T) {
 			code: "GRAPHQL_VALIDATION_FAILED", message: `Cannot query field "nam". Did you mean "name"?`},
 		{reason: "a variable is not part of the answer's path", ctx: background, err: withCode("GRAPHQL_VALIDATION_FAILED", gqlerror.ErrorPathf(path("variable", "input", "tags", 0), "cannot be null")),
 			code: "GRAPHQL_VALIDATION_FAILED", message: "variable $input.tags.0: cannot be null", field: "input.tags.0"},
-		{reason: "a refusal of ours", ctx: background, err: refuse(model.ErrorCodeBadRequest, "the body is not JSON"), code: "BAD_REQUEST", message: "the body is not JSON"},
+		{reason: "a refusal of ours", ctx: background, err: refusal.Of(model.ErrorCodeBadRequest, "the body is not JSON"), code: "BAD_REQUEST", message: "the body is not JSON"},
 		{reason: "a code that the contract does not know is none", ctx: background, err: withCode("SECRET_CODE", gqlerror.Errorf("secret")), code: "INTERNAL", message: messageInternal},
-		{reason: "quoted text is bounded, and cut between characters", ctx: background, err: refuse(model.ErrorCodeBadRequest, "%s", "a"+strings.Repeat("é", 300)),
+		{reason: "quoted text is bounded, and cut between characters", ctx: background, err: refusal.Of(model.ErrorCodeBadRequest, "%s", "a"+strings.Repeat("é", 300)),
 			code: "BAD_REQUEST", message: "a" + strings.Repeat("é", 249) + "…"},
 	} {
 		t.Run(test.reason, func(t *testing.T) {

@@ -19,6 +19,8 @@ import (
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/document"
+	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/jsontext"
 )
 
@@ -48,14 +50,14 @@ func read(w http.ResponseWriter, r *http.Request, room func(text []byte) *gqlerr
 		status, refused = readGET(r, room, &p)
 	default:
 		w.Header().Set("Allow", allowedMethods)
-		return nil, http.StatusMethodNotAllowed, refuse(model.ErrorCodeBadRequest, "send operations by POST, or queries by GET")
+		return nil, http.StatusMethodNotAllowed, refusal.Of(model.ErrorCodeBadRequest, "send operations by POST, or queries by GET")
 	}
 	if refused != nil {
 		return nil, status, refused
 	}
 	raw, complete := p.raw(start)
 	if !complete {
-		return nil, http.StatusUnprocessableEntity, refuse(model.ErrorCodeBadRequest, "the parameter query is missing")
+		return nil, http.StatusUnprocessableEntity, refusal.Of(model.ErrorCodeBadRequest, "the parameter query is missing")
 	}
 	raw.Headers = r.Header
 	return raw, 0, nil
@@ -67,7 +69,7 @@ func (p params) raw(start time.Time) (raw *graphql.RawParams, complete bool) {
 	if raw.Extensions == nil {
 		raw.Extensions = make(map[string]any, 1)
 	}
-	raw.Extensions[extensionWeight] = p.weight
+	raw.Extensions[document.ExtensionWeight] = p.weight
 	if p.query != nil {
 		raw.Query = *p.query
 	}
@@ -75,26 +77,26 @@ func (p params) raw(start time.Time) (raw *graphql.RawParams, complete bool) {
 		raw.OperationName = *p.operationName
 	}
 	if p.documentID != nil && *p.documentID != "" {
-		raw.Extensions[extensionDocument] = *p.documentID
+		raw.Extensions[document.ExtensionDocument] = *p.documentID
 	}
 	raw.ReadTime = graphql.TraceTiming{Start: start, End: graphql.Now()}
-	return raw, strings.TrimSpace(raw.Query) != "" || raw.Extensions[extensionDocument] != nil || raw.Extensions[extensionPersisted] != nil
+	return raw, strings.TrimSpace(raw.Query) != "" || raw.Extensions[document.ExtensionDocument] != nil || raw.Extensions[document.ExtensionPersisted] != nil
 }
 
 func readPOST(w http.ResponseWriter, r *http.Request, room func([]byte) *gqlerror.Error, p *params) (int, *gqlerror.Error) {
 	// Only JSON: a form or text could be sent by any page without asking first.
 	media, options, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if media == "multipart/form-data" {
-		return http.StatusUnsupportedMediaType, refuse(model.ErrorCodeBadRequest, "files do not come with the operation: ask for an upload with the mutation requestUpload, and send operations as %s", mediaJSON)
+		return http.StatusUnsupportedMediaType, refusal.Of(model.ErrorCodeBadRequest, "files do not come with the operation: ask for an upload with the mutation requestUpload, and send operations as %s", mediaJSON)
 	}
 	charset := options["charset"]
 	if err != nil || media != mediaJSON || charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return http.StatusUnsupportedMediaType, refuse(model.ErrorCodeBadRequest, "send the operation as %s in UTF-8", mediaJSON)
+		return http.StatusUnsupportedMediaType, refusal.Of(model.ErrorCodeBadRequest, "send the operation as %s in UTF-8", mediaJSON)
 	}
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return http.StatusUnsupportedMediaType, refuse(model.ErrorCodeBadRequest, "a compressed body is not read")
+		return http.StatusUnsupportedMediaType, refusal.Of(model.ErrorCodeBadRequest, "a compressed body is not read")
 	}
-	tooLarge := refuse(model.ErrorCodeBadRequest, "the body is larger than %d bytes: send less in one request; files go where requestUpload says", maxBody)
+	tooLarge := refusal.Of(model.ErrorCodeBadRequest, "the body is larger than %d bytes: send less in one request; files go where requestUpload says", maxBody)
 	if r.ContentLength > maxBody {
 		return http.StatusRequestEntityTooLarge, tooLarge
 	}
@@ -103,10 +105,10 @@ func readPOST(w http.ResponseWriter, r *http.Request, room func([]byte) *gqlerro
 		return http.StatusRequestEntityTooLarge, tooLarge
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return http.StatusRequestTimeout, refuse(model.ErrorCodeBadRequest, "the body did not come in time")
+		return http.StatusRequestTimeout, refusal.Of(model.ErrorCodeBadRequest, "the body did not come in time")
 	}
 	if err != nil {
-		return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "the body could not be read to its end")
+		return http.StatusBadRequest, refusal.Of(model.ErrorCodeBadRequest, "the body could not be read to its end")
 	}
 	if refused := room(body); refused != nil {
 		return 0, refused
@@ -119,15 +121,15 @@ const maxAddress = 48 << 10
 
 func readGET(r *http.Request, room func([]byte) *gqlerror.Error, p *params) (int, *gqlerror.Error) {
 	if len(r.RequestURI) > maxAddress {
-		return http.StatusRequestURITooLong, refuse(model.ErrorCodeBadRequest, "the address is longer than %d bytes: use POST", maxAddress)
+		return http.StatusRequestURITooLong, refusal.Of(model.ErrorCodeBadRequest, "the address is longer than %d bytes: use POST", maxAddress)
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "the query string is not well-formed")
+		return http.StatusBadRequest, refusal.Of(model.ErrorCodeBadRequest, "the query string is not well-formed")
 	}
 	for _, name := range []string{"query", "documentId", "operationName"} {
 		if !utf8.ValidString(query.Get(name)) {
-			return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "the parameter %s is not UTF-8", name)
+			return http.StatusBadRequest, refusal.Of(model.ErrorCodeBadRequest, "the parameter %s is not UTF-8", name)
 		}
 	}
 	for name, into := range map[string]**string{"query": &p.query, "documentId": &p.documentID, "operationName": &p.operationName} {
@@ -193,8 +195,8 @@ func (p *params) readExtensions(what string, text []byte) (int, *gqlerror.Error)
 			p.extensions[name] = true
 		}
 	}
-	if text := fields[extensionPersisted]; !absent(text) {
-		p.extensions[extensionPersisted] = readPersisted(text)
+	if text := fields[document.ExtensionPersisted]; !absent(text) {
+		p.extensions[document.ExtensionPersisted] = document.ReadPersisted(text)
 	}
 	return 0, nil
 }
@@ -203,28 +205,25 @@ func (p *params) readExtensions(what string, text []byte) (int, *gqlerror.Error)
 // the text is refused: 400 when the text is not that, 422 when it is another value or holds one of the wrong type.
 func parse(what string, text []byte, into any) (int, *gqlerror.Error) {
 	if !utf8.Valid(text) {
-		return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "%s is not valid UTF-8", what)
+		return http.StatusBadRequest, refusal.Of(model.ErrorCodeBadRequest, "%s is not valid UTF-8", what)
 	}
 	if valuesIn(text) > maxValues {
-		return http.StatusUnprocessableEntity, refuse(model.ErrorCodeBadRequest, "%s has more than %d values: send them in several requests", what, maxValues)
+		return http.StatusUnprocessableEntity, refusal.Of(model.ErrorCodeBadRequest, "%s has more than %d values: send them in several requests", what, maxValues)
 	}
 	err := unmarshal(text, into)
 	_, wrong := errors.AsType[*json.UnmarshalTypeError](err)
 	switch {
 	case errors.Is(err, errGoesOn):
-		return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "%s goes on after its JSON object", what)
+		return http.StatusBadRequest, refusal.Of(model.ErrorCodeBadRequest, "%s goes on after its JSON object", what)
 	case err != nil && !wrong:
-		return http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "%s is not JSON", what)
+		return http.StatusBadRequest, refusal.Of(model.ErrorCodeBadRequest, "%s is not JSON", what)
 	case bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("[")):
-		return http.StatusUnprocessableEntity, refuse(model.ErrorCodeBadRequest, "%s is a list: send one JSON object; operations are not batched", what)
+		return http.StatusUnprocessableEntity, refusal.Of(model.ErrorCodeBadRequest, "%s is a list: send one JSON object; operations are not batched", what)
 	case wrong:
 		return http.StatusUnprocessableEntity, mistyped(what)
 	}
 	return 0, nil
 }
-
-// messageHalf ends the sentence that refuses what encoding/json and gqlparser would silently replace by U+FFFD.
-const messageHalf = "half of a surrogate pair, which is no character: send both halves or neither"
 
 // halves refuses JSON text that escapes half of a surrogate pair: no character that a text could hold.
 func halves(what string, text []byte) (int, *gqlerror.Error) {
@@ -233,11 +232,11 @@ func halves(what string, text []byte) (int, *gqlerror.Error) {
 		return 0, nil
 	}
 	field := strings.TrimPrefix(jsontext.Path(text, at), "variables.")
-	return http.StatusUnprocessableEntity, gqlerror.Wrap(fault.Invalidf(field, "%s: byte %d begins "+messageHalf, what, at+1))
+	return http.StatusUnprocessableEntity, gqlerror.Wrap(fault.Invalidf(field, "%s: byte %d begins "+refusal.HalfCharacter, what, at+1))
 }
 
 func mistyped(what string) *gqlerror.Error {
-	return refuse(model.ErrorCodeBadRequest, "%s is of the wrong type", what)
+	return refusal.Of(model.ErrorCodeBadRequest, "%s is of the wrong type", what)
 }
 
 // errGoesOn is what unmarshal returns when more than one value is there.

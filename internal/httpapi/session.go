@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/httpapi/refusal"
 )
 
 // Session is what a page of this machine needs to sign in as the demo user.
@@ -26,10 +27,10 @@ func session(o Options) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case o.Session == nil:
-			writeError(w, r, http.StatusNotFound, refuse(model.ErrorCodeNotFound, "there is no local issuer: bring a token"))
+			writeError(w, r, http.StatusNotFound, refusal.Of(model.ErrorCodeNotFound, "there is no local issuer: bring a token"))
 			return
 		case !loopback(r.Host) || !sameOrigin(r) || forwarded(r.Header):
-			writeError(w, r, http.StatusForbidden, refuse(model.ErrorCodeForbidden, "sessions are for pages of this server on this machine"))
+			writeError(w, r, http.StatusForbidden, refusal.Of(model.ErrorCodeForbidden, "sessions are for pages of this server on this machine"))
 			return
 		}
 		s, err := o.Session(r.Context())

@@ -15,6 +15,7 @@ import (
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/jsontext"
 )
 
@@ -63,7 +64,7 @@ func readMessage(data []byte) (m message, wrong string) {
 		return m, "the id of the message is no text"
 	}
 	if m.Type != "subscribe" && jsontext.LoneSurrogate(data) >= 0 || jsontext.LoneSurrogate(fields["id"]) >= 0 {
-		return m, "the message holds " + messageHalf
+		return m, "the message holds " + refusal.HalfCharacter
 	}
 	m.Payload = fields["payload"]
 	switch m.Type {
@@ -210,7 +211,7 @@ func joined(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 
 // refuseOperation is the error of an operation that is not begun.
 func refuseOperation(code model.ErrorCode, format string, args ...any) gqlerror.List {
-	err := refuse(code, format, args...)
+	err := refusal.Of(code, format, args...)
 	err.Extensions["retryable"] = code == model.ErrorCodeUnavailable
 	return gqlerror.List{err}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/telemetry"
 )
 
@@ -45,7 +46,7 @@ func (s *socket) subscribe(ctx context.Context, m message, size int) {
 	if refused == nil {
 		return
 	}
-	if coded(refused[0]) == model.ErrorCodeExhausted {
+	if refusal.CodeOf(refused[0]) == model.ErrorCodeExhausted {
 		s.api.intake.exec.fine(ctx, op.size)
 		s.api.intake.exec.brake(ctx)
 		s.wire.excuse()

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/httpapi/document"
 )
 
 func TestSocketCarriesOutOperations(t *testing.T) {
@@ -65,8 +67,8 @@ func TestSocketRefusesOperations(t *testing.T) {
 		{"syntax", `{ hello`, "GRAPHQL_PARSE_FAILED"},
 		{"empty", ``, "GRAPHQL_VALIDATION_FAILED"},
 		{"unknown field", `{ bye }`, "GRAPHQL_VALIDATION_FAILED"},
-		{"tokens", `{` + strings.Repeat(" hello", maxTokens) + `}`, "GRAPHQL_PARSE_FAILED"},
-		{"root fields", `{` + manyAliases(maxRootFields+1) + `}`, "BAD_REQUEST"},
+		{"tokens", `{` + strings.Repeat(" hello", document.MaxTokens) + `}`, "GRAPHQL_PARSE_FAILED"},
+		{"root fields", `{` + manyAliases(document.MaxRootFields+1) + `}`, "BAD_REQUEST"},
 		{"two subscriptions at once", `subscription { a: ticks(source: "a") refused }`, "GRAPHQL_VALIDATION_FAILED"},
 		{"introspection as subscription", `subscription { __typename }`, "GRAPHQL_VALIDATION_FAILED"},
 		{"the resolver's refusal", `subscription { refused }`, "FORBIDDEN"},

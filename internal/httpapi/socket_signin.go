@@ -3,6 +3,7 @@ package httpapi
 import (
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -64,7 +65,7 @@ func (s *socket) refuse(err error) {
 	switch {
 	case fault.Is(err, fault.Unauthenticated), fault.Is(err, fault.Forbidden):
 		s.close(codeForbidden, shown.Message)
-	case coded(shown) == model.ErrorCodeUnavailable, coded(shown) == model.ErrorCodeExhausted:
+	case refusal.CodeOf(shown) == model.ErrorCodeUnavailable, refusal.CodeOf(shown) == model.ErrorCodeExhausted:
 		s.close(codeLater, shown.Message)
 	default:
 		s.close(codeInternal, shown.Message)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/viewer"
 	"github.com/taggie/taggie/resolvers"
 )
@@ -35,9 +36,9 @@ func (a *streamer) or(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		case r.Method == http.MethodHead: // a stream has no header that would be worth an operation
 			w.Header().Set("Allow", streamMethods)
-			writeError(w, r, http.StatusMethodNotAllowed, refuse(model.ErrorCodeBadRequest, "event streams are begun by GET or POST"))
+			writeError(w, r, http.StatusMethodNotAllowed, refusal.Of(model.ErrorCodeBadRequest, "event streams are begun by GET or POST"))
 		case !a.trusts(r):
-			writeError(w, r, http.StatusForbidden, refuse(model.ErrorCodeForbidden, "pages of this origin may not begin streams"))
+			writeError(w, r, http.StatusForbidden, refusal.Of(model.ErrorCodeForbidden, "pages of this origin may not begin streams"))
 		default:
 			streams.ServeHTTP(w, authorized(r))
 		}
@@ -51,7 +52,7 @@ const tokenParameter = "access_token"
 func inPlace(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !forSource(r) && strings.Contains(r.URL.RawQuery, tokenParameter) && r.URL.Query().Has(tokenParameter) {
-			writeError(w, r, http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, tokenParameter+" is for event streams begun by GET: send the token in the header Authorization"))
+			writeError(w, r, http.StatusBadRequest, refusal.Of(model.ErrorCodeBadRequest, tokenParameter+" is for event streams begun by GET: send the token in the header Authorization"))
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -120,7 +121,7 @@ func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if errs == nil && r.Method != http.MethodPost && oc.Operation.Operation == ast.Mutation {
 		forgo(oc)
 		w.Header().Set("Allow", http.MethodPost)
-		writeError(w, r, http.StatusMethodNotAllowed, refuse(model.ErrorCodeBadRequest, "over GET no mutations are carried out: use POST"))
+		writeError(w, r, http.StatusMethodNotAllowed, refusal.Of(model.ErrorCodeBadRequest, "over GET no mutations are carried out: use POST"))
 		return
 	}
 	s.begin()

@@ -10,6 +10,8 @@ import (
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/document"
+	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/viewer"
 	"github.com/taggie/taggie/resolvers"
 )
@@ -48,8 +50,8 @@ func (a *api) follow(ctx context.Context, cancel context.CancelFunc, oc *graphql
 	start := time.Now() // to wait is not to be slow
 	var end resolvers.Ending
 	resolvers.WithEnding(oc, &end)
-	asked, _ := oc.Stats.GetExtension(statPrice).(price)
-	rooms := a.ops.answers.messages(spender(viewer.From(ctx)), asked.weight.bytes())
+	asked, _ := oc.Stats.GetExtension(document.StatPrice).(document.Price)
+	rooms := a.ops.answers.messages(spender(viewer.From(ctx)), asked.Weight.Bytes())
 	defer rooms.end()
 	resolvers.WithRoom(oc, rooms)
 	var basis resolvers.Basis
@@ -149,7 +151,7 @@ func (a *api) still(ctx context.Context, basis *resolvers.Basis) ending {
 // lose the message that it should have been.
 func passing(resp *graphql.Response) bool {
 	for _, err := range resp.Errors {
-		if coded(err) != model.ErrorCodeUnavailable {
+		if refusal.CodeOf(err) != model.ErrorCodeUnavailable {
 			return false
 		}
 	}

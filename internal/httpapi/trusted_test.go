@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/httpapi/document"
 )
 
 // What generate-persisted-query-manifest writes, and what relay-compiler writes.
@@ -26,23 +28,23 @@ const (
 	trustedText = `query A { viewer { name } }`
 )
 
-func trusting(t *testing.T, manifest string, mode TrustMode) func(*Options) {
+func trusting(t *testing.T, manifest string, mode document.TrustMode) func(*Options) {
 	t.Helper()
-	trusted, err := ReadTrusted(mode, []byte(manifest))
+	trusted, err := document.ReadTrusted(mode, []byte(manifest))
 	require.NoError(t, err)
 	return func(o *Options) { o.Trusted = trusted }
 }
 
 func TestTrustedDocumentsAreAskedForByTheirID(t *testing.T) {
 	for manifest, id := range map[string]string{apolloManifest: "name-of-viewer", relayManifest: "a2b6a6b0a5d6a7b3f1a3b6f7e2d1c0ff"} {
-		for _, mode := range []TrustMode{TrustOff, TrustLog, TrustEnforce} {
+		for _, mode := range []document.TrustMode{document.TrustOff, document.TrustLog, document.TrustEnforce} {
 			s := newServer(t, trusting(t, manifest, mode))
 			for _, body := range []string{
 				`{"documentId":"` + id + `"}`,
 				registering(id, ""),
 				registering(id, trustedText),
-				`{"documentId":"sha256:` + hashOf(trustedText) + `"}`,
-				registering(hashOf(trustedText), ""),
+				`{"documentId":"sha256:` + document.HashOf(trustedText) + `"}`,
+				registering(document.HashOf(trustedText), ""),
 				`{"query":"` + trustedText + `"}`,
 			} {
 				a := s.post(body, ada...)
@@ -59,11 +61,11 @@ func TestManifestsOfTheTools(t *testing.T) {
 	for file, count := range map[string]int{"testdata/apollo-manifest.json": 2, "testdata/relay-manifest.json": 1} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		s := newServer(t, trusting(t, string(text), TrustEnforce))
+		s := newServer(t, trusting(t, string(text), document.TrustEnforce))
 		assert.Empty(t, s.logged("trusted documents do not fit the schema"), file)
 		trusted := s.options.Trusted
 		require.Equal(t, count, trusted.Len(), file)
-		for id, text := range trusted.byID {
+		for id, text := range trusted.ByID {
 			if strings.HasPrefix(text, "query") {
 				a := s.post(registering(id, ""), ada...)
 				assert.Equal(t, "Ada", a.Data["viewer"].(map[string]any)["name"], file)
@@ -73,11 +75,11 @@ func TestManifestsOfTheTools(t *testing.T) {
 }
 
 func TestDocumentsThatAreNotTrusted(t *testing.T) {
-	for mode, carriedOut := range map[TrustMode]bool{TrustOff: true, TrustLog: true, TrustEnforce: false} {
-		store := &shelf{kept: map[string]string{hashOf(nameOfViewer): nameOfViewer}}
+	for mode, carriedOut := range map[document.TrustMode]bool{document.TrustOff: true, document.TrustLog: true, document.TrustEnforce: false} {
+		store := &shelf{kept: map[string]string{document.HashOf(nameOfViewer): nameOfViewer}}
 		s := newServer(t, trusting(t, apolloManifest, mode), func(o *Options) { o.Documents = store })
 		a := s.ask(nameOfViewer, nil)
-		registered := s.post(registering(hashOf(nameOfViewer), ""), ada...)
+		registered := s.post(registering(document.HashOf(nameOfViewer), ""), ada...)
 		if carriedOut {
 			assert.Equal(t, http.StatusOK, a.Code)
 			assert.Empty(t, a.Errors)
@@ -89,18 +91,18 @@ func TestDocumentsThatAreNotTrusted(t *testing.T) {
 			registered.only(t, http.StatusOK, "PERSISTED_QUERY_NOT_FOUND")
 		}
 		entries := s.logged("document is not trusted")
-		if mode != TrustLog {
+		if mode != document.TrustLog {
 			assert.Empty(t, entries)
 			continue
 		}
 		require.Len(t, entries, 2)
-		assert.Equal(t, hashOf(nameOfViewer), entries[0]["sha256"])
+		assert.Equal(t, document.HashOf(nameOfViewer), entries[0]["sha256"])
 		assert.NotContains(t, s.log.String(), nameOfViewer, "a text may hold secrets")
 	}
 }
 
 func TestTrustedDocumentsThatDoNotFit(t *testing.T) {
-	s := newServer(t, trusting(t, apolloManifest, TrustEnforce))
+	s := newServer(t, trusting(t, apolloManifest, document.TrustEnforce))
 	entries := s.logged("trusted documents do not fit the schema")
 	require.Len(t, entries, 1)
 	assert.InDelta(t, 1, entries[0]["count"], 0)
@@ -116,15 +118,15 @@ func TestManifestsThatAreNone(t *testing.T) {
 		`{"a": 1}`:           `under "a"`,
 		`{"a": ""}`:          "no text",
 		`{"": "{ a }"}`:      "no id",
-		`{"operations": []}`: apolloFormat,
+		`{"operations": []}`: document.ApolloFormat,
 		`{"format": "apollo-persisted-query-manifest", "version": 2, "operations": []}`:                                                    "version 1",
 		`{"format": "apollo-persisted-query-manifest", "version": 1, "operations": []}`:                                                    "at least one",
 		`{"format": "apollo-persisted-query-manifest", "version": 1, "operations": [{"id":"a","body":"{ a }"},{"id":"a","body":"{ b }"}]}`: "two documents",
 	} {
-		_, err := ReadTrusted(TrustLog, []byte(manifest))
+		_, err := document.ReadTrusted(document.TrustLog, []byte(manifest))
 		assert.ErrorContains(t, err, says, manifest)
 	}
-	trusted, err := ReadTrusted(TrustLog, []byte(apolloManifest), []byte(`{"b": "{ viewer { id } }"}`))
+	trusted, err := document.ReadTrusted(document.TrustLog, []byte(apolloManifest), []byte(`{"b": "{ viewer { id } }"}`))
 	require.NoError(t, err)
 	assert.Equal(t, 3, trusted.Len())
 }

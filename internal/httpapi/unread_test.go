@@ -30,13 +30,6 @@ func unreadTheatre(t *testing.T, change ...func(*Options)) (*theatre, *answers) 
 	return newTheatre(t, append(change, func(o *Options) { o.unsent = room })...), room
 }
 
-// empty is whether nobody has room.
-func (a *answers) empty() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return len(a.callers) == 0 && a.all.TryAcquire(a.most) && func() bool { a.all.Release(a.most); return true }()
-}
-
 // request sends a query on a connection of its own and reads nothing of what comes.
 func (th *theatre) request(token, query, accept string) net.Conn {
 	th.t.Helper()

@@ -13,6 +13,8 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/httpapi/document"
 )
 
 // numbered writes a text n times, with a number in each.
@@ -51,7 +53,7 @@ func tangled(n int, next func(i, j int) bool) string {
 
 // edge are documents just within the limits, each made to be costly for one rule of validation, or for several.
 func edge() map[string]string {
-	name, text := strings.Repeat("a", maxName-4), `"`+strings.Repeat("a", maxDocument-200)+`"`
+	name, text := strings.Repeat("a", document.MaxName-4), `"`+strings.Repeat("a", document.MaxDocument-200)+`"`
 	return map[string]string{
 		"one field many times":              "{viewer{" + strings.Repeat("id ", 62) + "}}",
 		"objects many times":                "{viewer{" + strings.Repeat("notes{nodes{id}}", 34) + "}}",
@@ -83,8 +85,8 @@ func edge() map[string]string {
 		"variables of unknown types":        "query(" + numbered(240, "$v%d:"+name+" ") + "){__typename}",
 		"variables that are not defined":    "{viewer{notes(" + numbered(240, "first:$v%d ") + "){nodes{id}}}}",
 		"values":                            "{nodes(ids:[" + strings.Repeat("1 ", 980) + "]){id}}",
-		"lists in lists":                    "{nodes(ids:" + strings.Repeat("[", maxValueDepth) + text + strings.Repeat("]", maxValueDepth) + "){id}}",
-		"objects in objects":                "{viewer{notes(due:" + strings.Repeat("{a:", maxValueDepth) + text + strings.Repeat("}", maxValueDepth) + "){nodes{id}}}}",
+		"lists in lists":                    "{nodes(ids:" + strings.Repeat("[", document.MaxValueDepth) + text + strings.Repeat("]", document.MaxValueDepth) + "){id}}",
+		"objects in objects":                "{viewer{notes(due:" + strings.Repeat("{a:", document.MaxValueDepth) + text + strings.Repeat("}", document.MaxValueDepth) + "){nodes{id}}}}",
 		"input fields":                      "mutation{createNote(input:{" + numbered(320, name+"%d:1 ") + "}){note{id}}}",
 		"one input field many times":        "mutation{createNote(input:{" + strings.Repeat("title:1 ", 320) + "}){note{id}}}",
 		"a long text":                       "{node(id:" + text + "){id}}",

@@ -11,6 +11,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/telemetry"
 )
 
@@ -36,13 +37,13 @@ func (u *upgrader) or(next http.Handler) http.Handler {
 // socket is held by the thousands.
 func (u *upgrader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !u.trusts(r) {
-		writeError(w, r, http.StatusForbidden, refuse(model.ErrorCodeForbidden, "pages of this origin may not open sockets"))
+		writeError(w, r, http.StatusForbidden, refusal.Of(model.ErrorCodeForbidden, "pages of this origin may not open sockets"))
 		return
 	}
 	offers := len(r.Header.Values("Sec-WebSocket-Protocol")) > 0
 	if offers && !listed(r.Header, "Sec-WebSocket-Protocol", strings.Clone, subprotocol) {
 		// A browser would drop the connection anyway when none of its subprotocols is chosen.
-		writeError(w, r, http.StatusBadRequest, refuse(model.ErrorCodeBadRequest, "the subprotocol of sockets is %s", subprotocol))
+		writeError(w, r, http.StatusBadRequest, refusal.Of(model.ErrorCodeBadRequest, "the subprotocol of sockets is %s", subprotocol))
 		return
 	}
 	if err := u.sockets.reserve(); err != nil {
@@ -55,7 +56,7 @@ func (u *upgrader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		u.sockets.giveBack()
 		if h.refused != 0 {
-			writeError(w, r, h.refused, refuse(model.ErrorCodeBadRequest, "this is no well-formed WebSocket handshake"))
+			writeError(w, r, h.refused, refusal.Of(model.ErrorCodeBadRequest, "this is no well-formed WebSocket handshake"))
 		}
 		return
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/taggie/taggie/internal/filetag"
 	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/httpapi"
+	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/limit"
@@ -41,7 +42,7 @@ func declared(t *testing.T) []limit.Room {
 	set, err := config.Limits()
 	require.NoError(t, err)
 	return []limit.Room{
-		{Name: "internal/config", Limits: set}, {Name: "internal/httpapi", Limits: httpapi.Limits()}, {Name: "internal/edge", Limits: edge.Limits()},
+		{Name: "internal/config", Limits: set}, {Name: "internal/httpapi", Limits: httpapi.Limits()}, {Name: "internal/httpapi/document", Limits: document.Limits()}, {Name: "internal/edge", Limits: edge.Limits()},
 		{Name: "internal/auth", Limits: auth.Limits()}, {Name: "internal/gid", Limits: gid.Limits()}, {Name: "internal/page", Limits: page.Limits()},
 		{Name: "internal/idempotency", Limits: idempotency.Limits()}, {Name: "internal/user", Limits: user.Limits()},
 		{Name: "internal/note", Limits: note.Limits()}, {Name: "internal/tag", Limits: tag.Limits()}, {Name: "internal/entity", Limits: entity.Limits()},
@@ -107,26 +108,26 @@ var noLimits = map[string]string{
 	"dynamo.maxSK": "ids are shorter, or there is no such thing", "dynamo.maxCleanups": "a step of a job", "dynamo.mostFurther": "how a list is read on",
 	"dynamo.maxTransaction": "how an import is cut", "dynamo.maxPrepared": "how a change is cut", "dynamo.maxEffort": "how much is read at a time",
 	"dynamo.maxDigits": "as internal/entity has it", "dynamo.maxExponent": "as internal/entity has it", "dynamo.maxDepth": "one more than internal/entity has",
-	"dynamo.maxSearchRounds":             "how a page is filled",
-	"resolvers.maxTypes":                 "there are no more types of events",
-	"resolvers.maxNodes":                 "as internal/page has it",
-	"internal/auth.maxAge":               "how long keys of the issuer are used",
-	"internal/auth.maxAnswer":            "of the issuer",
-	"internal/filetag.MaxShards":         "of a setting, which says so",
-	"internal/filetag.maxUses":           "how a score is searched that shows an item",
-	"internal/filetag.maxUsesOfStranger": "how a score is searched that shows an item",
-	"internal/labelling.mostPage":        "how a queue is filled",
-	"internal/labelling.mostPages":       "how a queue is filled",
-	"internal/score.maxContent":          "follows from annotations and description",
-	"internal/score.maxRendered":         "of a thumbnail that we made",
-	"internal/project.maxFileNameBytes":  "how an export is called",
-	"internal/httpapi.maxPage":           "as internal/page has it",
-	"internal/httpapi.maxCached":         "a cache",
-	"internal/httpapi.maxCachedDocSize":  "a cache",
-	"internal/httpapi.maxQueued":         "a queue of a socket, behind which others wait",
-	"internal/httpapi.maxQueuedBytes":    "a queue of a socket, behind which others wait",
-	"internal/lean.MaxAnswer":            "in the table by internal/httpapi",
-	"internal/app.maxListened":           "connections to Redis, which whoever listens shares",
+	"dynamo.maxSearchRounds":                     "how a page is filled",
+	"resolvers.maxTypes":                         "there are no more types of events",
+	"resolvers.maxNodes":                         "as internal/page has it",
+	"internal/auth.maxAge":                       "how long keys of the issuer are used",
+	"internal/auth.maxAnswer":                    "of the issuer",
+	"internal/filetag.MaxShards":                 "of a setting, which says so",
+	"internal/filetag.maxUses":                   "how a score is searched that shows an item",
+	"internal/filetag.maxUsesOfStranger":         "how a score is searched that shows an item",
+	"internal/labelling.mostPage":                "how a queue is filled",
+	"internal/labelling.mostPages":               "how a queue is filled",
+	"internal/score.maxContent":                  "follows from annotations and description",
+	"internal/score.maxRendered":                 "of a thumbnail that we made",
+	"internal/project.maxFileNameBytes":          "how an export is called",
+	"internal/httpapi/document.maxPage":                   "as internal/page has it",
+	"internal/httpapi/document.maxCached":        "a cache",
+	"internal/httpapi/document.MaxCachedDocSize": "a cache",
+	"internal/httpapi.maxQueued":                 "a queue of a socket, behind which others wait",
+	"internal/httpapi.maxQueuedBytes":            "a queue of a socket, behind which others wait",
+	"internal/lean.MaxAnswer":                    "in the table by internal/httpapi",
+	"internal/app.maxListened":                   "connections to Redis, which whoever listens shares",
 }
 
 // A constant that is called like a limit is one that a room declares, or the list above says why it is none.

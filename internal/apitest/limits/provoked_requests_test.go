@@ -21,8 +21,8 @@ func written(n int, text string) string {
 	return b.String()
 }
 
-// document is a provocation by a document that is made of the declared number.
-func document(of func(most int) string) provocation {
+// asDocument is a provocation by a document that is made of the declared number.
+func asDocument(of func(most int) string) provocation {
 	return asked(func(p *provoker) *apitest.Answer { return p.Do(of(p.most()), nil) })
 }
 
@@ -87,49 +87,11 @@ func provokedRequests() map[string]map[string]provocation {
 			"Time to wait to be set up, a subscription":                                  testedIn(room, "TestWhoWouldWaitTooLongIsToldAtOnce", "fault.Exhausted"),
 			"Time to wait to sign in, a socket":                                          testedIn(room, "TestNobodyWaitsForATurnInVain", "fault.Exhausted"),
 			"Operations that wait, for each that may be carried out at a time, a caller": testedIn(room, "TestOperationsOfACallerAreBounded", "EXHAUSTED"),
-			"Size, a document":           document(func(most int) string { return "{ viewer { id } } #" + strings.Repeat("x", most) }),
-			"Tokens, a document":         document(func(most int) string { return "{ viewer {" + strings.Repeat(" id", most) + " } }" }),
-			"Size of a name, a document": document(func(most int) string { return "{ viewer { " + strings.Repeat("x", most+1) + ": id } }" }),
-			"Levels of fields, a document": document(func(most int) string {
-				return "{ viewer " + strings.Repeat("{ notes { nodes { owner ", most/3) + "{ id }" + strings.Repeat(" } } }", most/3) + " }"
-			}),
-			"Levels of lists and objects in a value, a document": document(func(most int) string {
-				return "{ nodes(ids: " + strings.Repeat("[", most+1) + `"a"` + strings.Repeat("]", most+1) + ") { id } }"
-			}),
-			"Root fields, a document": document(func(most int) string { return "{" + written(most+1, " a%d: __typename") + " }" }),
-			"Fields, those of fragments counted where they are spread, a document": document(func(most int) string {
-				return "{ viewer {" + strings.Repeat(" ...f", 11) + " } } fragment f on User {" + strings.Repeat(" id", most/10) + " }"
-			}),
-			"Aliases, a document":    document(func(most int) string { return "{ viewer {" + written(most+1, " a%d: id") + " } }" }),
-			"Directives, a document": document(func(most int) string { return "{ viewer { id" + strings.Repeat(" @skip(if: false)", most+1) + " } }" }),
-			"Fragments, a document": document(func(most int) string {
-				return "{ viewer {" + written(most+1, " ...f%d") + " } }" + written(most+1, " fragment f%d on User { id }")
-			}),
-			"Pairs of selections of one field in one place; 63 selections make nearly so many, a document": saying("same name", document(func(int) string {
-				return "{ viewer {" + strings.Repeat(" id", 64) + " } }"
-			})),
-			"Selections that are looked at to find such pairs, a document": saying("same name", document(func(int) string { // none are there: each fragment leads to all others
-				var b strings.Builder
-				for i := range 50 {
-					_, _ = fmt.Fprintf(&b, " fragment f%d on User {%s ...f%d }", i, written(10, fmt.Sprint(" x", i, "_%d")), (i+1)%50)
-				}
-				return "{ viewer { ...f0 } }" + b.String()
-			})),
-			"Cost, an operation": document(func(int) string { return costly }),
-			"Cost of a message, a subscription": met(func(p *provoker) {
-				l := p.Project("P")
-				p.Subscribe(`subscription($p: ID!) { projectEvents(projectId: $p) { ... on ProjectSnapshot { statistics { statistics { users { user { projects { nodes { teams { name } } } } } } } } } }`,
-					apitest.Vars{"p": l.ID}).Refused(p.Code, "")
-			}),
-			"Size, all parts together, an answer": testedIn(room, "TestAnswerThatIsTooLarge", "EXHAUSTED"),
+			"Size, all parts together, an answer":                                        testedIn(room, "TestAnswerThatIsTooLarge", "EXHAUSTED"),
 			"Errors that are told, an answer": met(func(p *provoker) {
 				a := p.Do(`query($ids: [ID!]!) { nodes(ids: $ids) { id } }`, apitest.Vars{"ids": apitest.Many("!", p.most()+5)})
 				assert.Len(p.T, a.Errors, p.most())
 				assert.Equal(p.T, 5, a.Extensions.OmittedErrors)
-			}),
-			"Mistakes that are looked for, a document": met(func(p *provoker) {
-				a := p.Do("{ viewer {"+written(p.most()+50, " x%d")+" } }", nil)
-				assert.Equal(p.T, p.most(), len(a.Errors)+a.Extensions.OmittedErrors)
 			}),
 			"Size of a message of an error, an answer": met(func(p *provoker) {
 				a := p.Do(`{ viewer { notes(orderBy: `+strings.Repeat("A", 128)+written(60, `, a%d: 1`)+`) { nodes { id } } } node(id: [`+strings.Repeat(`"long text", `, 100)+`]) { id } }`, nil)
@@ -137,17 +99,6 @@ func provokedRequests() map[string]map[string]provocation {
 				for _, e := range a.Errors {
 					assert.LessOrEqual(p.T, len(e.Message), p.most()+len("…"))
 				}
-			}),
-			"Mistakes with suggestions, a document": met(func(p *provoker) {
-				suggests(p, `{ viewer {`+strings.Repeat(" nam", p.most())+` } }`, true)
-				suggests(p, `{ viewer {`+strings.Repeat(" nam", p.most()+1)+` } }`, false)
-			}),
-			"Size with suggestions, a document with mistakes": met(func(p *provoker) {
-				suggests(p, `{ viewer { nam } } #`+strings.Repeat("x", p.most()/2), true)
-				suggests(p, `{ viewer { nam } } #`+strings.Repeat("x", p.most()), false)
-			}),
-			"Size of a name with suggestions, a document with mistakes": met(func(p *provoker) {
-				suggests(p, `{ viewer { notes(`+strings.Repeat("x", p.most()+1)+`: 1) { nodes { id } } } }`, false)
 			}),
 			"Answers that are not sent yet, together, a caller":                      testedIn(room, "TestUnreadAnswersOverHTTP", "EXHAUSTED"),
 			"Answers that are not sent yet, together, a server":                      testedIn(room, "TestRoomForAnswers", "server"),
@@ -164,6 +115,57 @@ func provokedRequests() map[string]map[string]provocation {
 			"Size of the id of an operation, a socket":                               testedIn(room, "TestSocketCloseCodes", `"subscribe with a long id"`),
 			"Size of the payload of `ping` and `pong`, a socket":                     testedIn(room, "TestSocketCloseCodes", `"ping with a long payload"`),
 			"Time to take what is ready, a socket or an event stream":                testedIn(room, "TestReaderThatIsTooSlow", "standardPace.whole"),
+		},
+		"internal/httpapi/document": {
+			"Size, a document":           asDocument(func(most int) string { return "{ viewer { id } } #" + strings.Repeat("x", most) }),
+			"Tokens, a document":         asDocument(func(most int) string { return "{ viewer {" + strings.Repeat(" id", most) + " } }" }),
+			"Size of a name, a document": asDocument(func(most int) string { return "{ viewer { " + strings.Repeat("x", most+1) + ": id } }" }),
+			"Levels of fields, a document": asDocument(func(most int) string {
+				return "{ viewer " + strings.Repeat("{ notes { nodes { owner ", most/3) + "{ id }" + strings.Repeat(" } } }", most/3) + " }"
+			}),
+			"Levels of lists and objects in a value, a document": asDocument(func(most int) string {
+				return "{ nodes(ids: " + strings.Repeat("[", most+1) + `"a"` + strings.Repeat("]", most+1) + ") { id } }"
+			}),
+			"Root fields, a document": asDocument(func(most int) string { return "{" + written(most+1, " a%d: __typename") + " }" }),
+			"Fields, those of fragments counted where they are spread, a document": asDocument(func(most int) string {
+				return "{ viewer {" + strings.Repeat(" ...f", 11) + " } } fragment f on User {" + strings.Repeat(" id", most/10) + " }"
+			}),
+			"Aliases, a document":    asDocument(func(most int) string { return "{ viewer {" + written(most+1, " a%d: id") + " } }" }),
+			"Directives, a document": asDocument(func(most int) string { return "{ viewer { id" + strings.Repeat(" @skip(if: false)", most+1) + " } }" }),
+			"Fragments, a document": asDocument(func(most int) string {
+				return "{ viewer {" + written(most+1, " ...f%d") + " } }" + written(most+1, " fragment f%d on User { id }")
+			}),
+			"Pairs of selections of one field in one place; 63 selections make nearly so many, a document": saying("same name", asDocument(func(int) string {
+				return "{ viewer {" + strings.Repeat(" id", 64) + " } }"
+			})),
+			"Selections that are looked at to find such pairs, a document": saying("same name", asDocument(func(int) string { // none are there: each fragment leads to all others
+				var b strings.Builder
+				for i := range 50 {
+					_, _ = fmt.Fprintf(&b, " fragment f%d on User {%s ...f%d }", i, written(10, fmt.Sprint(" x", i, "_%d")), (i+1)%50)
+				}
+				return "{ viewer { ...f0 } }" + b.String()
+			})),
+			"Cost, an operation": asDocument(func(int) string { return costly }),
+			"Cost of a message, a subscription": met(func(p *provoker) {
+				l := p.Project("P")
+				p.Subscribe(`subscription($p: ID!) { projectEvents(projectId: $p) { ... on ProjectSnapshot { statistics { statistics { users { user { projects { nodes { teams { name } } } } } } } } } }`,
+					apitest.Vars{"p": l.ID}).Refused(p.Code, "")
+			}),
+			"Mistakes that are looked for, a document": met(func(p *provoker) {
+				a := p.Do("{ viewer {"+written(p.most()+50, " x%d")+" } }", nil)
+				assert.Equal(p.T, p.most(), len(a.Errors)+a.Extensions.OmittedErrors)
+			}),
+			"Mistakes with suggestions, a document": met(func(p *provoker) {
+				suggests(p, `{ viewer {`+strings.Repeat(" nam", p.most())+` } }`, true)
+				suggests(p, `{ viewer {`+strings.Repeat(" nam", p.most()+1)+` } }`, false)
+			}),
+			"Size with suggestions, a document with mistakes": met(func(p *provoker) {
+				suggests(p, `{ viewer { nam } } #`+strings.Repeat("x", p.most()/2), true)
+				suggests(p, `{ viewer { nam } } #`+strings.Repeat("x", p.most()), false)
+			}),
+			"Size of a name with suggestions, a document with mistakes": met(func(p *provoker) {
+				suggests(p, `{ viewer { notes(`+strings.Repeat("x", p.most()+1)+`: 1) { nodes { id } } } }`, false)
+			}),
 		},
 		"internal/edge": {
 			"Size, a document that is kept by its hash":                        testedIn("internal/edge", "TestNobodyFillsRedisWithDocuments", "MaxDocument+1"),

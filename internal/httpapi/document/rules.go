@@ -1,4 +1,4 @@
-package httpapi
+package document
 
 import (
 	"slices"
@@ -32,8 +32,8 @@ var quiet = map[string]core.Rule{
 	rules.ValuesOfCorrectTypeRule.Name: rules.ValuesOfCorrectTypeRuleWithoutSuggestions,
 }
 
-// quietRules are the specification's rules of validation for one document. They suggest nothing, and stop at maxFound errors.
-func quietRules() *rules.Rules {
+// QuietRules are the specification's rules of validation for one document. They suggest nothing, and stop at maxFound errors.
+func QuietRules() *rules.Rules {
 	var found gqlerror.List
 	bounded := rules.NewRules()
 	for name, rule := range rules.NewDefaultRules().GetInner() {
@@ -47,7 +47,7 @@ func quietRules() *rules.Rules {
 					option(err)
 				}
 				if found = append(found, err); len(found) == maxFound {
-					panic(tooManyFound(found))
+					panic(TooManyFound(found))
 				}
 				add(func(e *gqlerror.Error) { *e = *err })
 			})
@@ -56,24 +56,24 @@ func quietRules() *rules.Rules {
 	return bounded
 }
 
-// tooManyFound ends validation early; create recovers it.
-type tooManyFound gqlerror.List
+// TooManyFound ends validation early; create recovers it.
+type TooManyFound gqlerror.List
 
-// failed is the operation of a document with too many errors.
-func (found tooManyFound) failed(params *graphql.RawParams) (*graphql.OperationContext, gqlerror.List) {
+// Failed is the operation of a document with too many errors.
+func (found TooManyFound) Failed(params *graphql.RawParams) (*graphql.OperationContext, gqlerror.List) {
 	for _, err := range found {
 		errcode.Set(err, errcode.ValidationFailed)
 	}
-	return unread(params), gqlerror.List(found)
+	return Unread(params), gqlerror.List(found)
 }
 
-// suggest has the few errors of a document say what the client may have meant.
-func suggest(schema *ast.Schema, text string, errs gqlerror.List) gqlerror.List {
+// Suggest has the few errors of a document say what the client may have meant.
+func Suggest(schema *ast.Schema, text string, errs gqlerror.List) gqlerror.List {
 	suggestible := func(err *gqlerror.Error) bool { _, is := quiet[err.Rule]; return is }
 	if len(errs) > maxSuggested || len(text) > maxSuggestedDocument || !slices.ContainsFunc(errs, suggestible) || hasNameAbove(maxSuggestedName, text) {
 		return errs
 	}
-	doc, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: text}, maxTokens)
+	doc, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: text}, MaxTokens)
 	if err != nil {
 		return errs
 	}

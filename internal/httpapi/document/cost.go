@@ -1,4 +1,6 @@
-package httpapi
+// Package document knows the documents that clients send: what they may ask for, what that may cost, which are known by an id, and how mistakes in them are told.
+// All of it is found out before anything is carried out. Begin with [Bounds].
+package document
 
 import (
 	"context"
@@ -11,70 +13,74 @@ import (
 
 	"github.com/taggie/taggie/graph"
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/httpapi/refusal"
 )
 
 // What one operation may cost. A field costs 1, and what is selected below a list as often as the list may have elements.
 // The unit is about a microsecond and a hundred bytes of the answer.
 const (
-	maxCost      = 250_000
-	maxEventCost = 25_000 // of a subscription: each event costs that anew, and many may be told of it at once
-	contentCost  = 200    // of a value of up to 350,000 bytes
+	MaxCost      = 250_000
+	MaxEventCost = 25_000 // of a subscription: each event costs that anew, and many may be told of it at once
+	ContentCost  = 200    // of a value of up to 350,000 bytes
 
 	standardPage = 20
 	maxPage      = 500
 	expectedList = 5 // elements of a list without pages, unless expected says otherwise
 
 	// Costs are cut off here, so that no product overflows.
-	hugeCost = 1 << 30
+	HugeCost = 1 << 30
 )
 
 // What the schema says of costs and lengths, by Type.field: see its directives @cost, @listSize and @atMost.
 var (
-	large    = graph.ValueCosts   // of one value, all of which is in memory until the answer is written
+	Large    = graph.ValueCosts   // of one value, all of which is in memory until the answer is written
 	reads    = graph.ReadCosts    // besides what the field shows
-	expected = graph.AssumedSizes // of lists without pages: more than is usual, fewer than are allowed
-	longest  = graph.MostElements // of them: what counts where room for an answer is reserved
-	texts    = graph.MostBytes    // of values that are longer than most, besides those that large lists
+	Expected = graph.AssumedSizes // of lists without pages: more than is usual, fewer than are allowed
+	Longest  = graph.MostElements // of them: what counts where room for an answer is reserved
+	Texts    = graph.MostBytes    // of values that are longer than most, besides those that large lists
 )
 
 // MutateOperationContext refuses an operation that may cost too much; it changes nothing. It runs after validation,
 // because the lengths of lists may stand in the variables.
-func (b bounds) MutateOperationContext(_ context.Context, op *graphql.OperationContext) *gqlerror.Error {
-	limit := maxCost
+func (b Bounds) MutateOperationContext(_ context.Context, op *graphql.OperationContext) *gqlerror.Error {
+	limit := MaxCost
 	if op.Operation.Operation == ast.Subscription {
-		limit = maxEventCost
+		limit = MaxEventCost
 		// The specification's rule 5.2.3.1, which the validator does not check in full: after @skip and @include.
 		if n := len(graphql.CollectFields(op, op.Operation.SelectionSet, []string{"Subscription"})); n != 1 {
-			return refuse(model.ErrorCodeGraphqlValidationFailed, "a subscription selects one field, this one selects %d", n)
+			return refusal.Of(model.ErrorCodeGraphqlValidationFailed, "a subscription selects one field, this one selects %d", n)
 		}
 	}
 	p := b.price(op)
-	op.Stats.SetExtension(statPrice, p)
-	if cost := p.total; cost > limit {
-		return refuse(model.ErrorCodeBadRequest,
+	op.Stats.SetExtension(StatPrice, p)
+	if cost := p.Total; cost > limit {
+		return refusal.Of(model.ErrorCodeBadRequest,
 			"the operation may cost %d, and %d is the limit: ask for shorter lists (first, last) or nest fewer of them", cost, limit)
 	}
 	return nil
 }
 
-// price is what an operation may cost, and how much of it is for what is read besides what is shown. weight is what its answer may
+// StatPrice is where the statistics of an operation keep its price.
+const StatPrice = "TaggiePrice"
+
+// Price is what an operation may cost, and how much of it is for what is read besides what is shown. weight is what its answer may
 // hold at most.
-type price struct {
-	total, kept int
-	weight      weight
+type Price struct {
+	Total, Kept int
+	Weight      Weight
 }
 
-// charged is what is taken from the budget before the operation is carried out, besides what is kept: what the answer may weigh, when that
+// Charged is what is taken from the budget before the operation is carried out, besides what is kept: what the answer may weigh, when that
 // is more than what it may cost, as far as any operation may cost as much.
-func (p price) charged() int { return max(p.total, min(p.weight.cost()+p.kept, maxCost)) - p.kept }
+func (p Price) Charged() int { return max(p.Total, min(p.Weight.cost()+p.Kept, MaxCost)) - p.Kept }
 
-func (b bounds) price(op *graphql.OperationContext) price {
-	c := newCosts(op, b.told)
-	p := price{total: c.set(op.Operation.SelectionSet), weight: weigh(op, b.told)}
+func (b Bounds) price(op *graphql.OperationContext) Price {
+	c := NewCosts(op, b.Told)
+	p := Price{Total: c.Set(op.Operation.SelectionSet), Weight: Weigh(op, b.Told)}
 	if c.reads {
-		c = newCosts(op, b.told)
+		c = NewCosts(op, b.Told)
 		c.each = 0
-		p.kept = c.set(op.Operation.SelectionSet)
+		p.Kept = c.Set(op.Operation.SelectionSet)
 	}
 	return p
 }
@@ -89,22 +95,23 @@ type costs struct {
 	fragments map[*ast.FragmentDefinition]int
 }
 
-func newCosts(op *graphql.OperationContext, told map[string]int) *costs {
+// NewCosts returns what the fields of a schema cost.
+func NewCosts(op *graphql.OperationContext, told map[string]int) *costs {
 	return &costs{variables: op.Variables, told: told, each: 1, fragments: make(map[*ast.FragmentDefinition]int, len(op.Doc.Fragments))}
 }
 
-func (c *costs) set(set ast.SelectionSet) int {
+func (c *costs) Set(set ast.SelectionSet) int {
 	sum := 0
 	for _, selection := range set {
 		switch selection := selection.(type) {
 		case *ast.Field:
 			sum += c.field(selection)
 		case *ast.InlineFragment:
-			sum += c.set(selection.SelectionSet)
+			sum += c.Set(selection.SelectionSet)
 		case *ast.FragmentSpread:
 			sum += c.spread(selection.Definition)
 		}
-		sum = min(sum, hugeCost)
+		sum = min(sum, HugeCost)
 	}
 	return sum
 }
@@ -115,14 +122,14 @@ func (c *costs) spread(fragment *ast.FragmentDefinition) int {
 	}
 	cost, ok := c.fragments[fragment]
 	if !ok {
-		cost = c.set(fragment.SelectionSet)
+		cost = c.Set(fragment.SelectionSet)
 		c.fragments[fragment] = cost
 	}
 	return cost
 }
 
 func (c *costs) field(field *ast.Field) int {
-	if cost, is := large[qualified(field)]; is {
+	if cost, is := Large[qualified(field)]; is {
 		return c.each * cost
 	}
 	if len(field.SelectionSet) == 0 {
@@ -133,7 +140,7 @@ func (c *costs) field(field *ast.Field) int {
 	}
 	besides, is := reads[qualified(field)]
 	c.reads = c.reads || is
-	return min(c.each+besides+c.elements(field)*c.set(field.SelectionSet), hugeCost)
+	return min(c.each+besides+c.elements(field)*c.Set(field.SelectionSet), HugeCost)
 }
 
 // elements is how many objects a field may stand for.
@@ -151,7 +158,7 @@ func (c *costs) elements(field *ast.Field) int {
 	case field.ObjectDefinition != nil && field.ObjectDefinition.Fields.ForName("pageInfo") != nil:
 		return 1 // the edges and nodes of a connection, which counted them
 	}
-	if n, is := expected[qualified(field)]; is {
+	if n, is := Expected[qualified(field)]; is {
 		return n
 	}
 	if n, is := c.told[qualified(field)]; is {
@@ -160,8 +167,8 @@ func (c *costs) elements(field *ast.Field) int {
 	return expectedList
 }
 
-// introspected is how long the lists are, on average, in which a schema tells itself.
-func introspected(schema *ast.Schema) map[string]int {
+// Introspected is how long the lists are, on average, in which a schema tells itself.
+func Introspected(schema *ast.Schema) map[string]int {
 	var fields, args, inputs, values, interfaces, possible int
 	for _, t := range schema.Types {
 		switch t.Kind {

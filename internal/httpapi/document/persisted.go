@@ -1,4 +1,4 @@
-package httpapi
+package document
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -27,28 +28,28 @@ type Documents interface {
 }
 
 const (
-	// extensionPersisted is where Apollo's clients, and those that do as they do, put the hash of a document.
-	extensionPersisted = "persistedQuery"
-	// extensionDocument is where the parameter documentId is kept between reading it and finding the document.
-	extensionDocument = "documentId"
-	// extensionWeight is where the weight of what was read is kept until it is charged.
-	extensionWeight = "weight"
+	// ExtensionPersisted is where Apollo's clients, and those that do as they do, put the hash of a document.
+	ExtensionPersisted = "persistedQuery"
+	// ExtensionDocument is where the parameter documentId is kept between reading it and finding the document.
+	ExtensionDocument = "documentId"
+	// ExtensionWeight is where the weight of what was read is kept until it is charged.
+	ExtensionWeight = "weight"
 	// statNamed is where is noted that a document was named only, and not sent.
 	statNamed = "TaggieNamed"
 	// prefixSHA256 marks a documentId that is a hash, as the specification's appendix on persisted documents has it.
 	prefixSHA256 = "sha256:"
 
-	// storedLately is how long a server that has stored a document does not store it again when a client sends it.
-	storedLately = time.Minute
+	// StoredLately is how long a server that has stored a document does not store it again when a client sends it.
+	StoredLately = time.Minute
 	// messageNotFound is the text by which some clients know that they have to send the document.
 	messageNotFound = "PersistedQueryNotFound"
 )
 
 var hexSHA256 = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// persisted finds the documents that requests name, tells trusted ones from others, and keeps those that are registered. gqlgen's
+// Persisted finds the documents that requests name, tells trusted ones from others, and keeps those that are registered. gqlgen's
 // own keeps what was not validated yet, from everybody.
-type persisted struct {
+type Persisted struct {
 	trusted   Trusted
 	documents Documents           // nil keeps none
 	recent    *lru.LRU[string]    // documents by their hash
@@ -56,19 +57,20 @@ type persisted struct {
 	log       *slog.Logger
 }
 
-func newPersisted(o Options) persisted {
-	return persisted{trusted: o.Trusted, documents: o.Documents, recent: lru.New[string](maxCached), stored: lru.New[time.Time](maxCached), log: o.Log}
+// NewPersisted returns what finds documents: trusted ones, and those that are kept, for which documents may be nil.
+func NewPersisted(trusted Trusted, documents Documents, log *slog.Logger) Persisted {
+	return Persisted{trusted: trusted, documents: documents, recent: lru.New[string](maxCached), stored: lru.New[time.Time](maxCached), log: log}
 }
 
 // ExtensionName names the extension to gqlgen.
-func (persisted) ExtensionName() string { return "Persisted" }
+func (Persisted) ExtensionName() string { return "Persisted" }
 
 // Validate accepts every schema.
-func (persisted) Validate(graphql.ExecutableSchema) error { return nil }
+func (Persisted) Validate(graphql.ExecutableSchema) error { return nil }
 
 // MutateOperationParameters puts the document in whose id a request has in its place.
-func (p persisted) MutateOperationParameters(ctx context.Context, params *graphql.RawParams) *gqlerror.Error {
-	id, refused := named(params.Extensions)
+func (p Persisted) MutateOperationParameters(ctx context.Context, params *graphql.RawParams) *gqlerror.Error {
+	id, refused := Named(params.Extensions)
 	if refused != nil {
 		return refused
 	}
@@ -76,12 +78,12 @@ func (p persisted) MutateOperationParameters(ctx context.Context, params *graphq
 		text, known := p.find(ctx, id)
 		switch {
 		case params.Query == "" && !known:
-			return refuse(model.ErrorCodePersistedQueryNotFound, messageNotFound)
+			return refusal.Of(model.ErrorCodePersistedQueryNotFound, messageNotFound)
 		case params.Query == "":
 			params.Query = text
 			graphql.GetOperationContext(ctx).Stats.SetExtension(statNamed, true)
-		case params.Query != text && hashOf(params.Query) != id:
-			return refuse(model.ErrorCodeBadRequest, "the id or hash is of another document than query")
+		case params.Query != text && HashOf(params.Query) != id:
+			return refusal.Of(model.ErrorCodeBadRequest, "the id or hash is of another document than query")
 		}
 	}
 	if p.trusted.Mode == TrustLog || p.trusted.Mode == TrustEnforce {
@@ -91,21 +93,21 @@ func (p persisted) MutateOperationParameters(ctx context.Context, params *graphq
 }
 
 // judge logs or refuses a document that is not trusted. The log has the hash, never the text.
-func (p persisted) judge(ctx context.Context, text string) *gqlerror.Error {
+func (p Persisted) judge(ctx context.Context, text string) *gqlerror.Error {
 	if p.trusted.has(text) {
 		return nil
 	}
 	if p.trusted.Mode == TrustEnforce {
-		return refuse(model.ErrorCodeForbidden, "this server carries out only documents that it knows from its clients' builds")
+		return refusal.Of(model.ErrorCodeForbidden, "this server carries out only documents that it knows from its clients' builds")
 	}
-	p.log.WarnContext(ctx, "document is not trusted", "sha256", hashOf(text))
+	p.log.WarnContext(ctx, "document is not trusted", "sha256", HashOf(text))
 	return nil
 }
 
-// keep keeps a document that was sent with its hash, now that it has proved valid, and is paid for. One that this server knows is
+// Keep keeps a document that was sent with its hash, now that it has proved valid, and is paid for. One that this server knows is
 // kept too: whoever sends the text was told by another server that nobody has it any more.
-func (p persisted) keep(ctx context.Context, op *graphql.OperationContext) {
-	id, _ := named(op.Extensions)
+func (p Persisted) Keep(ctx context.Context, op *graphql.OperationContext) {
+	id, _ := Named(op.Extensions)
 	who := viewer.From(ctx).UserID
 	if id == "" || who == "" || p.documents == nil || p.trusted.Mode == TrustEnforce || op.Stats.GetExtension(statNamed) != nil {
 		return
@@ -114,7 +116,7 @@ func (p persisted) keep(ctx context.Context, op *graphql.OperationContext) {
 		return
 	}
 	at, stored := p.stored.Get(ctx, id)
-	if stored && time.Since(at) < storedLately || hashOf(op.RawQuery) != id {
+	if stored && time.Since(at) < StoredLately || HashOf(op.RawQuery) != id {
 		return
 	}
 	kept, err := p.documents.Put(ctx, string(who), id, op.RawQuery)
@@ -128,7 +130,7 @@ func (p persisted) keep(ctx context.Context, op *graphql.OperationContext) {
 }
 
 // find returns the document with this id: a trusted one, or one that was registered.
-func (p persisted) find(ctx context.Context, id string) (string, bool) {
+func (p Persisted) find(ctx context.Context, id string) (string, bool) {
 	if text, ok := p.trusted.find(id); ok {
 		return text, true
 	}
@@ -144,53 +146,54 @@ func (p persisted) find(ctx context.Context, id string) (string, bool) {
 		p.log.WarnContext(ctx, "a document could not be looked for", "error", err)
 		return "", false
 	}
-	if !found || hashOf(text) != id {
+	if !found || HashOf(text) != id {
 		return "", false
 	}
 	p.recent.Add(ctx, id, text)
 	return text, true
 }
 
-// named returns the id or hash of the document that a request names, "" when it names none.
-func named(extensions map[string]any) (string, *gqlerror.Error) {
-	if id, ok := extensions[extensionDocument].(string); ok {
+// Named returns the id or hash of the document that a request names, "" when it names none.
+func Named(extensions map[string]any) (string, *gqlerror.Error) {
+	if id, ok := extensions[ExtensionDocument].(string); ok {
 		return strings.TrimPrefix(id, prefixSHA256), nil
 	}
-	given, ok := extensions[extensionPersisted]
+	given, ok := extensions[ExtensionPersisted]
 	if !ok || given == nil {
 		return "", nil
 	}
-	named, _ := given.(persistedQuery)
-	if named.hash == "" {
-		return "", refuse(model.ErrorCodeBadRequest, "extensions.%s has no sha256Hash", extensionPersisted)
+	named, _ := given.(PersistedQuery)
+	if named.Hash == "" {
+		return "", refusal.Of(model.ErrorCodeBadRequest, "extensions.%s has no sha256Hash", ExtensionPersisted)
 	}
-	if named.version != "1" {
-		return "", refuse(model.ErrorCodeBadRequest, "extensions.%s is of another version than 1", extensionPersisted)
+	if named.Version != "1" {
+		return "", refusal.Of(model.ErrorCodeBadRequest, "extensions.%s is of another version than 1", ExtensionPersisted)
 	}
-	return named.hash, nil
+	return named.Hash, nil
 }
 
-// persistedQuery is the extension of that name; what is missing or of the wrong type is "".
-type persistedQuery struct {
-	hash    string
-	version json.Number
+// PersistedQuery is the extension of that name; what is missing or of the wrong type is "".
+type PersistedQuery struct {
+	Hash    string
+	Version json.Number
 }
 
-func readPersisted(text []byte) persistedQuery {
+// ReadPersisted reads the extension.
+func ReadPersisted(text []byte) PersistedQuery {
 	var fields map[string]json.RawMessage
-	_ = unmarshal(text, &fields) // nothing then
-	var q persistedQuery
-	if unmarshal(fields["sha256Hash"], &q.hash) != nil {
-		q.hash = ""
+	_ = json.Unmarshal(text, &fields) // nothing then
+	var q PersistedQuery
+	if json.Unmarshal(fields["sha256Hash"], &q.Hash) != nil {
+		q.Hash = ""
 	}
 	if version := fields["version"]; !bytes.HasPrefix(version, []byte(`"`)) {
-		q.version = json.Number(version)
+		q.Version = json.Number(version)
 	}
 	return q
 }
 
-// hashOf is the SHA-256 of a document as clients spell it.
-func hashOf(text string) string {
+// HashOf is the SHA-256 of a document as clients spell it.
+func HashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }

@@ -1,4 +1,4 @@
-package httpapi
+package document
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/httpapi/refusal"
 )
 
 // unparsed says better than the parser why a document cannot be parsed: that it has too many tokens, or at which character, when that is none of
@@ -17,7 +18,7 @@ func unparsed(text string, err error) *gqlerror.Error {
 		return nil
 	}
 	if strings.HasPrefix(given.Message, "exceeded token limit") {
-		refused := refuse(model.ErrorCodeGraphqlParseFailed, "the document exceeds the token limit of %d: ask for less in one request", maxTokens)
+		refused := refusal.Of(model.ErrorCodeGraphqlParseFailed, "the document exceeds the token limit of %d: ask for less in one request", MaxTokens)
 		refused.Locations = given.Locations
 		return refused
 	}
@@ -34,7 +35,7 @@ func unparsed(text string, err error) *gqlerror.Error {
 		if character < 0x80 {
 			return nil
 		}
-		refused := refuse(model.ErrorCodeGraphqlParseFailed,
+		refused := refusal.Of(model.ErrorCodeGraphqlParseFailed,
 			"the character %q (%U) in line %d, column %d: names in GraphQL have the letters A to Z and a to z, digits and _ only; other characters stand in strings and comments",
 			character, character, at.Line, at.Column)
 		refused.Locations = given.Locations

@@ -1,4 +1,4 @@
-package httpapi
+package document
 
 import (
 	"context"
@@ -15,95 +15,92 @@ import (
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/jsontext"
 )
 
 // What one request may ask for, besides the cost in cost.go. All of it is checked before the document is validated, which is the expensive part.
 const (
-	// A content of 350,000 bytes grows sixfold when every character is written as \u00XX.
-	maxBody       = 3 << 20
-	maxValues     = 200_000 // in the variables, more than attributes of 350,000 bytes have: a number takes up a hundred times its bytes
-	maxDocument   = 360_000 // bytes; a content that stands in the document fits
-	maxTokens     = 1000    // a full introspection query has 184
-	maxName       = 128     // bytes
-	maxDepth      = 15      // nested fields; introspection is bounded by a validation rule of its own
-	maxValueDepth = 6       // nested lists and objects in a value
-	maxRootFields = 50
-	maxFields     = 1000     // with every fragment counted where it is spread: what aliases and fragments can multiply to
-	maxAliases    = 200      // counted alike
-	maxDirectives = 100      // counted alike
-	maxFragments  = 50       // definitions
-	maxErrors     = 20       // in one answer
-	maxAnswer     = 64 << 20 // bytes of the parts of an answer together; internal/lean bounds each while it is written
+	MaxDocument   = 360_000 // bytes; a content that stands in the document fits
+	MaxTokens     = 1000    // a full introspection query has 184
+	MaxName       = 128     // bytes
+	MaxDepth      = 15      // nested fields; introspection is bounded by a validation rule of its own
+	MaxValueDepth = 6       // nested lists and objects in a value
+	MaxRootFields = 50
+	maxFields     = 1000 // with every fragment counted where it is spread: what aliases and fragments can multiply to
+	MaxAliases    = 200  // counted alike
+	MaxDirectives = 100  // counted alike
+	MaxFragments  = 50   // definitions
 
 	// A document of 1,000 tokens takes up to about 300 KB of memory, so that the cache stays below 60 MB.
 	maxCached        = 200
-	maxCachedDocSize = 8 << 10
+	MaxCachedDocSize = 8 << 10
 )
 
 // documents keeps validated documents, but none whose text is large.
 type documents struct{ *lru.LRU[*ast.QueryDocument] }
 
-func newDocuments() documents { return documents{lru.New[*ast.QueryDocument](maxCached)} }
+// NewDocuments returns an empty cache.
+func NewDocuments() documents { return documents{lru.New[*ast.QueryDocument](maxCached)} }
 
 // Add keeps a document that passed all checks.
 func (d documents) Add(ctx context.Context, text string, doc *ast.QueryDocument) {
-	if len(text) <= maxCachedDocSize {
+	if len(text) <= MaxCachedDocSize {
 		d.LRU.Add(ctx, text, doc)
 	}
 }
 
-// bounds refuses documents that ask for too much. It parses what gqlgen will parse again: a document is new only once, and
+// Bounds refuses documents that ask for too much. It parses what gqlgen will parse again: a document is new only once, and
 // the limit of tokens keeps that cheap.
-type bounds struct {
-	known  documents
-	hidden bool           // the schema is not told
-	told   map[string]int // how long the lists of introspection are
+type Bounds struct {
+	Known  documents
+	Hidden bool           // the schema is not told
+	Told   map[string]int // how long the lists of introspection are
 }
 
 // ExtensionName names the extension to gqlgen.
-func (bounds) ExtensionName() string { return "Bounds" }
+func (Bounds) ExtensionName() string { return "Bounds" }
 
 // Validate accepts every schema.
-func (bounds) Validate(graphql.ExecutableSchema) error { return nil }
+func (Bounds) Validate(graphql.ExecutableSchema) error { return nil }
 
 // MutateOperationParameters refuses a document that exceeds a bound; it changes nothing.
-func (b bounds) MutateOperationParameters(ctx context.Context, params *graphql.RawParams) *gqlerror.Error {
-	if _, ok := b.known.Get(ctx, params.Query); ok {
+func (b Bounds) MutateOperationParameters(ctx context.Context, params *graphql.RawParams) *gqlerror.Error {
+	if _, ok := b.Known.Get(ctx, params.Query); ok {
 		return nil
 	}
-	if len(params.Query) > maxDocument {
-		return refuse(model.ErrorCodeBadRequest, "the document has more than %d bytes: send values in variables", maxDocument)
+	if len(params.Query) > MaxDocument {
+		return refusal.Of(model.ErrorCodeBadRequest, "the document has more than %d bytes: send values in variables", MaxDocument)
 	}
-	doc, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: params.Query}, maxTokens)
+	doc, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: params.Query}, MaxTokens)
 	if err != nil {
 		return unparsed(params.Query, err) // other errors gqlgen comes to, too, and reports
 	}
-	if hasNameAbove(maxName, params.Query) {
-		return refuse(model.ErrorCodeBadRequest, "a name has more than %d bytes: use shorter names for aliases, variables and operations", maxName)
+	if hasNameAbove(MaxName, params.Query) {
+		return refusal.Of(model.ErrorCodeBadRequest, "a name has more than %d bytes: use shorter names for aliases, variables and operations", MaxName)
 	}
-	if len(doc.Fragments) > maxFragments {
-		return refuse(model.ErrorCodeBadRequest, "the document has more than %d fragments: send its operations in several requests", maxFragments)
+	if len(doc.Fragments) > MaxFragments {
+		return refusal.Of(model.ErrorCodeBadRequest, "the document has more than %d fragments: send its operations in several requests", MaxFragments)
 	}
 	m := newMeasure(doc)
 	s := m.document()
 	switch {
 	case m.refused != nil:
 		return m.refused
-	case m.introspects && b.hidden:
-		return refuse(model.ErrorCodeForbidden, "this server does not tell its schema")
-	case s.depth > maxDepth:
-		return refuse(model.ErrorCodeBadRequest, "the operation nests fields deeper than %d levels: ask for what is further in by its id, in another request", maxDepth)
-	case s.roots > maxRootFields:
-		return refuse(model.ErrorCodeBadRequest, "the operation has more than %d root fields: send several requests", maxRootFields)
+	case m.introspects && b.Hidden:
+		return refusal.Of(model.ErrorCodeForbidden, "this server does not tell its schema")
+	case s.depth > MaxDepth:
+		return refusal.Of(model.ErrorCodeBadRequest, "the operation nests fields deeper than %d levels: ask for what is further in by its id, in another request", MaxDepth)
+	case s.roots > MaxRootFields:
+		return refusal.Of(model.ErrorCodeBadRequest, "the operation has more than %d root fields: send several requests", MaxRootFields)
 	case s.fields > maxFields:
-		return refuse(model.ErrorCodeBadRequest, "the document has more than %d fields, fragments counted where they are spread: ask for less in one request", maxFields)
-	case s.aliases > maxAliases:
-		return refuse(model.ErrorCodeBadRequest, "the document has more than %d aliases, fragments counted where they are spread: send several requests", maxAliases)
-	case s.directives > maxDirectives:
-		return refuse(model.ErrorCodeBadRequest, "the document has more than %d directives, fragments counted where they are spread: leave out what is not asked for", maxDirectives)
+		return refusal.Of(model.ErrorCodeBadRequest, "the document has more than %d fields, fragments counted where they are spread: ask for less in one request", maxFields)
+	case s.aliases > MaxAliases:
+		return refusal.Of(model.ErrorCodeBadRequest, "the document has more than %d aliases, fragments counted where they are spread: send several requests", MaxAliases)
+	case s.directives > MaxDirectives:
+		return refusal.Of(model.ErrorCodeBadRequest, "the document has more than %d directives, fragments counted where they are spread: leave out what is not asked for", MaxDirectives)
 	case tooAlike(doc):
-		return refuse(model.ErrorCodeBadRequest, "the document selects fields of the same name too often in one place: select each once, or send several requests")
+		return refusal.Of(model.ErrorCodeBadRequest, "the document selects fields of the same name too often in one place: select each once, or send several requests")
 	}
 	return nil
 }
@@ -114,10 +111,10 @@ type size struct{ roots, fields, aliases, directives, depth int }
 // add is the size of two sets side by side. Doubling at each level would overflow; twice the limit is as good as more.
 func (s size) add(t size) size {
 	return size{
-		roots:      min(s.roots+t.roots, 2*maxRootFields),
+		roots:      min(s.roots+t.roots, 2*MaxRootFields),
 		fields:     min(s.fields+t.fields, 2*maxFields),
-		aliases:    min(s.aliases+t.aliases, 2*maxAliases),
-		directives: min(s.directives+t.directives, 2*maxDirectives),
+		aliases:    min(s.aliases+t.aliases, 2*MaxAliases),
+		directives: min(s.directives+t.directives, 2*MaxDirectives),
 		depth:      max(s.depth, t.depth),
 	}
 }
@@ -223,8 +220,8 @@ func (m *measure) value(path string, value *ast.Value, depth int) {
 	if value == nil || m.refused != nil {
 		return
 	}
-	if depth > maxValueDepth {
-		m.refused = refuse(model.ErrorCodeBadRequest, "a value nests lists and objects deeper than %d levels: send it in variables, or make it flatter", maxValueDepth)
+	if depth > MaxValueDepth {
+		m.refused = refusal.Of(model.ErrorCodeBadRequest, "a value nests lists and objects deeper than %d levels: send it in variables, or make it flatter", MaxValueDepth)
 		return
 	}
 	wrong := ""
@@ -239,7 +236,7 @@ func (m *measure) value(path string, value *ast.Value, depth int) {
 		}
 	case ast.StringValue:
 		if n := m.halfIn(value); n > 0 {
-			wrong = fmt.Sprintf("character %d begins "+messageHalf, n)
+			wrong = fmt.Sprintf("character %d begins "+refusal.HalfCharacter, n)
 		}
 	case ast.ListValue, ast.ObjectValue:
 		for i, child := range value.Children {
@@ -274,4 +271,11 @@ func (m *measure) halfIn(literal *ast.Value) int {
 		return 0
 	}
 	return utf8.RuneCountInString(text[:half]) + 1
+}
+
+// Unread is the operation of a request whose document was not looked at.
+func Unread(params *graphql.RawParams) *graphql.OperationContext {
+	return &graphql.OperationContext{
+		RawQuery: params.Query, OperationName: params.OperationName, Extensions: params.Extensions, Headers: params.Headers,
+	}
 }

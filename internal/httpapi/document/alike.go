@@ -1,4 +1,4 @@
-package httpapi
+package document
 
 import (
 	"github.com/vektah/gqlparser/v2/ast"
@@ -37,7 +37,7 @@ func (a *alike) tooMany() bool { return a.pairs > maxPairs || a.visits > maxVisi
 // within counts the pairs in sets that are merged, and in what is below them. It need not follow fragments that contain
 // themselves, which validation refuses without comparing anything twice.
 func (a *alike) within(depth int, sets ...ast.SelectionSet) {
-	if depth > 4*maxDepth { // introspection may be deeper than maxDepth
+	if depth > 4*MaxDepth { // introspection may be deeper than maxDepth
 		return
 	}
 	found := collected{of: a, fields: make(map[string][]ast.SelectionSet), spread: make(map[string]bool)}

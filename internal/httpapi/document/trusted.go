@@ -1,4 +1,4 @@
-package httpapi
+package document
 
 import (
 	"encoding/json"
@@ -26,19 +26,19 @@ const (
 // Trusted are the documents that the builds of our clients know. They can be asked for by their id, whatever the mode.
 type Trusted struct {
 	Mode   TrustMode
-	byID   map[string]string
+	ByID   map[string]string
 	byHash map[string]string
 }
 
-// apolloFormat names the manifest that Apollo's generate-persisted-query-manifest writes.
-const apolloFormat = "apollo-persisted-query-manifest"
+// ApolloFormat names the manifest that Apollo's generate-persisted-query-manifest writes.
+const ApolloFormat = "apollo-persisted-query-manifest"
 
 var errNoDocument = errors.New("expected at least one document")
 
 // ReadTrusted reads manifests: those of Apollo's tools, or objects of ids and texts as relay-compiler and GraphQL Code Generator
 // write them.
 func ReadTrusted(mode TrustMode, manifests ...[]byte) (Trusted, error) {
-	t := Trusted{Mode: mode, byID: map[string]string{}, byHash: map[string]string{}}
+	t := Trusted{Mode: mode, ByID: map[string]string{}, byHash: map[string]string{}}
 	for _, manifest := range manifests {
 		if err := t.read(manifest); err != nil {
 			return Trusted{}, err
@@ -76,8 +76,8 @@ func (t Trusted) readApollo(manifest []byte) error {
 		Version    int    `json:"version"`
 		Operations []struct{ ID, Body string }
 	}
-	if err := json.Unmarshal(manifest, &m); err != nil || m.Format != apolloFormat || m.Version != 1 {
-		return fmt.Errorf("expected the format %s in version 1", apolloFormat)
+	if err := json.Unmarshal(manifest, &m); err != nil || m.Format != ApolloFormat || m.Version != 1 {
+		return fmt.Errorf("expected the format %s in version 1", ApolloFormat)
 	}
 	if len(m.Operations) == 0 {
 		return errNoDocument
@@ -91,22 +91,22 @@ func (t Trusted) readApollo(manifest []byte) error {
 }
 
 func (t Trusted) add(id, text string) error {
-	if before, ok := t.byID[id]; ok && before != text {
+	if before, ok := t.ByID[id]; ok && before != text {
 		return fmt.Errorf("two documents have the id %q", id)
 	}
 	if id == "" || text == "" {
 		return fmt.Errorf("a document has no id or no text (id %q)", id)
 	}
-	t.byID[id], t.byHash[hashOf(text)] = text, text
+	t.ByID[id], t.byHash[HashOf(text)] = text, text
 	return nil
 }
 
 // Len is how many documents there are.
-func (t Trusted) Len() int { return len(t.byID) }
+func (t Trusted) Len() int { return len(t.ByID) }
 
 // find returns the document with this id or hash.
 func (t Trusted) find(id string) (string, bool) {
-	if text, ok := t.byID[id]; ok {
+	if text, ok := t.ByID[id]; ok {
 		return text, true
 	}
 	text, ok := t.byHash[id]
@@ -118,16 +118,16 @@ func (t Trusted) has(text string) bool {
 	if len(t.byHash) == 0 {
 		return false
 	}
-	_, ok := t.byHash[hashOf(text)]
+	_, ok := t.byHash[HashOf(text)]
 	return ok
 }
 
-// misfits tells the ids of the documents that do not fit a schema, in their order: those of clients that are older or newer
+// Misfits tells the ids of the documents that do not fit a schema, in their order: those of clients that are older or newer
 // than the server.
-func (t Trusted) misfits(schema *ast.Schema) []string {
+func (t Trusted) Misfits(schema *ast.Schema) []string {
 	var ids []string
-	for _, id := range slices.Sorted(maps.Keys(t.byID)) {
-		doc, err := parser.ParseQuery(&ast.Source{Input: t.byID[id]})
+	for _, id := range slices.Sorted(maps.Keys(t.ByID)) {
+		doc, err := parser.ParseQuery(&ast.Source{Input: t.ByID[id]})
 		if err != nil || len(validator.ValidateWithRules(schema, doc, rules.NewDefaultRules())) > 0 {
 			ids = append(ids, id)
 		}
