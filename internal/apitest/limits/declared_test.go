@@ -121,7 +121,7 @@ var noLimits = map[string]string{
 	"internal/score.maxContent":                  "follows from annotations and description",
 	"internal/score.maxRendered":                 "of a thumbnail that we made",
 	"internal/project.maxFileNameBytes":          "how an export is called",
-	"internal/httpapi/document.maxPage":                   "as internal/page has it",
+	"internal/httpapi/document.maxPage":          "as internal/page has it",
 	"internal/httpapi/document.maxCached":        "a cache",
 	"internal/httpapi/document.MaxCachedDocSize": "a cache",
 	"internal/httpapi.maxQueued":                 "a queue of a socket, behind which others wait",
