@@ -13,7 +13,6 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 
 	"github.com/taggie/taggie/graph"
-	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/filetag"
@@ -38,8 +37,8 @@ type Resolver struct {
 	Scores   *score.Service
 	Items    *score.Items
 	FileTags *filetag.Service
-	Hub      *labelling.Hub[model.EventDetails] // what happens in projects
-	Files    project.Presigner                  // where the files of imports and exports are
+	Hub      *labelling.Hub[labelling.EventDetails] // what happens in projects
+	Files    project.Presigner                      // where the files of imports and exports are
 	Cursors  *page.Codec
 }
 

@@ -68,14 +68,14 @@ func (s subscription) ProjectEvents(ctx context.Context, projectID_ gid.ID, afte
 	if err != nil {
 		return nil, err
 	}
-	return mapped(ctx, told, func(t labelling.Told[model.EventDetails]) (model.ProjectMessage, time.Time) {
+	return mapped(ctx, told, func(t labelling.Told[labelling.EventDetails]) (model.ProjectMessage, time.Time) {
 		message := messageOf(t)
 		reached(op, message)
 		return message, t.Looked
 	}), nil
 }
 
-func messageOf(t labelling.Told[model.EventDetails]) model.ProjectMessage {
+func messageOf(t labelling.Told[labelling.EventDetails]) model.ProjectMessage {
 	switch {
 	case t.Snapshot != nil:
 		return model.ProjectSnapshot{Project: t.Project, Snapshot: *t.Snapshot}

@@ -9,7 +9,6 @@ import (
 	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/project"
-	"github.com/taggie/taggie/internal/user"
 )
 
 // Unions; see aliases.go.
@@ -93,15 +92,7 @@ type ProjectTeamStatistics struct {
 type ProjectEvent struct {
 	labelling.Event
 	Project project.Project
-	Details EventDetails
-}
-
-// EventDetails are what an event is about, read once for all who are told of it.
-type EventDetails struct {
-	Item   *project.Item // nil when it concerns none, or could not be read
-	Labels []project.Label
-	Team   *project.Team
-	People []user.User
+	Details labelling.EventDetails
 }
 
 // Position is where it is among the events of the project.

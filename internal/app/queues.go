@@ -10,14 +10,12 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taggie/taggie/dynamo"
-	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/clock"
 	"github.com/taggie/taggie/internal/jobs"
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/queue"
 	"github.com/taggie/taggie/internal/telemetry"
-	"github.com/taggie/taggie/resolvers"
 )
 
 // queues is the labelling of projects, wired: what hands out their items, and what tells how that goes.
@@ -25,7 +23,7 @@ type queues struct {
 	Queue     *queue.Queue
 	service   *labelling.Service
 	importing *labelling.Importing
-	Hub       *labelling.Hub[model.EventDetails]
+	Hub       *labelling.Hub[labelling.EventDetails]
 	populate  *labelling.Populate
 	Reaper    *labelling.Reaper
 	Relay     *labelling.Relay
@@ -52,8 +50,8 @@ func newQueues(s *Stores, patience time.Duration, metrics *telemetry.Metrics, lo
 	q.Consumer = labelling.NewConsumer(o, q.Rebuild, consumerName())
 	q.service = labelling.NewService(o, q.populate, q.Rebuild)
 	q.importing = labelling.NewImporting(o, q.populate, q.Rebuild)
-	q.Hub = labelling.NewHub(labelling.HubOptions[model.EventDetails]{
-		Events: countedEvents{kept, metrics}, Service: q.service, Hydrate: resolvers.EventReader{Things: shown, People: dynamo.Users{DB: s.DB}}.Read, Patience: patience, Log: log,
+	q.Hub = labelling.NewHub(labelling.HubOptions[labelling.EventDetails]{
+		Events: countedEvents{kept, metrics}, Service: q.service, Hydrate: labelling.EventReader{Things: shown, People: dynamo.Users{DB: s.DB}}.Read, Patience: patience, Log: log,
 	})
 	return q
 }

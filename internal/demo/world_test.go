@@ -25,7 +25,6 @@ import (
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/graph"
-	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/auth"
 	"github.com/taggie/taggie/internal/awsclient"
 	"github.com/taggie/taggie/internal/blob"
@@ -132,12 +131,12 @@ func newWorld(t *testing.T) *world {
 type queues struct {
 	service   *labelling.Service
 	importing *labelling.Importing
-	hub       *labelling.Hub[model.EventDetails]
+	hub       *labelling.Hub[labelling.EventDetails]
 	jobs      []jobs.Job
 }
 
 // queues wires labelling on a Redis of the world's own: messages go to whoever is there.
-func (w *world) queues(o labelling.Options, users resolvers.People) queues {
+func (w *world) queues(o labelling.Options, users labelling.People) queues {
 	w.t.Helper()
 	engines, err := embedded.Start(w.t.Context(), embedded.Options{Dir: w.t.TempDir(), Redis: true})
 	require.NoError(w.t, err)
@@ -156,8 +155,8 @@ func (w *world) queues(o labelling.Options, users resolvers.People) queues {
 	rebuild := labelling.NewRebuilder(o, 100*time.Millisecond)
 	populate := labelling.NewPopulate(o, rebuild)
 	q := queues{service: labelling.NewService(o, populate, rebuild), importing: labelling.NewImporting(o, populate, rebuild)}
-	q.hub = labelling.NewHub(labelling.HubOptions[model.EventDetails]{
-		Events: kept, Service: q.service, Hydrate: resolvers.EventReader{Things: o.Truth, People: users}.Read, Log: o.Log,
+	q.hub = labelling.NewHub(labelling.HubOptions[labelling.EventDetails]{
+		Events: kept, Service: q.service, Hydrate: labelling.EventReader{Things: o.Truth, People: users}.Read, Log: o.Log,
 	})
 	q.jobs = []jobs.Job{
 		{Name: "populate", Every: 100 * time.Millisecond, Do: populate.Run},

@@ -191,7 +191,8 @@ func (c *Comparison) Compare(ctx context.Context, p project.ID) error {
 
 // compare compares a project, and has it rebuilt when it differs. Labellers go on meanwhile: a number has to differ by the same in three
 // readings, with nothing in the outbox from before them that would make up for it. When there is, or when it moved too much in one of them to be
-// compared, it reports that nothing is settled: the project is to be compared again in a while.
+// compared, it reports that nothing is settled: the project is to be compared again in a while. Indexes show late what was stored, so a reading begins
+// with what Redis said as long before as they may take.
 func (c *Comparison) compare(ctx context.Context, p project.ID, why doubt) (settled bool, err error) {
 	rest := c.settle
 	if why.any() {
@@ -210,16 +211,28 @@ func (c *Comparison) compare(ctx context.Context, p project.ID, why doubt) (sett
 	}
 	var differ numbers
 	epoch, began, unsure := "", c.Now(), false
+	first, err := c.Queue.Snapshot(ctx, p, "", ids)
+	if err != nil {
+		return false, err
+	}
+	said := []spoken{{first, time.Now()}} // latest last; only the first may be as old as the indexes may lag
 	for reading := range readings {
-		if reading > 0 {
-			if err := pause(ctx, rest); err != nil {
-				return false, err
-			}
+		wait := rest
+		if reading == 0 {
+			wait = c.settle
 		}
-		state, now, restless, err := c.read(ctx, p, ids)
+		if err := pause(ctx, wait); err != nil {
+			return false, err
+		}
+		for len(said) > 1 && time.Since(said[1].at) >= c.settle {
+			said = said[1:]
+		}
+		after, now, restless, err := c.read(ctx, p, ids, said[0].Snapshot)
 		if err != nil {
 			return false, err
 		}
+		said = append(said, spoken{after, time.Now()})
+		state := after.State
 		if reading > 0 && state.Cursor.Epoch != epoch {
 			return true, nil // it was rebuilt meanwhile
 		}
@@ -240,27 +253,35 @@ func (c *Comparison) compare(ctx context.Context, p project.ID, why doubt) (sett
 	return true, condemn(ctx, c.Options, c.rebuild, p, epoch, "a comparison")
 }
 
+// spoken is what Redis said, and when.
+type spoken struct {
+	Snapshot
+	at time.Time
+}
+
 // late reports whether the queue has not followed something that happened before a moment.
 func (c *Comparison) late(ctx context.Context, p project.ID, before time.Time) (bool, error) {
-	pending, err := (&rebuilding{Options: c.Options, project: p}).outbox(ctx)
+	pending, err := c.awaited(ctx, &rebuilding{Options: c.Options, project: p})
 	return slices.ContainsFunc(pending, func(t Transition) bool { return t.At.Before(before) }), err
 }
 
-// read returns by how much numbers differ. Those that did not change meanwhile are compared as they are; for others see moving. It also returns
-// those that moved too much to be compared.
-func (c *Comparison) read(ctx context.Context, p project.ID, teams []string) (s State, differ numbers, restless map[string]bool, err error) {
-	before, err := c.Queue.Snapshot(ctx, p, "", teams)
-	if err != nil {
-		return State{}, nil, nil, err
-	}
+// awaited returns the transitions that the queue has not followed yet. Those that have stayed for longer than they are sent again are not among them: nobody
+// can handle them, and a rebuild is right without them.
+func (c *Comparison) awaited(ctx context.Context, w *rebuilding) ([]Transition, error) {
+	pending, err := w.outbox(ctx)
+	return slices.DeleteFunc(pending, func(t Transition) bool { return c.Now().Sub(t.At) > relayMost }), err
+}
+
+// read returns by how much numbers differ. Those that did not change since Redis said what is given are compared as they are; for others see moving. It also
+// returns what Redis says afterwards, and the numbers that moved too much to be compared.
+func (c *Comparison) read(ctx context.Context, p project.ID, teams []string, before Snapshot) (after Snapshot, differ numbers, restless map[string]bool, err error) {
 	w := &rebuilding{Options: c.Options, project: p, since: c.Now().Add(24 * time.Hour), tally: newTally(p, c.Now()), noted: map[string]bool{}}
 	if err := w.scan(ctx); err != nil {
-		return State{}, nil, nil, err
+		return Snapshot{}, nil, nil, err
 	}
 	c.spend(unitsPerScan + unitsPerRow*float64(len(w.tally.items)+len(w.tally.incorrect)))
-	after, err := c.Queue.Snapshot(ctx, p, "", teams)
-	if err != nil {
-		return State{}, nil, nil, err
+	if after, err = c.Queue.Snapshot(ctx, p, "", teams); err != nil {
+		return Snapshot{}, nil, nil, err
 	}
 	was, is := numbersOf(before.State.Counts, before.Statistics), numbersOf(after.State.Counts, after.Statistics)
 	stored := numbersOf(w.tally.numbers(teams))
@@ -278,11 +299,11 @@ func (c *Comparison) read(ctx context.Context, p project.ID, teams []string) (s 
 	if len(restless) > 0 {
 		moved, err := c.moving(ctx, w, teams, before.State.Cursor, restless)
 		if err != nil {
-			return State{}, nil, nil, err
+			return Snapshot{}, nil, nil, err
 		}
 		maps.Copy(differ, moved)
 	}
-	return after.State, differ, restless, nil
+	return after, differ, restless, nil
 }
 
 // spend notes read units that were used.

@@ -56,7 +56,7 @@ func (c *Comparison) moving(ctx context.Context, w *rebuilding, teams []string, 
 			return nil, err
 		}
 		listed := w.listed
-		pending, err := w.outbox(ctx)
+		pending, err := c.awaited(ctx, w)
 		c.spend(2 * unitsPerRow * float64(w.listed-listed)) // consistent reads
 		if err != nil {
 			return nil, err

@@ -17,7 +17,8 @@ const (
 	// toldFor is how long an event is remembered: for longer than outages last after which a rebuild would be noticed.
 	toldFor = 10 * time.Minute
 	// toldKept is how many events of a project are remembered at most, which one with 2,000 changes a second on one server makes in eight seconds;
-	// toldOfAll is how many of all projects together: some 25 MB.
+	// toldOfAll is how many of all projects together: some 25 MB of a thousand
+	// projects, at most 80 MB of many.
 	toldKept, toldOfAll = 1 << 14, 1 << 18
 	// toldAtOnce is how many events are looked for in one round trip.
 	toldAtOnce = 500
@@ -83,23 +84,38 @@ func (t *told) add(key string, c labelling.Cursor, now time.Time) {
 	}
 }
 
-// sweep forgets projects of which nothing was told lately, and half of all events when they are too many. The caller holds the mutex.
+// sweep forgets what was told long ago, and when that leaves too many events, what was told less and less long ago, of all projects. The caller
+// holds the mutex.
 func (t *told) sweep(now time.Time) {
-	half := t.many > toldOfAll
-	t.swept, t.many = now, 0
-	for key, of := range t.of {
-		last := of.all[len(of.all)-1].at
-		if half {
-			of.forget((len(of.all) + 1) / 2)
+	many := t.many > toldOfAll
+	t.swept = now
+	for age := toldFor; ; age /= 2 {
+		t.forget(now.Add(-age))
+		if !many || t.many <= toldOfAll/2 || age == 0 {
+			return
 		}
-		if len(of.all) == 0 || now.Sub(last) > toldFor {
-			delete(t.of, key)
-			if last.After(t.lost) {
-				t.lost = last
+	}
+}
+
+// forget forgets the events up to a moment.
+func (t *told) forget(until time.Time) {
+	t.many = 0
+	for key, of := range t.of {
+		n, _ := slices.BinarySearchFunc(of.all, until, func(one tale, until time.Time) int {
+			if one.at.After(until) {
+				return 1
 			}
+			return -1
+		})
+		if n < len(of.all) {
+			of.forget(n)
+			t.many += len(of.all)
 			continue
 		}
-		t.many += len(of.all)
+		if last := of.all[n-1].at; last.After(t.lost) {
+			t.lost = last
+		}
+		delete(t.of, key)
 	}
 }
 

@@ -88,3 +88,24 @@ func TestEventsOfAllProjectsAreBounded(t *testing.T) {
 	assert.True(t, known)
 	assert.NotEmpty(t, ids)
 }
+
+// Too many events make those be forgotten that were told first, whatever their project.
+func TestAQuietProjectDoesNotHaveOthersForgotten(t *testing.T) {
+	t.Parallel()
+	var all told
+	start := time.Now()
+	at := func(i int) time.Time { return start.Add(time.Duration(i) * time.Millisecond) }
+	for i := range toldOfAll {
+		all.add(strconv.Itoa(i%100), labelling.Cursor{Epoch: "e", ID: strconv.Itoa(i)}, at(i))
+	}
+	all.add("quiet", labelling.Cursor{Epoch: "e", ID: "1"}, at(toldOfAll)) // is one too many
+	for key, want := range map[string]int{"7": 50, "quiet": 1} {
+		ids, known := all.since(key, "e", at(toldOfAll-5_000))
+		assert.True(t, known, key)
+		assert.Len(t, ids, want, key)
+	}
+	for i := range toldOfAll + 1 {
+		all.add(strconv.Itoa(i), labelling.Cursor{Epoch: "e", ID: "1"}, at(toldOfAll)) // all at one moment
+	}
+	assert.LessOrEqual(t, all.many, toldOfAll)
+}

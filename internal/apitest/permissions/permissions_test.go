@@ -20,12 +20,12 @@ import (
 // The permission walk is made from the schema: it asks every field of every object type as each role and compares what
 // comes back with testdata/permissions.md, which also says how to extend it.
 //
-//   - permissions_matrix_test.go reads the matrix and compares.
-//   - permissions_ways_test.go makes the ways from the roots to the types.
-//   - permissions_fixtures_test.go says what cannot be derived: arguments, and where ways begin.
-//   - permissions_world_test.go makes the people and their notes, permissions_scopes_test.go, permissions_projects_test.go and
-//     permissions_queues_test.go what else they have.
-//   - permissions_hidden_test.go compares what is hidden with what does not exist.
+//   - matrix_test.go reads the matrix and compares.
+//   - ways_test.go makes the ways from the roots to the types.
+//   - fixtures_test.go says what cannot be derived: arguments, and where ways begin.
+//   - world_test.go makes the people and their notes, scopes_test.go, projects_test.go and
+//     queues_test.go what else they have.
+//   - hidden_test.go compares what is hidden with what does not exist.
 
 // roles are the columns of the matrix.
 var roles = []string{"owner", "edit", "view", "revoked", "stranger", "newcomer", "admin", "anonymous", "expired", "forged"}
@@ -67,7 +67,7 @@ func TestEveryFieldAnswersEachRoleAsTheMatrixSays(t *testing.T) {
 		}
 	}
 	for _, line := range fieldLines(schema) {
-		assert.NotEmpty(t, observed[line], "no role reaches %s: say how in permissions_fixtures_test.go", line)
+		assert.NotEmpty(t, observed[line], "no role reaches %s: say how in fixtures_test.go", line)
 	}
 	assertMatrix(t, readMatrix(t), observed)
 }

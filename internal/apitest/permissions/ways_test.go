@@ -132,7 +132,7 @@ func waysOf(t *testing.T, schema *ast.Schema) []way {
 		parent, name, _ := strings.Cut(line, ".")
 		for _, arg := range schema.Types[parent].Fields.ForName(name).Arguments {
 			if arg.Type.NonNull && arg.DefaultValue == nil {
-				require.Contains(t, arguments, line, "the field has arguments that must be given: say which in permissions_fixtures_test.go")
+				require.Contains(t, arguments, line, "the field has arguments that must be given: say which in fixtures_test.go")
 			}
 		}
 	}
@@ -239,7 +239,7 @@ func assertEdgesAreWalked(t *testing.T, schema *ast.Schema, ways []way) {
 		for _, f := range objectFields(schema, parent) {
 			for _, to := range objectTypes(schema) {
 				if leadsTo(schema, f, to) {
-					assert.True(t, walked[f.Name+" "+to], "no way leads along %s.%s to %s: declare where %s is found in permissions_fixtures_test.go", parent, f.Name, to, parent)
+					assert.True(t, walked[f.Name+" "+to], "no way leads along %s.%s to %s: declare where %s is found in fixtures_test.go", parent, f.Name, to, parent)
 				}
 			}
 		}

@@ -1,19 +1,25 @@
-package resolvers
+package labelling
 
 import (
 	"context"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/taggie/taggie/graph/model"
-	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/user"
 )
 
+// EventDetails are what an event is about, read once for all who are told of it.
+type EventDetails struct {
+	Item   *project.Item // nil when it concerns none, or could not be read
+	Labels []project.Label
+	Team   *project.Team
+	People []user.User
+}
+
 // EventReader reads what events are about, once for everybody who is told of them: nobody is the viewer.
 type EventReader struct {
-	Things labelling.Things
+	Things Things
 	People People
 }
 
@@ -24,7 +30,7 @@ type People interface {
 
 // Read returns the details of each of a project's events, in their order. What cannot be read is left out, and read by who needs it.
 // Cost: one BatchGetItem for the items and one for their labels per 100, one for the users, and the teams.
-func (r EventReader) Read(ctx context.Context, p project.ID, events []labelling.Event) []model.EventDetails {
+func (r EventReader) Read(ctx context.Context, p project.ID, events []Event) []EventDetails {
 	var group errgroup.Group
 	var teams []project.Team
 	var people map[user.ID]user.User
@@ -34,7 +40,7 @@ func (r EventReader) Read(ctx context.Context, p project.ID, events []labelling.
 	group.Go(func() error { people = r.people(ctx, events); return nil })
 	group.Go(func() error { items, labels = r.items(ctx, p, events); return nil })
 	_ = group.Wait() // what fails is left out
-	details := make([]model.EventDetails, len(events))
+	details := make([]EventDetails, len(events))
 	for i, e := range events {
 		d := &details[i]
 		for _, id := range []user.ID{e.User, e.Author} {
@@ -78,7 +84,7 @@ func (r EventReader) teams(ctx context.Context, p project.ID) []project.Team {
 	return all[0]
 }
 
-func (r EventReader) people(ctx context.Context, events []labelling.Event) map[user.ID]user.User {
+func (r EventReader) people(ctx context.Context, events []Event) map[user.ID]user.User {
 	var ids []user.ID
 	for _, e := range events {
 		for _, id := range []user.ID{e.User, e.Author} {
@@ -90,7 +96,7 @@ func (r EventReader) people(ctx context.Context, events []labelling.Event) map[u
 	return byKey(ids, func(ids []user.ID) ([]user.User, []error) { return r.People.UsersByID(ctx, ids) })
 }
 
-func (r EventReader) items(ctx context.Context, p project.ID, events []labelling.Event) (map[string]project.Item, map[project.LabelID]project.Label) {
+func (r EventReader) items(ctx context.Context, p project.ID, events []Event) (map[string]project.Item, map[project.LabelID]project.Label) {
 	var ids []project.ItemID
 	for _, e := range events {
 		if e.Item != "" {
