@@ -179,7 +179,7 @@ func Changed(input, change Vars) Vars {
 }
 
 // InnerText is text that no client should read. The limit of an item of DynamoDB is told in these words, on purpose.
-var InnerText = regexp.MustCompile(`(?i)\b[PLG]?SK\b|\bPK\b|USER#|NOTE#|dynamo|smithy|\baws|panic|goroutine|/work|\.go\b|0x[0-9a-f]{4}|interface \{\}|json:|strconv`)
+var InnerText = regexp.MustCompile(`(?i)\b[PLG]?SK\b|\bPK\b|USER#|NOTE#|dynamo|smithy|\baws|panic|goroutine|/(home|root|tmp)/|\.go\b|0x[0-9a-f]{4}|interface \{\}|json:|strconv`)
 
 // TellsNothingInner asserts that no message of the answer has text that is not meant for clients.
 func (a *Answer) TellsNothingInner() {

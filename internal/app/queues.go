@@ -35,7 +35,7 @@ type queues struct {
 	clock     *clock.Clock
 }
 
-// newQueues wires labelling. Nothing runs until [queues.run] does, or somebody listens to the hub, which is to be closed.
+// newQueues wires labelling. Nothing runs until [queues.Run] does, or somebody listens to the hub, which is to be closed.
 func newQueues(s *Stores, patience time.Duration, metrics *telemetry.Metrics, log *slog.Logger) *queues {
 	kept := queue.New(s.Redis, queue.Options{Blocking: s.Waiting, Waiting: maxListened - listenedBesides, Log: log})
 	truth := dynamo.Labelling{Projects: dynamo.Projects{DB: s.DB}}

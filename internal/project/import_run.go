@@ -306,7 +306,7 @@ func (r *importRun) oneByOne(ctx context.Context, c *chunk) {
 			c.counts.Imported += created
 			known = true
 		case refusal(err):
-			refused, known = err, known || fault.Is(err, fault.Invalid)
+			refused, known = err, known || !fault.Is(err, fault.Internal)
 			c.refuse++
 			message := "cannot be imported"
 			if !fault.Is(err, fault.Internal) {
