@@ -37,7 +37,8 @@ func (db FileTags) PutLayout(ctx context.Context, before, after filetag.Layout) 
 	return db.transact(ctx, actions, idempotency.Key{})
 }
 
-// ScanSets shows all sets, in no order that means anything. One that is put meanwhile may be missing.
+// ScanSets shows all sets, in no order that means anything. One that is put meanwhile may be missing; one of another program that cannot be read is
+// left out.
 //
 // Index: primary. Key: a Scan, for what begins_with(tagId, #). Cost: 1 Scan per megabyte of the table.
 func (db FileTags) ScanSets(ctx context.Context, from string, page func(ctx context.Context, sets []filetag.Set, next string) error) error {
@@ -63,9 +64,10 @@ func (db FileTags) ScanSets(ctx context.Context, from string, page func(ctx cont
 func (db FileTags) scanSets(ctx context.Context, in *dynamodb.ScanInput) (sets []filetag.Set, next string, err error) {
 	last, err := db.scanPage(ctx, in, func(item []byte) error {
 		var one filetag.Set
-		err := decodeTagSet(item, &one)
-		sets = append(sets, one)
-		return err
+		if decodeTagSet(item, &one) == nil {
+			sets = append(sets, one)
+		}
+		return nil
 	})
 	if err != nil || last == nil {
 		return sets, "", err

@@ -109,17 +109,14 @@ func (db *DB) beginRecount(ctx context.Context, kind string) error {
 	t := db.tallies
 	due := t.toRecount(kind)
 	for _, r := range due[:min(len(due), recountTries)] {
-		t.mu.Lock()
-		t.tried[r.lease] = db.now()
-		t.mu.Unlock()
-		r.began = db.now()
+		r.began = t.tries(r.lease)
 		pause := r.recounted.usual
 		if r.short {
 			pause = r.recounted.full
 		}
 		err := db.transact(ctx, []action{{
 			table: notesTable, key: countKey(r.lease), update: "SET #recounted = :now",
-			condition: "attribute_not_exists(#recounted) OR #recounted <= :before", names: map[string]string{"#recounted": "recounted"},
+			condition: "attribute_not_exists(#recounted) OR #recounted <= :before OR #recounted = :now", names: map[string]string{"#recounted": "recounted"},
 			values: attrs{":now": str(keys.Instant(r.began)), ":before": str(keys.Instant(r.began.Add(-pause)))},
 			failed: func(attrs) error { return errRecounted },
 		}}, idempotency.Key{})
@@ -127,12 +124,35 @@ func (db *DB) beginRecount(ctx context.Context, kind string) error {
 			continue
 		}
 		if err != nil {
+			t.doubts(r.lease, r.began)
 			return err
 		}
 		t.setRecount(kind, r)
 		return db.readBefore(ctx, r)
 	}
 	return nil
+}
+
+// tries notes that a count is about to begin, and returns its time: that of the last attempt if nobody knows what became of it.
+func (t *tallies) tries(lease allowed) time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.now()
+	began, doubt := t.doubt[lease]
+	if !doubt || now.Sub(began) >= recountTried {
+		began = now
+	}
+	delete(t.doubt, lease)
+	t.tried[lease] = now
+	return began
+}
+
+// doubts has the next step try again what may have been written.
+func (t *tallies) doubts(lease allowed, began time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.tried, lease)
+	t.doubt[lease] = began
 }
 
 // readBefore reads what the rows say before their things are counted.

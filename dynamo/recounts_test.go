@@ -299,6 +299,17 @@ func TestRecountGoesOnAfterAFailure(t *testing.T) {
 		if c.reads["Query"] > 0 {
 			count = "Query"
 		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		c.inj.ResetAfter(func(n int) bool {
+			if n == 2 {
+				cancel()
+			}
+			return true
+		}, faultinject.Operation("TransactWriteItems"))
+		assert.Error(t, c.db.RecountAllowances(ctx, c.kind), "it has begun, and does not know it")
+		c.inj.Clear()
+		c.clock.Advance(time.Second)
 		fails("GetItem") // after it has begun
 		require.NoError(t, c.db.RecountAllowances(t.Context(), c.kind))
 		c.clock.Advance(recountSettles)
@@ -383,4 +394,15 @@ func TestOutside(t *testing.T) {
 			require.Zero(t, left)
 		}
 	})
+}
+
+// A set of tags of another program that cannot be read keeps nobody's tags from being counted.
+func TestRecountLeavesOutForeignSets(t *testing.T) {
+	t.Parallel()
+	w, db, _ := openTagWorld(t)
+	row := tagsTable.key(rowKey{"#another", "somebody"})
+	row["authorUserId"], row["fileUniqueId"] = str("somebody"), str("another")
+	row["tags"], row["version"] = str("of another program"), str("v")
+	require.NoError(t, db.transact(t.Context(), []action{{table: tagsTable, item: row}}, idempotency.Key{}))
+	require.NoError(t, countFileTags(db, t.Context(), map[string]int{string(w.Ada): 0}))
 }

@@ -194,7 +194,7 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	notesStore := dynamo.Notes{DB: s.DB}
 	news := edge.NewRevocations(s.Redis, cfg.TablePrefix+"users")
 	users := user.NewService(user.Options{
-		Store: dynamo.Users{DB: s.DB}, Probes: edge.NewLimiter(s.Redis, cfg.TablePrefix+"email", user.MaxTries, user.TryEvery, time.Now), Announcer: news, Now: now, NewID: newID,
+		Store: dynamo.Users{DB: s.DB}, Probes: edge.NewLimiter(s.Redis, cfg.TablePrefix+"email", user.MaxTries, user.TryEvery, time.Now), Announcer: news, Now: s.Clock.Agreed, NewID: newID,
 	})
 	a.Revoked = revocations{news: news, Users: users, sockets: a.Sockets, Every: user.LookEvery}
 	notes := note.NewService(note.Options{Store: notesStore.Store(), People: users, Now: now, NewID: newID})

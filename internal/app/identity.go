@@ -20,13 +20,13 @@ func (a *Application) identify(o *httpapi.Options) error {
 		}
 		a.Local, o.Auth, o.Session = local, local, a.session
 	case cfg.JWTKey.Algorithm != "":
-		static, err := auth.NewStatic(auth.StaticKey{Algorithm: cfg.JWTKey.Algorithm, Key: cfg.JWTKey.Key, Issuer: cfg.OIDCIssuer, Audiences: cfg.OIDCAudience}, a.Stores.Clock.Now)
+		static, err := auth.NewStatic(auth.StaticKey{Algorithm: cfg.JWTKey.Algorithm, Key: cfg.JWTKey.Key, Issuer: cfg.OIDCIssuer, Audiences: cfg.OIDCAudience}, a.Stores.Clock.Agreed)
 		if err != nil {
 			return err
 		}
 		o.Auth = static
 	default:
-		oidc := auth.NewOIDC(auth.Issuer{URL: cfg.OIDCIssuer, Audiences: cfg.OIDCAudience, Log: a.Log}, a.Stores.Clock.Now)
+		oidc := auth.NewOIDC(auth.Issuer{URL: cfg.OIDCIssuer, Audiences: cfg.OIDCAudience, Log: a.Log}, a.Stores.Clock.Agreed)
 		o.Auth = oidc
 		o.Ready = append(o.Ready, httpapi.Check{Name: "issuer", Check: oidc.Ready})
 	}

@@ -34,7 +34,8 @@ type Clock struct {
 	dynamo reading
 	date   string // the last one, and what it says
 	told   time.Time
-	warned bool
+	warned string // what is off, and was warned of
+	lone   bool   // Redis was off, and this server was not, when DynamoDB said the time last
 }
 
 // reading is what a store said: at the local time at, its time was between low and high.
@@ -58,18 +59,47 @@ func (c *Clock) Now() time.Time {
 	return shared
 }
 
+// Agreed returns the time that tokens are checked by: that of [Clock.Now], unless DynamoDB and this server agree that Redis is wrong. It is then the time
+// of this server.
+func (c *Clock) Agreed() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.local()
+	shared, source := c.shared(now)
+	if source == redis && c.lone {
+		return now
+	}
+	return shared
+}
+
 // shared returns the time at the local time now, and who said so. The local clock only measures how long ago that was, by its monotonic
 // reading, so that it may be set meanwhile.
 func (c *Clock) shared(now time.Time) (time.Time, string) {
-	source, name := c.redis, "Redis"
-	if r := &c.dynamo; !r.heard.IsZero() && now.Sub(r.heard) < fresh && (c.redis.heard.IsZero() || now.Sub(c.redis.heard) >= fresh) {
-		source, name = *r, "DynamoDB"
+	source, name := c.redis, redis
+	if c.dynamo.fresh(now) && !c.redis.fresh(now) {
+		source, name = c.dynamo, dynamoDB
 	}
 	if source.heard.IsZero() {
 		return now, ""
 	}
-	return source.low.Add(source.high.Sub(source.low) / 2).Add(now.Sub(source.at)), name
+	return source.time(now), name
 }
+
+// The stores, as they are called in the log.
+const (
+	redis    = "Redis"
+	dynamoDB = "DynamoDB"
+)
+
+func (r *reading) fresh(now time.Time) bool { return !r.heard.IsZero() && now.Sub(r.heard) < fresh }
+
+// time returns the store's time at the local time now.
+func (r *reading) time(now time.Time) time.Time {
+	return r.low.Add(r.high.Sub(r.low) / 2).Add(now.Sub(r.at))
+}
+
+// apart returns how far two clocks are apart, without their monotonic readings.
+func apart(a, b time.Time) time.Duration { return a.Round(0).Sub(b.Round(0)) }
 
 // HeardRedis takes the time that Redis answered to a question of the local time asked.
 func (c *Clock) HeardRedis(theirs, asked time.Time) {
@@ -123,18 +153,32 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// compare warns when this server's clock has come to be off, and says when it is right again.
+// compare warns when a clock has come to be off, and says when it is right again.
 func (c *Clock) compare(now time.Time) {
-	shared, source := c.shared(now)
-	ahead := now.Round(0).Sub(shared.Round(0))
-	switch off := ahead.Abs() > Tolerated; {
-	case off && !c.warned:
-		c.log.Warn("the clock of this server is off; leases and short waits go by the clock of "+source, "ahead", ahead.Round(time.Millisecond))
-		c.warned = true
-	case !off && c.warned:
-		c.log.Info("the clock of this server is right again")
-		c.warned = false
+	if c.dynamo.fresh(now) && c.redis.fresh(now) {
+		c.lone = apart(now, c.dynamo.time(now)).Abs() <= Tolerated && apart(now, c.redis.time(now)).Abs() > Tolerated
 	}
+	shared, source := c.shared(now)
+	off := c.off(apart(now, shared), source)
+	switch {
+	case off == nil && c.warned != "":
+		c.log.Info("the clock of " + c.warned + " is right again")
+		c.warned = ""
+	case off != nil && c.warned != off.of():
+		c.warned = off.of()
+		c.log.Warn("the clock of "+c.warned+" is off; leases and short waits go by the clock of "+source, "off", off.Said())
+	}
+}
+
+// off returns nil when the clock of this server is ahead of that of a store by no more than is tolerated.
+func (c *Clock) off(ahead time.Duration, source string) *Off {
+	if ahead.Abs() <= Tolerated {
+		return nil
+	}
+	if source == redis && c.lone {
+		return &Off{Ahead: -ahead, Redis: true}
+	}
+	return &Off{Ahead: ahead}
 }
 
 // Ahead returns how far the clock of this server is ahead of the shared one; less than 0 when it is behind.
@@ -143,27 +187,48 @@ func (c *Clock) Ahead() time.Duration {
 	defer c.mu.Unlock()
 	now := c.local()
 	shared, _ := c.shared(now)
-	return now.Round(0).Sub(shared.Round(0))
+	return apart(now, shared)
 }
 
-// Off says that the clock of a server is off.
-type Off struct{ Ahead time.Duration }
+// Off says that a clock is off.
+type Off struct {
+	Ahead time.Duration
+	Redis bool // the clock of Redis, as this server and DynamoDB see it; otherwise that of this server
+}
 
-// Error says how far.
-func (o *Off) Error() string { return "the clock of this server is " + o.Said() }
+// Error says whose clock, and how far.
+func (o *Off) Error() string { return "the clock of " + o.of() + " is " + o.far() }
+
+func (o *Off) of() string {
+	if o.Redis {
+		return redis
+	}
+	return "this server"
+}
 
 // Said is what operators are shown.
 func (o *Off) Said() string {
+	if o.Redis {
+		return o.Error() + " of DynamoDB and this server"
+	}
+	return o.far()
+}
+
+func (o *Off) far() string {
 	if o.Ahead < 0 {
 		return fmt.Sprintf("%s behind", (-o.Ahead).Round(time.Millisecond))
 	}
 	return fmt.Sprintf("%s ahead", o.Ahead.Round(time.Millisecond))
 }
 
-// Check returns *[Off] when the clock of this server is off by more than [Tolerated].
+// Check returns *[Off] when the clock of this server, or that of Redis, is off by more than [Tolerated].
 func (c *Clock) Check(context.Context) error {
-	if ahead := c.Ahead(); ahead.Abs() > Tolerated {
-		return &Off{Ahead: ahead}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.local()
+	shared, source := c.shared(now)
+	if off := c.off(apart(now, shared), source); off != nil {
+		return off
 	}
 	return nil
 }

@@ -115,6 +115,36 @@ func TestAServerThatIsOffWarns(t *testing.T) {
 	assert.Contains(t, s.logs.String(), "right again")
 }
 
+func TestTokensDoNotGoByARedisThatIsOff(t *testing.T) {
+	t.Parallel()
+	for _, ahead := range []time.Duration{10 * time.Minute, -10 * time.Minute} {
+		s := newServer(0)
+		s.HeardRedis(s.true.Add(ahead), s.Local())
+		assert.Equal(t, ahead, s.Agreed().Sub(s.true), "one against one: Redis is believed")
+		s.asksDynamoDB()
+		s.HeardRedis(s.true.Add(ahead), s.Local())
+		assert.Equal(t, ahead, s.Now().Sub(s.true), "leases go by Redis, as its scripts do")
+		assert.Equal(t, s.true, s.Agreed())
+		var off *clock.Off
+		require.ErrorAs(t, s.Check(t.Context()), &off)
+		assert.Contains(t, off.Said(), "the clock of Redis is 10m0s")
+		assert.Equal(t, 1, bytes.Count(s.logs.Bytes(), []byte("the clock of Redis is off")), s.logs.String())
+
+		s.passes(time.Minute) // DynamoDB was not asked meanwhile: what it said stands
+		s.HeardRedis(s.true.Add(ahead), s.Local())
+		assert.Equal(t, s.true, s.Agreed())
+		s.asksDynamoDB()
+		s.asksRedis()
+		assert.InDelta(t, 0, s.Agreed().Sub(s.true), float64(time.Millisecond), "Redis was set")
+		require.NoError(t, s.Check(t.Context()))
+		assert.Contains(t, s.logs.String(), "the clock of Redis is right again")
+	}
+	s := newServer(10 * time.Minute)
+	s.asksDynamoDB()
+	s.asksRedis()
+	assert.LessOrEqual(t, s.Agreed().Sub(s.true), time.Second, "it is the server that is off")
+}
+
 func Example() {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c := clock.New(func() time.Time { return at.Add(10 * time.Minute) }, slog.New(slog.DiscardHandler)) // a server that is ahead

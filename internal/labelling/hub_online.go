@@ -13,42 +13,43 @@ type onlineFeed struct {
 	listeners int // guarded by the hub's lock
 
 	mu      sync.Mutex // guards what follows
-	n       int
-	ended   bool
-	changed chan struct{} // closed, and replaced by another, when the number is another one
+	now     online
+	changed chan struct{} // closed, and replaced by another, when now is another one
 }
 
-func (f *onlineFeed) get() (n int, ended bool, changed <-chan struct{}) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.n, f.ended, f.changed
+// online is what a feed knows.
+type online struct {
+	n     int
+	known bool // n was read
+	ended bool
 }
 
-func (f *onlineFeed) set(n int, ended bool) {
+func (f *onlineFeed) get() (now online, changed <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if n == f.n && ended == f.ended {
+	return f.now, f.changed
+}
+
+func (f *onlineFeed) set(now online) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if now == f.now {
 		return
 	}
-	f.n, f.ended = n, ended
+	f.now = now
 	close(f.changed)
 	f.changed = make(chan struct{})
 }
 
 // OnlineCount tells the viewer, who has to be a user, how many users are online: now, and whenever that has changed, about a second later.
 // One who is slow to receive is told the latest number. The channel is closed when ctx ends, when the hub is closed, and when Redis has failed for
-// long.
+// long:
+// see [HubOptions.Patience].
 func (h *Hub[T]) OnlineCount(ctx context.Context) (<-chan int, error) {
 	if _, err := domain.Self(ctx); err != nil {
 		return nil, err
 	}
-	f, err := h.attachOnline(nil)
-	if f == nil && err == nil {
-		var n int
-		if n, err = h.o.Service.OnlineCount(ctx); err == nil {
-			f, err = h.attachOnline(&n)
-		}
-	}
+	f, err := h.attachOnline()
 	if err != nil {
 		return nil, err
 	}
@@ -60,16 +61,17 @@ func (h *Hub[T]) OnlineCount(ctx context.Context) (<-chan int, error) {
 		defer cancel()
 		defer stop()
 		defer close(out)
-		for last, told := 0, false; ; {
-			n, ended, changed := f.get()
-			if ended {
+		var told online
+		for {
+			now, changed := f.get()
+			if now.ended {
 				return
 			}
-			if !told || n != last {
-				if send(ctx, out, n) != nil {
+			if now != told {
+				if send(ctx, out, now.n) != nil {
 					return
 				}
-				last, told = n, true
+				told = now
 				continue
 			}
 			if wait(ctx, changed) != nil {
@@ -80,19 +82,16 @@ func (h *Hub[T]) OnlineCount(ctx context.Context) (<-chan int, error) {
 	return out, nil
 }
 
-// attachOnline returns the feed, and begins it with the number when nobody has yet; without one it returns nil then.
-func (h *Hub[T]) attachOnline(n *int) (*onlineFeed, error) {
+// attachOnline returns the feed, which begins with the first who wants to know.
+func (h *Hub[T]) attachOnline() (*onlineFeed, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
 		return nil, errStopping
 	}
-	if h.online == nil && n == nil {
-		return nil, nil
-	}
 	if h.online == nil {
 		ctx, cancel := context.WithCancel(h.ctx)
-		f := &onlineFeed{cancel: cancel, n: *n, changed: make(chan struct{})}
+		f := &onlineFeed{cancel: cancel, changed: make(chan struct{})}
 		h.online = f
 		h.all.Go(func() { h.ask(ctx, f) })
 	}
@@ -124,10 +123,10 @@ func (h *Hub[T]) ask(ctx context.Context, f *onlineFeed) {
 		h.mu.Lock()
 		h.dropOnline(f)
 		h.mu.Unlock()
-		f.set(0, true)
+		f.set(online{ended: true})
 	}()
 	var failing trials
-	err := pause(ctx, h.limits.asks)
+	var err error
 	for err == nil {
 		short, cancel := context.WithTimeout(ctx, prompt)
 		var n int
@@ -138,7 +137,7 @@ func (h *Hub[T]) ask(ctx context.Context, f *onlineFeed) {
 			continue
 		}
 		failing = trials{}
-		f.set(n, false)
+		f.set(online{n: n, known: true})
 		err = pause(ctx, h.limits.asks)
 	}
 	if ctx.Err() == nil {
