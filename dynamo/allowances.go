@@ -38,17 +38,17 @@ type allowance struct {
 }
 
 var (
-	allowedNotes = allowance{kind: "notes", most: note.MaxNotes, says: "a user has at most %d notes, those included that were deleted within 30 days",
+	allowedNotes = allowance{kind: "notes", most: note.MaxNotes, says: "a user has at most %d notes, those included that were deleted within 30 days: delete some, and wait until they are gone",
 		rows: func(owner string) span { return span{table: notesTable, index: lsi1, pk: keys.UserPK(owner)} }}
 	allowedShares = allowance{kind: "shares", most: note.MaxShares, says: "a user has at most %d shares of notes: end some first",
 		rows: func(owner string) span { return span{table: notesTable, index: gsi1, pk: keys.OwnerPK(owner)} }}
-	allowedKeys = allowance{kind: "keys", most: idempotency.MaxKeys, says: "a user uses at most %d idempotency keys within 24 hours",
+	allowedKeys = allowance{kind: "keys", most: idempotency.MaxKeys, says: "a user uses at most %d idempotency keys within 24 hours: wait, or repeat requests without a key",
 		rows: func(viewer string) span { return span{table: notesTable, pk: keys.IdempotencyPK(viewer)} }}
 	allowedEntities = allowance{kind: "entities", most: entity.MaxEntities, says: "a scope has at most %d entities: delete some first",
 		recounted: &recounted{shared: true, full: 24 * time.Hour, usual: 30 * 24 * time.Hour, count: countEntities}}
 	allowedRelations = allowance{kind: "relations", most: entity.MaxScopeRelations, says: "a scope has at most %d relations: end some first",
 		recounted: &recounted{shared: true, full: 24 * time.Hour, usual: 30 * 24 * time.Hour, count: countRelations}}
-	allowedItems = allowance{kind: "items", most: project.MaxItems, says: "a project has at most %d items",
+	allowedItems = allowance{kind: "items", most: project.MaxItems, says: "a project has at most %d items: use another project",
 		recounted: &recounted{full: time.Hour, usual: 7 * 24 * time.Hour, count: countItems}}
 	allowedFileTags = allowance{kind: "tags", most: filetag.MaxTagsOfAuthor, says: "a user has at most %d tags on items: take some off first",
 		recounted: &recounted{shared: true, full: 24 * time.Hour, usual: 30 * 24 * time.Hour, count: countFileTags}}

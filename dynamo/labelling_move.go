@@ -123,7 +123,7 @@ func changeItem(before, after project.Item, found bool, attempt string) ([]actio
 		case text(row["_attempt"]) == attempt:
 			return errDone
 		case found && count(row[effortsMade]) >= project.MaxEfforts:
-			return fault.New(fault.Exhausted, "people have said what this item is as often as one may: %d times", project.MaxEfforts)
+			return fault.New(fault.Exhausted, "people have said %d times what this item is, as often as one may: leave it as it is", project.MaxEfforts)
 		}
 		var current project.Item
 		if err := decodeItem(rowJSON(row), &current); err != nil {

@@ -19,7 +19,7 @@ func (db Projects) CreateProject(ctx context.Context, p project.Project, labels 
 	// The project comes last: what is seen of it before is nothing.
 	actions := []action{
 		createsOne(m.User, "projects", project.MaxProjects, &project.UnknownUser{},
-			fault.New(fault.Exhausted, "a user creates at most %d projects", project.MaxProjects)),
+			fault.New(fault.Exhausted, "a user creates at most %d projects: use those that are there, or have another user create one", project.MaxProjects)),
 		{table: entitiesMaster, item: teamRow(t, 1, t.CreatedAt)},
 		{table: relationshipEntries, item: projectMemberRow(m)},
 		{table: relationshipEntries, item: relationRow(projectOf(m.User, p.ID), m.AddedAt, nil)},

@@ -142,7 +142,7 @@ func addLabels(lists []shortList, labels []project.Label, db Projects) (changed,
 		}
 		switch {
 		case len(list.entries) > project.MaxCategories:
-			return nil, nil, fault.New(fault.Exhausted, "a list has at most %d categories", project.MaxCategories)
+			return nil, nil, fault.New(fault.Exhausted, "a list has at most %d categories: use those that are there, or another project", project.MaxCategories)
 		case len(list.entries) > len(lists[i].entries):
 			changed = append(changed, list.put(now))
 		}

@@ -157,7 +157,7 @@ func counted(id project.ID, members, managers int) []action {
 			case managers < 0 && count(meta.Value["managers"]) <= 1:
 				return project.ErrLastManager
 			case members > 0 && count(meta.Value["members"]) >= project.MaxMembers:
-				return fault.New(fault.Exhausted, "a project has at most %d members", project.MaxMembers)
+				return fault.New(fault.Exhausted, "a project has at most %d members: remove some first", project.MaxMembers)
 			}
 			return errStale
 		},

@@ -67,7 +67,7 @@ func (db Projects) PutTeam(ctx context.Context, t project.Team, create bool, onc
 		case at >= 0: // an earlier attempt, whose answer was lost, has created it, with the idempotency key
 			return nil
 		case len(list.entries) >= project.MaxTeams:
-			return fault.New(fault.Exhausted, "a project has at most %d teams", project.MaxTeams)
+			return fault.New(fault.Exhausted, "a project has at most %d teams: use those that are there, or another project", project.MaxTeams)
 		default:
 			list.entries = append(slices.Clone(list.entries), listed{ID: t.ID, Name: t.Name, Type: t.Type, CreatedAt: t.CreatedAt})
 		}

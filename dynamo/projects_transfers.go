@@ -56,7 +56,7 @@ func underWay(of project.ID, what string, idle bool, after project.TransferState
 				return fault.New(fault.NotFound, noSuchProject)
 			}
 			if meta, ok := row["_meta"].(*types.AttributeValueMemberM); ok && count(meta.Value[what+"_ever"]) >= project.MaxTransfersEver {
-				return fault.New(fault.Exhausted, "a project has at most %d %s", project.MaxTransfersEver, what)
+				return fault.New(fault.Exhausted, "a project has at most %d %s: use another project", project.MaxTransfersEver, what)
 			}
 			return fault.New(fault.Exhausted, "at most %d %s of a project are under way at a time; wait for one to end", project.MaxTransfers, what)
 		},

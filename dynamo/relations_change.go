@@ -152,7 +152,7 @@ func (c *relationsChange) decide(state *predicateState, edit relationsEdit) (*pr
 		p.goes = append(p.goes, state.held[i])
 	}
 	if len(comes) > 0 && len(state.held)-len(goes)+len(comes) > entity.MaxRelations {
-		return nil, fault.New(fault.Exhausted, "an entity has at most %d relations under one predicate", entity.MaxRelations)
+		return nil, fault.New(fault.Exhausted, "an entity has at most %d relations under one predicate: remove some first, or use another predicate", entity.MaxRelations)
 	}
 	now := c.db.now()
 	if len(comes) > 0 {
@@ -286,7 +286,7 @@ func (c *relationsChange) atOnce(ctx context.Context) error {
 // inSteps changes many rows.
 func (c *relationsChange) inSteps(ctx context.Context) error {
 	if len(c.final())+2*len(c.moving())+1 > maxActions {
-		return fault.New(fault.Exhausted, "relations under so many predicates cannot be changed together with so much else")
+		return fault.New(fault.Exhausted, "relations under so many predicates cannot be changed together with so much else: change some of them at a time")
 	}
 	c.token = uuid.NewString()
 	now := c.db.now()

@@ -63,7 +63,7 @@ func (db Entities) PutScope(ctx context.Context, before *entity.Scope, after ent
 			action{table: relationshipEntries, item: scopeMemberRow(*owner)},
 			action{table: relationshipEntries, item: relationRow(scopeOf(owner.User, owner.Scope), owner.AddedAt, nil)},
 			createsOne(owner.User, "scopes", entity.MaxScopes, &entity.UnknownUser{},
-				fault.New(fault.Exhausted, "a user creates at most %d scopes", entity.MaxScopes)),
+				fault.New(fault.Exhausted, "a user creates at most %d scopes: use those that are there, or have another user create one", entity.MaxScopes)),
 		)
 	default:
 		return errors.New("a new scope has an owner")

@@ -133,7 +133,7 @@ func countMembers(scope string, members, owners int) action {
 		case owners < 0:
 			return entity.ErrLastOwner
 		}
-		return fault.New(fault.Exhausted, "a scope has at most %d members", entity.MaxMembers)
+		return fault.New(fault.Exhausted, "a scope has at most %d members: remove some first", entity.MaxMembers)
 	}
 	return a
 }

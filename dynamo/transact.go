@@ -85,7 +85,7 @@ func (db *DB) transactAs(ctx context.Context, token string, actions []action) er
 		return nil
 	}
 	if len(actions) > maxActions {
-		return fault.New(fault.Exhausted, "this change touches more than %d rows at once", maxActions)
+		return fault.New(fault.Exhausted, "this change touches more than %d rows at once: make it in parts", maxActions)
 	}
 	ctx, cancel := within(ctx)
 	defer cancel()
@@ -152,7 +152,7 @@ func cancelled(actions []action, canceled *types.TransactionCanceledException) (
 		case "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded":
 			again = true
 		case "ItemCollectionSizeLimitExceeded":
-			return false, fault.Wrap(fault.Exhausted, canceled, "the rows of one user may take up %d GB", maxUserGB)
+			return false, fault.Wrap(fault.Exhausted, canceled, "the rows of one user may take up %d GB: delete some first", maxUserGB)
 		case "ValidationError":
 			return false, refused(errors.New(aws.ToString(reason.Message)))
 		}
@@ -164,7 +164,7 @@ func cancelled(actions []action, canceled *types.TransactionCanceledException) (
 func refused(err error) error {
 	switch {
 	case strings.Contains(err.Error(), "Item size"):
-		return fault.Wrap(fault.Exhausted, err, "this is larger than the %d KB that DynamoDB keeps in one item", maxItemKB)
+		return fault.Wrap(fault.Exhausted, err, "this is larger than the %d KB that DynamoDB keeps in one item: make it shorter", maxItemKB)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return failed(err, "the change could not be made in time; whether it was made is unknown")
 	}

@@ -7489,8 +7489,8 @@ enum ErrorCode {
   """
   EXHAUSTED
   """
-  A store did not answer in time, or others change the same thing again and again. The same can be asked again and may succeed: with its
-  idempotency key, if a mutation.
+  A store did not answer in time, the disk of an embedded store is full, or others change the same thing again and again. The same can be asked again
+  and may succeed: with its idempotency key, if a mutation.
   """
   UNAVAILABLE
   "A mistake of the server. Its log knows more under ` + "`" + `extensions.requestId` + "`" + `."
@@ -7665,7 +7665,7 @@ type Mutation {
   imports in all, and about 5,000,000 items: lines beyond are mistakes. For managers.
   """
   createProjectImport(input: CreateProjectImportInput!): CreateProjectImportPayload
-  "Starts an import whose file was uploaded. For managers."
+  "Starts an import whose file was uploaded; CONFLICT for one that has ended, also when it was cancelled. For managers."
   startProjectImport(input: StartProjectImportInput!): StartProjectImportPayload
   """
   Imports items of the caller, those that are named or all of the caller's library or of a score, in the background. An item of a
@@ -9056,7 +9056,10 @@ type Project implements Node {
   paused: Boolean!
   "The queue and how many items have which status, of one moment. Eventually consistent."
   queue: ProjectQueue
-  "How far the rebuild of the queue is. Null when there is none. During a rebuild, ` + "`" + `queue` + "`" + ` is ` + "`" + `UNAVAILABLE` + "`" + `."
+  """
+  How far the rebuild of the queue is. Null when there is none. During a rebuild, ` + "`" + `queue` + "`" + ` is ` + "`" + `UNAVAILABLE` + "`" + `. Nothing is read in the first seconds, until
+  indexes show what was stored last. It is ` + "`" + `UNAVAILABLE` + "`" + ` itself while Redis is away.
+  """
   queueRebuild: ProjectQueueRebuild
   "The items that the caller has claimed, the oldest claim first. Up to 50."
   viewerClaims: [ProjectItem!] @listSize(assumedSize: 50) @atMost(elements: 50)
@@ -9309,7 +9312,7 @@ type ProjectImport implements Node {
   bytesRead: Int64!
   "Lines of the file that were read: all of them count, also faulty and empty ones and the header row."
   lines: Int!
-  "Items that are new."
+  "Items that are new. They stay when the import is cancelled."
   imported: Int!
   "Lines whose external id was there already."
   duplicates: Int!

@@ -19,16 +19,16 @@ func (m mutation) entityProblem(ctx context.Context, err error) any {
 		if stale.Current != nil {
 			m.entityAhead(ctx, *stale.Current, selected(ctx).in("problem", "EntityConflict", "Problem").in("current", "Entity", "Node"))
 		}
-		return model.EntityConflict{Message: err.Error(), Current: stale.Current}
+		return model.EntityConflict{Message: stale.Error(), Current: stale.Current}
 	}
 	if stale, ok := errors.AsType[*entity.ScopeConflict](err); ok {
-		return model.ScopeConflict{Message: err.Error(), Current: stale.Current}
+		return model.ScopeConflict{Message: stale.Error(), Current: stale.Current}
 	}
 	if unknown, ok := errors.AsType[*entity.UnknownObject](err); ok {
-		return model.UnknownObject{Message: err.Error(), Type: unknown.ID.Type, Key: unknown.ID.ID}
+		return model.UnknownObject{Message: unknown.Error(), Type: unknown.ID.Type, Key: unknown.ID.ID}
 	}
 	if unknown, ok := errors.AsType[*entity.UnknownUser](err); ok {
-		return model.UnknownUser{Message: err.Error(), Field: unknown.Field}
+		return model.UnknownUser{Message: unknown.Error(), Field: unknown.Field}
 	}
 	if errors.Is(err, entity.ErrLastOwner) {
 		return model.LastOwner{Message: entity.ErrLastOwner.Message}

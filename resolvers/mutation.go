@@ -20,13 +20,13 @@ type mutation struct{ *Resolver }
 // problem turns an expected outcome into its type in the contract; other errors stay errors.
 func (m mutation) problem(ctx context.Context, err error) (any, error) {
 	if stale, ok := errors.AsType[*note.VersionConflict](err); ok {
-		return model.NoteConflict{Message: err.Error(), Current: stale.Current}, nil
+		return model.NoteConflict{Message: stale.Error(), Current: stale.Current}, nil
 	}
 	if stale, ok := errors.AsType[*user.VersionConflict](err); ok {
-		return model.UserConflict{Message: err.Error(), Current: stale.Current}, nil
+		return model.UserConflict{Message: stale.Error(), Current: stale.Current}, nil
 	}
 	if unknown, ok := errors.AsType[*note.UnknownUser](err); ok {
-		return model.UnknownUser{Message: err.Error(), Field: unknown.Field}, nil
+		return model.UnknownUser{Message: unknown.Error(), Field: unknown.Field}, nil
 	}
 	switch {
 	case errors.Is(err, user.ErrEmailTaken):

@@ -16,10 +16,10 @@ import (
 // projectProblem is the part of problem for projects; nil for what is none of theirs.
 func (m mutation) projectProblem(ctx context.Context, err error) any {
 	if unknown, ok := errors.AsType[*project.UnknownUser](err); ok {
-		return model.UnknownUser{Message: err.Error(), Field: unknown.Field}
+		return model.UnknownUser{Message: unknown.Error(), Field: unknown.Field}
 	}
 	if unknown, ok := errors.AsType[*project.UnknownOriginal](err); ok {
-		return model.UnknownItem{Message: err.Error(), ItemID: model.ItemGID(score.RefOf(unknown.ID))}
+		return model.UnknownItem{Message: unknown.Error(), ItemID: model.ItemGID(score.RefOf(unknown.ID))}
 	}
 	f, isFault := errors.AsType[*fault.Error](err)
 	switch {
@@ -32,7 +32,7 @@ func (m mutation) projectProblem(ctx context.Context, err error) any {
 	}
 	if stale, ok := errors.AsType[*project.VersionConflict](err); ok {
 		m.projectsAhead(ctx, []project.Project{stale.Current}, conflicting(ctx, "UpdateProjectProblem", "ProjectConflict", "Project"))
-		return model.ProjectConflict{Message: err.Error(), Current: stale.Current}
+		return model.ProjectConflict{Message: stale.Error(), Current: stale.Current}
 	}
 	return nil
 }

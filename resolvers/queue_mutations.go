@@ -18,17 +18,17 @@ import (
 func (m mutation) queueProblem(ctx context.Context, err error) any {
 	if lost, ok := errors.AsType[*labelling.LeaseLost](err); ok {
 		m.itemsAhead(ctx, []project.Item{lost.Current}, problemItem(ctx, "LeaseLost"))
-		return model.LeaseLost{Message: err.Error(), Current: lost.Current, Typed: typed(lost.Input)}
+		return model.LeaseLost{Message: lost.Error(), Current: lost.Current, Typed: typed(lost.Input)}
 	}
 	if before, ok := errors.AsType[*labelling.AlreadyFinished](err); ok {
 		sel := problemOf(ctx, "AlreadyFinished")
 		m.itemsAhead(ctx, []project.Item{before.Current}, sel.in("current", "ProjectItem", "Node"))
 		m.effortsAhead(ctx, []project.Effort{before.Effort}, sel.in("effort", "ProjectItemEffort", "Node"))
-		return model.AlreadyFinished{Message: err.Error(), Current: before.Current, Effort: before.Effort, Typed: typed(before.Input)}
+		return model.AlreadyFinished{Message: before.Error(), Current: before.Current, Effort: before.Effort, Typed: typed(before.Input)}
 	}
 	if stale, ok := errors.AsType[*project.ItemConflict](err); ok {
 		m.itemsAhead(ctx, []project.Item{stale.Current}, problemItem(ctx, "ProjectItemConflict"))
-		return model.ProjectItemConflict{Message: err.Error(), Current: stale.Current}
+		return model.ProjectItemConflict{Message: stale.Error(), Current: stale.Current}
 	}
 	switch {
 	case errors.Is(err, labelling.ErrPaused):

@@ -15,15 +15,15 @@ import (
 // scoreProblem is the part of problem for scores, snapshots and items; nil for what is none of theirs.
 func (m mutation) scoreProblem(ctx context.Context, err error) any {
 	if unknown, ok := errors.AsType[*score.UnknownItem](err); ok {
-		return model.UnknownItem{Message: err.Error(), ItemID: model.ItemGID(unknown.Item)}
+		return model.UnknownItem{Message: unknown.Error(), ItemID: model.ItemGID(unknown.Item)}
 	}
 	if full, ok := errors.AsType[*score.QuotaReached](err); ok {
 		full.Usage.Quota = full.Quota
-		return model.QuotaReached{Message: err.Error(), Usage: full.Usage}
+		return model.QuotaReached{Message: full.Error(), Usage: full.Usage}
 	}
 	if used, ok := errors.AsType[*score.ItemInUse](err); ok {
 		m.filesAhead(ctx, []score.Item{used.Item}, conflicting(ctx, "DeleteItemProblem", "ItemInUse", "Item"))
-		return model.ItemInUse{Message: err.Error(), Current: used.Item}
+		return model.ItemInUse{Message: used.Error(), Current: used.Item}
 	}
 	if refused, ok := errors.AsType[*score.UploadRefused](err); ok {
 		return model.UploadRefused{Message: refused.Error()}
@@ -32,7 +32,7 @@ func (m mutation) scoreProblem(ctx context.Context, err error) any {
 	case errors.Is(err, score.ErrNameTaken):
 		return model.SnapshotNameTaken{Message: score.ErrNameTaken.Message, Field: score.ErrNameTaken.Field}
 	case errors.Is(err, score.ErrTooManySnapshots):
-		return model.TooManySnapshots{Message: err.Error(), Limit: score.MaxSnapshots}
+		return model.TooManySnapshots{Message: score.ErrTooManySnapshots.Message, Limit: score.MaxSnapshots}
 	case errors.Is(err, score.ErrNotUploaded):
 		return model.NotUploaded{Message: score.ErrNotUploaded.Message}
 	}
@@ -44,7 +44,7 @@ func (m mutation) scoreProblem(ctx context.Context, err error) any {
 		for _, union := range []string{"UpdateScoreProblem", "DeleteScoreProblem", "RestoreSnapshotProblem"} {
 			m.scoresAhead(ctx, []model.Score{current}, conflicting(ctx, union, "ScoreConflict", "Score"))
 		}
-		return model.ScoreConflict{Message: err.Error(), Current: current}
+		return model.ScoreConflict{Message: stale.Error(), Current: current}
 	}
 	return nil
 }

@@ -1907,8 +1907,8 @@ const (
 	// A limit, quota or budget is used up. With `extensions.retryAfter` it is the budget of the caller's costs, or there are too many operations of the
 	// caller under way: nothing was carried out, and the same may succeed after so many seconds.
 	ErrorCodeExhausted ErrorCode = "EXHAUSTED"
-	// A store did not answer in time, or others change the same thing again and again. The same can be asked again and may succeed: with its
-	// idempotency key, if a mutation.
+	// A store did not answer in time, the disk of an embedded store is full, or others change the same thing again and again. The same can be asked again
+	// and may succeed: with its idempotency key, if a mutation.
 	ErrorCodeUnavailable ErrorCode = "UNAVAILABLE"
 	// A mistake of the server. Its log knows more under `extensions.requestId`.
 	ErrorCodeInternal ErrorCode = "INTERNAL"

@@ -24,7 +24,7 @@ type Commands struct {
 	Token   TokenCommand   `cmd:"" help:"Print a token of the embedded issuer."`
 	Demo    demoCommand    `cmd:"" help:"Load the demo data into the running server, and have a crew label some of it."`
 	Export  exportCommand  `cmd:"" help:"Write the results of a project."`
-	Rebuild RebuildCommand `cmd:"" help:"Make queue and statistics of projects anew."`
+	Rebuild RebuildCommand `cmd:"" help:"Rebuild queues and statistics of projects."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 	Picture pictureCommand `cmd:"" hidden:"" name:"thumbnail"`
 }

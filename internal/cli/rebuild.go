@@ -27,8 +27,8 @@ import (
 
 // RebuildCommand makes queues and statistics anew.
 type RebuildCommand struct {
-	Project string `xor:"which" required:"" help:"Id of the project, as the API gives it."`
-	All     bool   `xor:"which" required:"" help:"All projects there are."`
+	Project string `xor:"which" required:"" help:"Id of the project, as the API gives it. Not with --all."`
+	All     bool   `xor:"which" required:"" help:"All projects there are. Not with --project. Labellers wait while their project is rebuilt."`
 }
 
 const (

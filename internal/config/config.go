@@ -47,7 +47,7 @@ type Config struct {
 
 	ItemQuota int64 `env:"TAGGIE_ITEM_QUOTA" envDefault:"10737418240" expect:"expected a whole number of bytes above 0" desc:"Bytes that the items of one user, their thumbnails and uploads under way may take up, unless an administrator said otherwise."`
 
-	Allowances map[string]int `env:"TAGGIE_ALLOWANCES" envKeyValSeparator:"=" expect:"expected names and whole numbers such as notes=200000,shares=50000" desc:"Other numbers than those of docs/limits.md for what is counted in the background: notes, shares and keys of a user, entities and relations of a scope, items of a project, tags of a user on items; such as notes=200000,shares=50000."`
+	Allowances map[string]int `env:"TAGGIE_ALLOWANCES" envKeyValSeparator:"=" expect:"expected names and whole numbers such as notes=200000,shares=50000" desc:"Other numbers than those of docs/limits.md for what is counted in the background: notes, shares and keys of a user, entities and relations of a scope, items of a project, tags of a user on items; such as notes=200000,shares=50000. The names are notes, shares, keys, entities, relations, items and tags."`
 
 	TagShards int `env:"TAGGIE_TAG_SHARDS" envDefault:"1" expect:"expected a whole number from 1 to 64" desc:"Partitions over which tags that everybody may see are spread, 1 to 64, for searches and counts of values; a search asks all of them. How many tags a set has is one row, whatever this is. A greater number than before spreads what is there anew in the background; a smaller one changes nothing."`
 

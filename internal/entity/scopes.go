@@ -138,7 +138,7 @@ func (s *Service) DeclareIndex(ctx context.Context, in DeclareIndex) (Scope, err
 				return nil, fault.New(fault.Unavailable, "an index of this name is being removed; try again when it is gone")
 			}
 			if len(after.Indexes) >= MaxIndexes {
-				return nil, fault.New(fault.Exhausted, "a scope has at most %d indexes", MaxIndexes)
+				return nil, fault.New(fault.Exhausted, "a scope has at most %d indexes: drop one that is no longer needed", MaxIndexes)
 			}
 			x := Index{Name: in.Name, Type: in.Type, Path: slices.Clone(in.Path), Kind: in.Kind, DeclaredAt: after.UpdatedAt}
 			after.Indexes = append(after.Indexes, x)

@@ -120,7 +120,7 @@ type NewTag struct {
 // parse checks the tags of an input; of equal ones the first counts.
 func parse(field string, tags []NewTag) ([]Tag, error) {
 	if len(tags) > MaxTags {
-		return nil, fault.Invalidf(field, "an author puts at most %d tags on an item", MaxTags)
+		return nil, fault.Invalidf(field, "an author puts at most %d tags on an item: leave some out, or take some off first", MaxTags)
 	}
 	var all []Tag
 	for i, t := range tags {

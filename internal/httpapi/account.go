@@ -121,7 +121,7 @@ func (s *spenders) open(ctx context.Context, who string, op *graphql.OperationCo
 	}
 	if a.left = left; wait > 0 {
 		a.charge, a.used = 0, 0
-		return a, overdrawn(wait, "the operation may cost %d, and %d of your budget are left", charge, max(left, 0))
+		return a, overdrawn(wait, "the operation may cost %d, and %d of your budget are left: try again later, or ask for less", charge, max(left, 0))
 	}
 	return a, nil
 }
@@ -175,7 +175,7 @@ func (s *spenders) solvent(ctx context.Context, who string) error {
 	}
 	pause(ctx, until.Sub(s.now()))
 	if wait := until.Sub(s.now()); wait > 0 {
-		return overdrawn(wait, "your budget is overdrawn: too many requests could not be carried out")
+		return overdrawn(wait, "your budget is overdrawn: too many requests could not be carried out; try again later")
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func TestSocketsObeyTheSameBudget(t *testing.T) {
 		m := c.read()
 		assert.Equal(t, "error", m["type"])
 		assert.Equal(t, []any{map[string]any{
-			"message": "the operation may cost 101, and 48 of your budget are left", "extensions": map[string]any{"code": "EXHAUSTED", "retryable": true, "retryAfter": 3.0},
+			"message": "the operation may cost 101, and 48 of your budget are left: try again later, or ask for less", "extensions": map[string]any{"code": "EXHAUSTED", "retryable": true, "retryAfter": 3.0},
 		}}, m["payload"])
 		c.subscribe("4", `{ bye }`)
 		c.read()

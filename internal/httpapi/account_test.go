@@ -196,7 +196,7 @@ func TestBudgetIsUsedUp(t *testing.T) {
 			assert.Equal(t, "3", a.Header().Get("Retry-After"), "2.5 seconds")
 			require.Len(t, a.Errors, 1)
 			assert.Equal(t, map[string]any{"code": "EXHAUSTED", "retryable": true, "retryAfter": 3.0}, a.Errors[0].Extensions)
-			assert.Equal(t, "the operation may cost 1103, and 1000 of your budget are left", a.Errors[0].Message)
+			assert.Equal(t, "the operation may cost 1103, and 1000 of your budget are left: try again later, or ask for less", a.Errors[0].Message)
 			assert.NotContains(t, a.Body.String(), `"data"`)
 			assert.Contains(t, string(a.Extensions["dynamo"]), `"calls":0`, "nothing was read")
 			var shown costShown

@@ -133,7 +133,7 @@ type Outcome struct {
 // own keys are not looked at: theirs follow from the given one and their places in the list. Those of one item are carried out one after the other.
 func (s *Service) FinishMany(ctx context.Context, ins []Finish, key *string) ([]Outcome, error) {
 	if len(ins) < 1 || len(ins) > MaxFinishes {
-		return nil, fault.Invalidf("input.finishes", "give 1 to %d", MaxFinishes)
+		return nil, fault.Invalidf("input.finishes", "give 1 to %d finishes", MaxFinishes)
 	}
 	if key != nil && (len(*key) < 1 || len(*key) > idempotency.MaxBytes) {
 		return nil, fault.Invalidf("input.idempotencyKey", "an idempotency key has 1 to %d bytes", idempotency.MaxBytes)

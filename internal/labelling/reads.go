@@ -112,7 +112,7 @@ func (s *Service) Heartbeat(ctx context.Context, ids []project.ID) error {
 		return err
 	}
 	if len(ids) > MaxHeartbeats {
-		return fault.Invalidf("input.projectIds", "give at most %d", MaxHeartbeats)
+		return fault.Invalidf("input.projectIds", "give at most %d projects", MaxHeartbeats)
 	}
 	var mine []project.ID
 	if len(ids) > 0 {

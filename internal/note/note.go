@@ -121,7 +121,7 @@ type VersionConflict struct{ Current Note }
 func (*VersionConflict) Error() string { return "the note has changed since" }
 
 // ErrTooManyTags is the outcome of a change that would give a note more than [MaxTags] tags.
-var ErrTooManyTags = fault.New(fault.Exhausted, "a note carries at most %d tags", MaxTags)
+var ErrTooManyTags = fault.New(fault.Exhausted, "a note carries at most %d tags: take some off first", MaxTags)
 
 // UnknownUser is the outcome of sharing with somebody who does not exist.
 type UnknownUser struct{ Field string }
@@ -168,7 +168,7 @@ func parseContent(content string) (string, error) {
 }
 
 // errManyTags says that one request names more tags than a note can carry.
-var errManyTags = fault.Invalidf("input.tags", "a note carries at most %d tags", MaxTags)
+var errManyTags = fault.Invalidf("input.tags", "a note carries at most %d tags: take some off first", MaxTags)
 
 // parseTags returns the tags without repetitions, ordered by key; tooMany when they are more than [MaxTags].
 func parseTags(author UserID, values []string, tooMany error) ([]tag.Tag, error) {

@@ -17,8 +17,11 @@ import (
 // hopeful is what a sentence says when the same request may succeed later.
 var hopeful = regexp.MustCompile(`\b(again and again|(try|ask|come) again|in a moment|at the moment|cannot be .* now)\b`)
 
+// next is what a sentence about a limit ends with.
+var next = regexp.MustCompile(`[:;] [a-z]`)
+
 // TestConflictsAreNotWorthAnotherTry reads all faults of the program: what may succeed when it is asked again is UNAVAILABLE, which clients
-// ask again by themselves; what is CONFLICT fails again until the caller has looked at what there is.
+// ask again by themselves; what is CONFLICT fails again until the caller has looked at what there is. What is EXHAUSTED says what to do next.
 func TestConflictsAreNotWorthAnotherTry(t *testing.T) {
 	t.Parallel()
 	files, seen := token.NewFileSet(), map[string]int{}
@@ -30,8 +33,11 @@ func TestConflictsAreNotWorthAnotherTry(t *testing.T) {
 			if kind != "" {
 				seen[kind]++
 			}
-			if kind == "Conflict" {
+			switch {
+			case kind == "Conflict":
 				assert.NotRegexp(t, hopeful, sentence, "%s: the kind is Unavailable, see retry.Busy", files.Position(n.Pos()))
+			case kind == "Exhausted" && sentence != "":
+				assert.Regexp(t, next, sentence, "%s: say what to do next", files.Position(n.Pos()))
 			}
 			return true
 		})
@@ -49,6 +55,7 @@ func TestConflictsAreNotWorthAnotherTry(t *testing.T) {
 	}))
 	assert.Greater(t, seen["Conflict"], 15, "they are found")
 	assert.Greater(t, seen["Unavailable"], 30)
+	assert.Greater(t, seen["Exhausted"], 15)
 }
 
 // faultMade returns the kind of a fault that is made here, and what it says; "" when none is.

@@ -268,7 +268,7 @@ func (d *draft) insertPages(index, field string, at int, pages []NewPage, check 
 		return fault.Invalidf(index, "the score has %d pages: the index is 0 to %d", len(d.Pages), len(d.Pages))
 	}
 	if len(d.Pages)+len(pages) > MaxPages {
-		return fault.Invalidf(field, "a score has at most %d pages", MaxPages)
+		return fault.Invalidf(field, "a score has at most %d pages: remove some first, or begin another score", MaxPages)
 	}
 	made := make([]Page, len(pages))
 	for i, p := range pages {
@@ -330,7 +330,7 @@ func (d *draft) insertAnnotations(index, field string, at int, texts []string) e
 		return fault.Invalidf(index, "the score has %d annotations: the index is 0 to %d", len(d.Annotations), len(d.Annotations))
 	}
 	if len(d.Annotations)+len(texts) > MaxAnnotations {
-		return fault.Invalidf(field, "a score has at most %d annotations", MaxAnnotations)
+		return fault.Invalidf(field, "a score has at most %d annotations: remove some first", MaxAnnotations)
 	}
 	hashes := make([]string, len(texts))
 	for i, text := range texts {

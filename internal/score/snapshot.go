@@ -43,7 +43,7 @@ func SnapshotKey(id SnapshotID) string {
 var ErrNameTaken = &fault.Error{Kind: fault.Conflict, Field: "input.name", Message: "another snapshot of the score has this name"}
 
 // ErrTooManySnapshots is the outcome of taking more than [MaxSnapshots] snapshots of a score.
-var ErrTooManySnapshots = fault.New(fault.Exhausted, "a score has at most %d snapshots", MaxSnapshots)
+var ErrTooManySnapshots = fault.New(fault.Exhausted, "a score has at most %d snapshots: delete some first", MaxSnapshots)
 
 func snapshotNotFound() error { return fault.New(fault.NotFound, "there is no such snapshot") }
 

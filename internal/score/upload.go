@@ -138,7 +138,7 @@ func swept(t task.Task) ItemRef {
 func ParseSHA256(field, sum string) (string, error) {
 	raw, err := base64.StdEncoding.Strict().DecodeString(sum)
 	if err != nil || len(raw) != sha256.Size || strings.ContainsAny(sum, "\r\n") {
-		return "", fault.Invalidf(field, "this is not a SHA-256 in Base64, which has 44 characters")
+		return "", fault.Invalidf(field, "give the SHA-256 of the bytes in Base64, which has 44 characters")
 	}
 	return sum, nil
 }

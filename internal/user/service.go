@@ -190,7 +190,9 @@ func (s *Service) lookup(ctx context.Context, email string) (ID, error) {
 func (s *Service) mayProbe(ctx context.Context) error {
 	identity := viewer.From(ctx).Identity
 	if allowed, err := s.o.Probes.Allow(ctx, identity.Issuer+" "+identity.Subject); err == nil && !allowed {
-		return fault.New(fault.Exhausted, "too many e-mail addresses were tried; wait a minute")
+		refused := fault.New(fault.Exhausted, "too many e-mail addresses were tried; try again a little later")
+		refused.RetryAfter = TryEvery
+		return refused
 	}
 	return nil
 }
