@@ -3,28 +3,13 @@ package dynamo
 import (
 	"reflect"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/internal/entity"
-	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
-	"github.com/taggie/taggie/internal/tag"
-)
-
-// Things of which every attribute is there.
-var (
-	fullTime = time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
-	fullNote = note.Note{
-		ID: "n1", Owner: "u1", Title: "title", Content: "content", Deadline: fullTime, Version: 3, Snapshot: 2,
-		Tags: []tag.Tag{{Author: "u1", Word: tag.Word{Value: "Work", Key: "work"}}}, CreatedAt: fullTime, UpdatedAt: fullTime,
-	}
-	fullDeleted = note.Deleted{ID: "n1", DeletedAt: fullTime}
-	fullVersion = note.Version{VersionID: note.VersionID{Note: "n1", Number: 2}, Title: "title", Content: "content", Tags: fullNote.Tags, Deadline: fullTime, UpdatedAt: fullTime}
-	fullShare   = note.Share{Note: "n1", Owner: "u1", User: "u2", Permission: note.Edit, SharedAt: fullTime}
 )
 
 // A view without content must lack the content and nothing else: an attribute that is missing from the projection would
@@ -72,14 +57,7 @@ func full(t *testing.T, thing any) {
 }
 
 func TestWithoutMetadataLacksMetadataOnly(t *testing.T) {
-	const aUUID = "a5a3cceb-de61-43e4-849c-deafbf750bd7"
-	item := project.Item{
-		ItemID: project.ItemID{Project: "p", ID: "i"}, ExternalID: "e", Name: "n", Type: "image/png", URL: "https://example.org", Metadata: map[string]any{"a": "b"},
-		Status: project.Claimed, Seq: "s", Category: "c", Subcategory: "d", Keywords: []string{"k"}, Efforts: 2, EffortsMade: 5, LastEffort: "l",
-		LastTransition: project.TransitionRef{ID: "d", At: fullTime},
-		Claim:          project.Claim{User: "u", Token: "t", Since: fullTime, Until: fullTime}, ReturnedTo: "r", Version: 3, CreatedAt: fullTime, UpdatedAt: fullTime,
-		Import: "x", Line: 4, Original: project.OriginalID{Owner: aUUID, Score: aUUID, ID: aUUID},
-	}
+	item := fullItem
 	full(t, item)
 	row, err := itemRow(item)
 	require.NoError(t, err)
