@@ -14,8 +14,9 @@ import (
 type rowAttribute[T any] struct {
 	name  string
 	large bool                          // light reads leave it out
-	write func(*T) types.AttributeValue // nil for a row that lacks it
+	write func(*T) types.AttributeValue // nil for a row that lacks it; none when only updates write the attribute
 	read  func(*T, value) error         // none when only an index needs the attribute
+	empty func(*T) bool                 // whether the field is at its zero value; see optional
 }
 
 // layout is how a kind of row is kept: each attribute is declared once, and written, read and projected by that.
@@ -43,6 +44,9 @@ func layoutOf[T any](all ...rowAttribute[T]) *layout[T] {
 func (l *layout[T]) row(of *T) attrs {
 	row := make(attrs, len(l.all))
 	for _, a := range l.all {
+		if a.write == nil {
+			continue
+		}
 		if v := a.write(of); v != nil {
 			row[a.name] = v
 		}
@@ -50,18 +54,30 @@ func (l *layout[T]) row(of *T) attrs {
 	return row
 }
 
+// find returns the attribute that is called so; nil for none that is read.
+func (l *layout[T]) find(name []byte) *rowAttribute[T] {
+	if len(name) >= len(l.byLength) {
+		return nil
+	}
+	for _, a := range l.byLength[len(name)] {
+		if a.name[0] == name[0] && a.name == string(name) {
+			return a
+		}
+	}
+	return nil
+}
+
+// read reads an attribute, and skips what is not declared.
+func (l *layout[T]) read(into *T, name []byte, v value) error {
+	if a := l.find(name); a != nil {
+		return a.read(into, v)
+	}
+	return v.skip()
+}
+
 // decode reads a row, and skips what is not declared.
 func (l *layout[T]) decode(item []byte, into *T) error {
-	return attributes(item, func(name []byte, v value) error {
-		if len(name) < len(l.byLength) {
-			for _, a := range l.byLength[len(name)] {
-				if a.name[0] == name[0] && a.name == string(name) {
-					return a.read(into, v)
-				}
-			}
-		}
-		return v.skip()
-	})
+	return attributes(item, func(name []byte, v value) error { return l.read(into, name, v) })
 }
 
 // take returns a T to decode one row into, which is given back with give. It is the zero value.
@@ -96,15 +112,17 @@ func ofText[T any, S ~string](name string, of func(*T) *S) rowAttribute[T] {
 		name:  name,
 		write: func(t *T) types.AttributeValue { return str(string(*of(t))) },
 		read:  func(t *T, v value) error { s, err := v.str(); *of(t) = S(s); return err },
+		empty: func(t *T) bool { return *of(t) == "" },
 	}
 }
 
 // ofWhole is an attribute that is a whole number.
-func ofWhole[T any](name string, of func(*T) *int) rowAttribute[T] {
+func ofWhole[T any, N ~int | ~int64](name string, of func(*T) *N) rowAttribute[T] {
 	return rowAttribute[T]{
 		name:  name,
 		write: func(t *T) types.AttributeValue { return number(int64(*of(t))) },
-		read:  func(t *T, v value) (err error) { *of(t), err = v.int(); return err },
+		read:  func(t *T, v value) error { n, err := v.int(); *of(t) = N(n); return err },
+		empty: func(t *T) bool { return *of(t) == 0 },
 	}
 }
 
@@ -114,10 +132,11 @@ func ofInstant[T any](name string, of func(*T) *time.Time) rowAttribute[T] {
 		name:  name,
 		write: func(t *T) types.AttributeValue { return str(keys.Instant(*of(t))) },
 		read:  func(t *T, v value) (err error) { *of(t), err = v.instant(); return err },
+		empty: func(t *T) bool { return of(t).IsZero() },
 	}
 }
 
-// indexKey is an attribute by which only an index finds the row.
+// indexKey is a part of a key that tells nothing else, so that nobody reads it.
 func indexKey[T any](name string, of func(*T) string) rowAttribute[T] {
 	return rowAttribute[T]{name: name, write: func(t *T) types.AttributeValue {
 		if key := of(t); key != "" {
@@ -133,11 +152,11 @@ func big[T any](a rowAttribute[T]) rowAttribute[T] {
 	return a
 }
 
-// when is an attribute that some rows lack.
-func when[T any](there func(*T) bool, a rowAttribute[T]) rowAttribute[T] {
+// optional is an attribute that a row lacks where its field is at its zero value.
+func optional[T any](a rowAttribute[T]) rowAttribute[T] {
 	write := a.write
 	a.write = func(t *T) types.AttributeValue {
-		if !there(t) {
+		if a.empty(t) {
 			return nil
 		}
 		return write(t)

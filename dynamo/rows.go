@@ -73,10 +73,10 @@ var noteRows = layoutOf(
 	ofText("user_id", func(r *noteRecord) *note.UserID { return &r.Owner }),
 	ofText("title", func(r *noteRecord) *string { return &r.Title }),
 	big(ofText("content", func(r *noteRecord) *string { return &r.Content })),
-	when(func(r *noteRecord) bool { return !r.Deadline.IsZero() }, ofInstant("deadline", func(r *noteRecord) *time.Time { return &r.Deadline })),
+	optional(ofInstant("deadline", func(r *noteRecord) *time.Time { return &r.Deadline })),
 	tagsOf(func(r *noteRecord) *[]tag.Tag { return &r.Tags }),
 	ofWhole("version", func(r *noteRecord) *int { return &r.Version }),
-	when(func(r *noteRecord) bool { return r.Snapshot > 0 }, ofWhole("snapshot", func(r *noteRecord) *int { return &r.Snapshot })),
+	optional(ofWhole("snapshot", func(r *noteRecord) *int { return &r.Snapshot })),
 	ofInstant("created_at", func(r *noteRecord) *time.Time { return &r.CreatedAt }),
 	ofInstant("updated_at", func(r *noteRecord) *time.Time { return &r.UpdatedAt }),
 	rowAttribute[noteRecord]{
@@ -181,7 +181,7 @@ var versionRows = layoutOf(
 	ofText("title", func(r *versionRecord) *string { return &r.Title }),
 	big(ofText("content", func(r *versionRecord) *string { return &r.Content })),
 	tagsOf(func(r *versionRecord) *[]tag.Tag { return &r.Tags }),
-	when(func(r *versionRecord) bool { return !r.Deadline.IsZero() }, ofInstant("deadline", func(r *versionRecord) *time.Time { return &r.Deadline })),
+	optional(ofInstant("deadline", func(r *versionRecord) *time.Time { return &r.Deadline })),
 	ofInstant("updated_at", func(r *versionRecord) *time.Time { return &r.UpdatedAt }),
 )
 

@@ -1,7 +1,6 @@
 package dynamo
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -215,7 +214,16 @@ func lockEmail(u user.User) action {
 // Cost: 1 TransactWriteItems of 1 or 3 rows.
 func (db Users) UpdateUser(ctx context.Context, before, after user.User, once idempotency.Key) error {
 	profile := action{table: notesTable, key: profileKey(after.ID), signed: true, names: map[string]string{}, values: attrs{},
-		failed: func(row attrs) error { return &user.VersionConflict{Current: userOf(row)} }}
+		failed: func(row attrs) error {
+			var conflict user.VersionConflict
+			if row == nil { // the user is gone
+				return &conflict
+			}
+			if err := decodeUser(rowJSON(row), &conflict.Current); err != nil {
+				return err
+			}
+			return &conflict
+		}}
 	var sets []string
 	for name, of := range profileRow(after) {
 		if name == "PK" || name == "SK" {
@@ -237,15 +245,27 @@ func (db Users) UpdateUser(ctx context.Context, before, after user.User, once id
 	return db.transact(ctx, actions, once)
 }
 
-func profileRow(u user.User) attrs {
-	id, email := string(u.ID), user.FoldEmail(u.Email)
-	return attrs{
-		"PK": str(keys.UserPK(id)), "SK": str(keys.ProfileSK),
-		"GSI1PK": str(keys.EmailPK(email)), "GSI1SK": str(keys.NoteOfUserSK(id)),
-		"user_id": str(id), "name": str(u.Name), "email": str(u.Email), "version": number(int64(u.Version)),
-		"created_at": str(keys.Instant(u.CreatedAt)), "updated_at": str(keys.Instant(u.UpdatedAt)),
-	}
+// profile is a row of a user.
+type profile struct {
+	*user.User
+	pk string
 }
+
+// profileRows are the attributes of users.
+var profileRows = layoutOf(
+	ofText("PK", func(p *profile) *string { return &p.pk }),
+	indexKey("SK", func(*profile) string { return keys.ProfileSK }),
+	indexKey("GSI1PK", func(p *profile) string { return keys.EmailPK(user.FoldEmail(p.Email)) }),
+	indexKey("GSI1SK", func(p *profile) string { return keys.NoteOfUserSK(string(p.ID)) }),
+	ofText("user_id", func(p *profile) *user.ID { return &p.ID }),
+	ofText("name", func(p *profile) *string { return &p.Name }),
+	ofText("email", func(p *profile) *string { return &p.Email }),
+	ofWhole("version", func(p *profile) *int { return &p.Version }),
+	ofInstant("created_at", func(p *profile) *time.Time { return &p.CreatedAt }),
+	ofInstant("updated_at", func(p *profile) *time.Time { return &p.UpdatedAt }),
+)
+
+func profileRow(u user.User) attrs { return profileRows.row(&profile{&u, profileKey(u.ID).PK}) }
 
 // createsOne lets a user, who must exist, create one thing more of which the profile counts so many: unknown when there is no such
 // user, full when there are most.
@@ -263,46 +283,15 @@ func createsOne(id user.ID, what string, most int, unknown, full error) action {
 }
 
 func decodeUser(item []byte, u *user.User) error {
-	var key rowKey
-	err := attributes(item, func(name []byte, v value) (err error) {
-		switch string(name) {
-		case "PK":
-			key.PK, err = v.str()
-		case "user_id":
-			var id string
-			id, err = v.str()
-			u.ID = user.ID(id)
-		case "name":
-			u.Name, err = v.str()
-		case "email":
-			u.Email, err = v.str()
-		case "version":
-			u.Version, err = v.int()
-		case "created_at":
-			u.CreatedAt, err = v.instant()
-		case "updated_at":
-			u.UpdatedAt, err = v.instant()
-		default:
-			err = v.skip()
-		}
-		return err
-	})
+	p := profileRows.take()
+	defer profileRows.give(p)
+	p.User = u
+	err := profileRows.decode(item, p)
 	if u.ID == "" {
-		u.ID = user.ID(keys.Part(key.PK, 1))
+		u.ID = user.ID(keys.Part(p.pk, 1))
 	}
 	u.Version = versionOr(u.Version)
 	return err
-}
-
-// userOf reads a profile that came with a failed condition; nothing of it when there is none.
-func userOf(row attrs) user.User {
-	if row == nil {
-		return user.User{}
-	}
-	u := user.User{ID: user.ID(cmp.Or(text(row["user_id"]), keys.Part(text(row["PK"]), 1))), Name: text(row["name"]), Email: text(row["email"]), Version: versionOr(count(row["version"]))}
-	u.CreatedAt, _ = keys.ParseInstant(text(row["created_at"]))
-	u.UpdatedAt, _ = keys.ParseInstant(text(row["updated_at"]))
-	return u
 }
 
 func text(v types.AttributeValue) string {
