@@ -79,7 +79,7 @@ func byIndex(entries []entity.IndexEntry) map[string][]string {
 
 // entriesValue is _index_entries of an entity that emits the entries.
 func entriesValue(entries []entity.IndexEntry) types.AttributeValue {
-	return entityRow(rowKey{}, header{Index: byIndex(entries)}, nil)["_index_entries"]
+	return emitted(byIndex(entries))
 }
 
 // rowOfEntity is the row of an entity.

@@ -19,6 +19,7 @@ type header struct {
 	Updated  time.Time
 	Deleting time.Time           // zero unless the entity is being deleted
 	Index    map[string][]string // keys by index name: what it emits now
+	key      rowKey              // under which it is written
 }
 
 // entityKey is the key of an entity of which a scope has not too many.
@@ -29,72 +30,93 @@ func shardedKey(id entity.ID) rowKey {
 	return rowKey{id.ID, keys.ShardedScopeTypeKey(id.Scope, id.Type, keys.Shard(id.ID))}
 }
 
+// headerOf are the attributes that every entity has besides its own.
+func headerOf[T any](of func(*T) *header) []rowAttribute[T] {
+	return []rowAttribute[T]{
+		{
+			name:  "_id",
+			write: func(t *T) types.AttributeValue { return str(of(t).key.PK) },
+			read:  func(t *T, v value) (err error) { of(t).ID.ID, err = v.str(); return err },
+		},
+		{
+			name:  "_scope_type_key",
+			write: func(t *T) types.AttributeValue { return str(of(t).key.SK) },
+			read:  func(_ *T, v value) error { return v.skip() }, // what a key consists of is in other attributes
+		},
+		ofText("_scope", func(t *T) *string { return &of(t).ID.Scope }),
+		ofText("_type", func(t *T) *string { return &of(t).ID.Type }),
+		ofInstant("_created", func(t *T) *time.Time { return &of(t).Created }),
+		ofInstant("_updated", func(t *T) *time.Time { return &of(t).Updated }),
+		{
+			name:  "_meta",
+			write: func(t *T) types.AttributeValue { return of(t).meta() },
+			read:  func(t *T, v value) error { return of(t).readMeta(v) },
+		},
+		{
+			name:  "_index_entries",
+			write: func(t *T) types.AttributeValue { return emitted(of(t).Index) },
+			read:  func(t *T, v value) error { return of(t).readIndex(v) },
+		},
+	}
+}
+
+var headerRows = layoutOf(headerOf(func(h *header) *header { return h })...)
+
 // entityRow adds key and header to the attributes of an entity.
 func entityRow(key rowKey, h header, own attrs) attrs {
-	row := own
-	if row == nil {
-		row = attrs{}
+	if own == nil {
+		own = attrs{}
 	}
-	row["_id"], row["_scope_type_key"] = str(key.PK), str(key.SK)
-	row["_scope"], row["_type"] = str(h.ID.Scope), str(h.ID.Type)
-	row["_created"], row["_updated"] = str(keys.Instant(h.Created)), str(keys.Instant(h.Updated))
-	row["_meta"] = &types.AttributeValueMemberM{Value: attrs{"version": number(int64(h.Version))}}
-	entries := attrs{}
-	for name, list := range h.Index {
-		values := make([]types.AttributeValue, len(list))
-		for i, key := range list {
-			values[i] = str(key)
+	h.key = key
+	headerRows.write(&h, own)
+	return own
+}
+
+func (h *header) meta() types.AttributeValue {
+	return &types.AttributeValueMemberM{Value: attrs{"version": number(int64(h.Version))}}
+}
+
+func (h *header) readMeta(v value) error {
+	return v.object(func(name []byte, v value) (err error) {
+		switch string(name) {
+		case "version":
+			h.Version, err = v.int()
+		case "deleting":
+			h.Deleting, err = v.instant()
+		default:
+			err = v.skip()
 		}
-		entries[name] = &types.AttributeValueMemberL{Value: values}
+		return err
+	})
+}
+
+// emitted keeps the keys that an entity emits, by index.
+func emitted(index map[string][]string) types.AttributeValue {
+	entries := attrs{}
+	for name, list := range index {
+		entries[name] = texts(list)
 	}
-	row["_index_entries"] = &types.AttributeValueMemberM{Value: entries}
-	return row
+	return &types.AttributeValueMemberM{Value: entries}
+}
+
+func (h *header) readIndex(v value) error {
+	return v.object(func(name []byte, v value) error {
+		index := string(name)
+		return v.anyTexts(func(key string) error { // another program may keep something else here
+			if h.Index == nil {
+				h.Index = map[string][]string{}
+			}
+			h.Index[index] = append(h.Index[index], key)
+			return nil
+		})
+	})
 }
 
 // ours reports whether an attribute of a row is one of the store's and not the entity's own.
 func ours(name []byte) bool { return len(name) > 0 && name[0] == '_' }
 
 // read reads one of our attributes into the header; others are skipped.
-func (h *header) read(name []byte, v value) (err error) {
-	switch string(name) {
-	case "_id":
-		h.ID.ID, err = v.str()
-	case "_scope":
-		h.ID.Scope, err = v.str()
-	case "_type":
-		h.ID.Type, err = v.str()
-	case "_created":
-		h.Created, err = v.instant()
-	case "_updated":
-		h.Updated, err = v.instant()
-	case "_meta":
-		err = v.object(func(name []byte, v value) (err error) {
-			switch string(name) {
-			case "version":
-				h.Version, err = v.int()
-			case "deleting":
-				h.Deleting, err = v.instant()
-			default:
-				err = v.skip()
-			}
-			return err
-		})
-	case "_index_entries":
-		err = v.object(func(name []byte, v value) error {
-			index := string(name)
-			return v.anyTexts(func(key string) error { // another program may keep something else here
-				if h.Index == nil {
-					h.Index = map[string][]string{}
-				}
-				h.Index[index] = append(h.Index[index], key)
-				return nil
-			})
-		})
-	default:
-		err = v.skip()
-	}
-	return err
-}
+func (h *header) read(name []byte, v value) error { return headerRows.read(h, name, v) }
 
 // emits reports whether the entity has the key in the index now. Of an entity that another program put nothing tells but the row
 // of the index.

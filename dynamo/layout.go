@@ -43,6 +43,12 @@ func layoutOf[T any](all ...rowAttribute[T]) *layout[T] {
 // row returns what keeps a T.
 func (l *layout[T]) row(of *T) attrs {
 	row := make(attrs, len(l.all))
+	l.write(of, row)
+	return row
+}
+
+// write adds to a row what keeps a T.
+func (l *layout[T]) write(of *T, row attrs) {
 	for _, a := range l.all {
 		if a.write == nil {
 			continue
@@ -51,7 +57,6 @@ func (l *layout[T]) row(of *T) attrs {
 			row[a.name] = v
 		}
 	}
-	return row
 }
 
 // find returns the attribute that is called so; nil for none that is read.
@@ -136,6 +141,16 @@ func ofInstant[T any](name string, of func(*T) *time.Time) rowAttribute[T] {
 	}
 }
 
+// ofTexts is an attribute that is a list of strings.
+func ofTexts[T any](name string, of func(*T) *[]string) rowAttribute[T] {
+	return rowAttribute[T]{
+		name:  name,
+		write: func(t *T) types.AttributeValue { return texts(*of(t)) },
+		read:  func(t *T, v value) (err error) { *of(t), err = readTexts(v); return err },
+		empty: func(t *T) bool { return len(*of(t)) == 0 },
+	}
+}
+
 // indexKey is a part of a key that tells nothing else, so that nobody reads it.
 func indexKey[T any](name string, of func(*T) string) rowAttribute[T] {
 	return rowAttribute[T]{name: name, write: func(t *T) types.AttributeValue {
@@ -144,6 +159,14 @@ func indexKey[T any](name string, of func(*T) string) rowAttribute[T] {
 		}
 		return nil
 	}}
+}
+
+// light has light reads leave out what is called so.
+func light[T any](all []rowAttribute[T], without ...string) []rowAttribute[T] {
+	for i := range all {
+		all[i].large = all[i].large || slices.Contains(without, all[i].name)
+	}
+	return all
 }
 
 // big is an attribute that may be large.

@@ -20,14 +20,11 @@ type projections map[string]projection
 // withoutContent leaves out the one attribute that may be large, of all rows of the notes table.
 var withoutContent = lightest(noteRows.light(), versionRows.light(), shareRows.light(), taggedRows.light())
 
-// withoutOwn leaves out what clients put into entities; every attribute of the store's own that is read is here.
-var withoutOwn = projectionOf("_id", "_scope_type_key", "_scope", "_type", "_created", "_updated", "_meta", "_index_entries")
+// withoutOwn leaves out what clients put into entities.
+var withoutOwn = lightest(headerRows.light())
 
-// withoutMetadata leaves out the one attribute of an item that may be large, and what only the next move needs; every other one that is read
-// is here.
-var withoutMetadata = projectionOf("_id", "_scope_type_key", "_scope", "_type", "_created", "_updated", "_meta",
-	"external_id", "name", "type", "url", "status", "seq", "category", "subcategory", "keywords", "efforts", effortsMade, "last_effort",
-	"claim_user", "claim_token", "claim_since", "claim_until", "returned_to", "import", "line", "original")
+// withoutMetadata leaves out the one attribute of an item that may be large, and what only the next move needs.
+var withoutMetadata = lightest(itemRows.light())
 
 func projectionOf(attributes ...string) projection {
 	p := projection{names: make(map[string]string, len(attributes))}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/fault"
@@ -25,99 +27,99 @@ func statusEntry(i project.Item) (name, key string) {
 	return keys.IndexName(keys.StatusIndex, shard), keys.StatusKey(string(i.Status), shard, i.Seq)
 }
 
+// itemRecord is an item as its row keeps it.
+type itemRecord struct {
+	*project.Item
+	header   header
+	metadata types.AttributeValue
+	counted  bool // its efforts were, by a move
+}
+
+// itemRows are the attributes of items. Light reads leave out the metadata, and what only the next move needs.
+var itemRows = layoutOf(append(light(headerOf(func(r *itemRecord) *header { return &r.header }), "_index_entries"),
+	optional(ofText("external_id", func(r *itemRecord) *string { return &r.ExternalID })),
+	optional(ofText("name", func(r *itemRecord) *string { return &r.Name })),
+	optional(ofText("type", func(r *itemRecord) *string { return &r.Type })),
+	optional(ofText("url", func(r *itemRecord) *string { return &r.URL })),
+	big(rowAttribute[itemRecord]{
+		name:  "metadata",
+		write: func(r *itemRecord) types.AttributeValue { return r.metadata },
+		read: func(r *itemRecord, v value) error {
+			of, err := v.any()
+			r.Metadata, _ = of.(map[string]any)
+			return err
+		},
+	}),
+	optional(ofText("status", func(r *itemRecord) *project.Status { return &r.Status })),
+	optional(ofText("seq", func(r *itemRecord) *string { return &r.Seq })),
+	optional(ofText("category", func(r *itemRecord) *string { return &r.Category })),
+	optional(ofText("subcategory", func(r *itemRecord) *string { return &r.Subcategory })),
+	optional(ofTexts("keywords", func(r *itemRecord) *[]string { return &r.Keywords })),
+	ofWhole("efforts", func(r *itemRecord) *int { return &r.Efforts }),
+	rowAttribute[itemRecord]{ // moves write it
+		name: effortsMade,
+		read: func(r *itemRecord, v value) (err error) { r.EffortsMade, err = v.int(); r.counted = true; return err },
+	},
+	optional(ofText("last_effort", func(r *itemRecord) *string { return &r.LastEffort })),
+	big(rowAttribute[itemRecord]{
+		name: "last_transition",
+		write: func(r *itemRecord) types.AttributeValue {
+			if r.LastTransition.ID == "" {
+				return nil
+			}
+			return str(timed(r.LastTransition.At.UnixMilli(), r.LastTransition.ID))
+		},
+		read: func(r *itemRecord, v value) error {
+			last, err := v.str()
+			at, id := parseTimed(last)
+			r.LastTransition = project.TransitionRef{ID: id, At: time.UnixMilli(at).UTC()}
+			return err
+		},
+	}),
+	optional(ofText("claim_user", func(r *itemRecord) *project.UserID { return &r.Claim.User })),
+	optional(ofText("claim_token", func(r *itemRecord) *string { return &r.Claim.Token })),
+	optional(ofInstant("claim_since", func(r *itemRecord) *time.Time { return &r.Claim.Since })),
+	optional(ofInstant("claim_until", func(r *itemRecord) *time.Time { return &r.Claim.Until })),
+	optional(ofText("returned_to", func(r *itemRecord) *project.UserID { return &r.ReturnedTo })),
+	optional(ofText("import", func(r *itemRecord) *string { return &r.Import })),
+	ofWhole("line", func(r *itemRecord) *int { return &r.Line }),
+	rowAttribute[itemRecord]{
+		name: "original",
+		write: func(r *itemRecord) types.AttributeValue {
+			if r.Original.ID == "" {
+				return nil
+			}
+			return str(originalKey(r.Original))
+		},
+		read: func(r *itemRecord, v value) (err error) { r.Original, err = readOriginal(v); return err },
+	},
+)...)
+
 // itemRow is the item without its entry of the index.
 func itemRow(i project.Item) (attrs, error) {
-	row := nonEmpty(map[string]string{
-		"external_id": i.ExternalID, "name": i.Name, "type": i.Type, "url": i.URL, "status": string(i.Status), "seq": i.Seq,
-		"category": i.Category, "subcategory": i.Subcategory, "last_effort": i.LastEffort, "import": i.Import,
-		"claim_user": string(i.Claim.User), "claim_token": i.Claim.Token, "claim_since": whenSet(i.Claim.Since), "claim_until": whenSet(i.Claim.Until),
-		"returned_to": string(i.ReturnedTo),
-	})
-	if i.Original.ID != "" {
-		row["original"] = str(originalKey(i.Original))
-	}
-	if last := i.LastTransition; last.ID != "" {
-		row["last_transition"] = str(timed(last.At.UnixMilli(), last.ID))
-	}
-	row["efforts"], row["line"] = number(int64(i.Efforts)), number(int64(i.Line))
-	if len(i.Keywords) > 0 {
-		row["keywords"] = texts(i.Keywords)
-	}
+	id := itemID(i.ItemID)
+	name, key := statusEntry(i)
+	r := itemRecord{Item: &i, header: header{
+		ID: id, Version: i.Version, Created: i.CreatedAt, Updated: i.UpdatedAt, Index: map[string][]string{name: {key}}, key: shardedKey(id),
+	}}
 	if len(i.Metadata) > 0 {
-		metadata, err := attribute(i.Metadata)
-		if err != nil {
+		var err error
+		if r.metadata, err = attribute(i.Metadata); err != nil {
 			return nil, fault.Wrap(fault.Invalid, err, "the metadata of %q holds something that cannot be kept", i.ExternalID)
 		}
-		row["metadata"] = metadata
 	}
-	name, key := statusEntry(i)
-	id := itemID(i.ItemID)
-	return entityRow(shardedKey(id), header{ID: id, Version: i.Version, Created: i.CreatedAt, Updated: i.UpdatedAt, Index: map[string][]string{name: {key}}}, row), nil
+	return itemRows.row(&r), nil
 }
 
 func decodeItem(item []byte, i *project.Item) error {
-	var h header
-	counted := false
-	err := attributes(item, func(name []byte, v value) (err error) {
-		switch string(name) {
-		case "external_id":
-			i.ExternalID, err = v.str()
-		case "name":
-			i.Name, err = v.str()
-		case "type":
-			i.Type, err = v.str()
-		case "url":
-			i.URL, err = v.str()
-		case "metadata":
-			var of any
-			of, err = v.any()
-			i.Metadata, _ = of.(map[string]any)
-		case "status":
-			err = readText(v, &i.Status)
-		case "seq":
-			i.Seq, err = v.str()
-		case "category":
-			i.Category, err = v.str()
-		case "subcategory":
-			i.Subcategory, err = v.str()
-		case "keywords":
-			i.Keywords, err = readTexts(v)
-		case "efforts":
-			i.Efforts, err = v.int()
-		case effortsMade:
-			i.EffortsMade, err = v.int()
-			counted = true
-		case "last_effort":
-			i.LastEffort, err = v.str()
-		case "last_transition":
-			var last string
-			last, err = v.str()
-			at, id := parseTimed(last)
-			i.LastTransition = project.TransitionRef{ID: id, At: time.UnixMilli(at).UTC()}
-		case "claim_user":
-			err = readText(v, &i.Claim.User)
-		case "claim_token":
-			i.Claim.Token, err = v.str()
-		case "claim_since":
-			i.Claim.Since, err = v.instant()
-		case "claim_until":
-			i.Claim.Until, err = v.instant()
-		case "returned_to":
-			err = readText(v, &i.ReturnedTo)
-		case "import":
-			i.Import, err = v.str()
-		case "line":
-			i.Line, err = v.int()
-		case "original":
-			i.Original, err = readOriginal(v)
-		default:
-			err = h.read(name, v)
-		}
-		return err
-	})
+	r := itemRows.take()
+	defer itemRows.give(r)
+	r.Item = i
+	err := itemRows.decode(item, r)
+	h := &r.header
 	i.ItemID, i.Version = project.ItemID{Project: project.ID(h.ID.Scope), ID: h.ID.ID}, h.Version
 	i.CreatedAt, i.UpdatedAt = h.Created, h.Updated
-	if !counted { // no move has touched it: none of its efforts was taken back
+	if !r.counted { // no move has touched it: none of its efforts was taken back
 		i.EffortsMade = i.Efforts
 	}
 	return err
