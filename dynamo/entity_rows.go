@@ -118,6 +118,19 @@ func ours(name []byte) bool { return len(name) > 0 && name[0] == '_' }
 // read reads one of our attributes into the header; others are skipped.
 func (h *header) read(name []byte, v value) error { return headerRows.read(h, name, v) }
 
+// decodeOwn reads an entity whose own attributes are declared, and returns what else its row tells.
+func decodeOwn[T any](own *layout[T], item []byte, into *T) (header, error) {
+	h := headerRows.take()
+	defer headerRows.give(h)
+	err := attributes(item, func(name []byte, v value) error {
+		if ours(name) {
+			return h.read(name, v)
+		}
+		return own.read(into, name, v)
+	})
+	return *h, err
+}
+
 // emits reports whether the entity has the key in the index now. Of an entity that another program put nothing tells but the row
 // of the index.
 func (h *header) emits(index, key string) bool {

@@ -141,7 +141,7 @@ func putEffort(of project.Effort, exists bool) action {
 		return action{table: entitiesMaster, item: row, condition: "attribute_not_exists(#id)", names: map[string]string{"#id": "_id"}}
 	}
 	e := newEdit()
-	for _, name := range effortAttributes {
+	for _, name := range effortRows.names() {
 		if v, there := row[name]; there {
 			e.set("#"+name, name, v)
 		} else {

@@ -94,6 +94,15 @@ func (l *layout[T]) give(r *T) {
 	l.spare.Put(r)
 }
 
+// names are the names of all attributes.
+func (l *layout[T]) names() []string {
+	names := make([]string, len(l.all))
+	for i, a := range l.all {
+		names[i] = a.name
+	}
+	return names
+}
+
 // light are the names of what is read, without what may be large.
 func (l *layout[T]) light() (names []string) {
 	for _, a := range l.all {
@@ -148,6 +157,20 @@ func ofTexts[T any](name string, of func(*T) *[]string) rowAttribute[T] {
 		write: func(t *T) types.AttributeValue { return texts(*of(t)) },
 		read:  func(t *T, v value) (err error) { *of(t), err = readTexts(v); return err },
 		empty: func(t *T) bool { return len(*of(t)) == 0 },
+	}
+}
+
+// ofFlag is an attribute that is true or false.
+func ofFlag[T any](name string, of func(*T) *bool) rowAttribute[T] {
+	return rowAttribute[T]{
+		name:  name,
+		write: func(t *T) types.AttributeValue { return &types.AttributeValueMemberBOOL{Value: *of(t)} },
+		read: func(t *T, v value) error {
+			some, err := v.any()
+			*of(t), _ = some.(bool)
+			return err
+		},
+		empty: func(t *T) bool { return !*of(t) },
 	}
 }
 

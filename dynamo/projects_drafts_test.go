@@ -16,8 +16,8 @@ import (
 	"github.com/taggie/taggie/internal/task"
 )
 
-// labelRows returns how many labels the project has rows of.
-func labelRows(t *testing.T, db Projects, id project.ID) int {
+// labelsIn returns how many labels the project has rows of.
+func labelsIn(t *testing.T, db Projects, id project.ID) int {
 	t.Helper()
 	out, err := db.client.Scan(t.Context(), &dynamodb.ScanInput{TableName: db.table(entitiesMaster)})
 	require.NoError(t, err)
@@ -57,7 +57,7 @@ func TestLabelsOfALostServerAreRemoved(t *testing.T) {
 	t.Parallel()
 	w, db, inj := openWorldOfProjects(t)
 	p, due := lostLabels(t, w, db, inj, manyNames(), 9)
-	assert.Equal(t, 200, labelRows(t, db, p.ID), "all of them, but not the project")
+	assert.Equal(t, 200, labelsIn(t, db, p.ID), "all of them, but not the project")
 	_, errs := db.ProjectsByID(t.Context(), w.Ada, []project.ID{p.ID})
 	require.True(t, fault.Is(errs[0], fault.NotFound))
 
@@ -65,11 +65,11 @@ func TestLabelsOfALostServerAreRemoved(t *testing.T) {
 	_, err := db.SweepLabels(t.Context(), due)
 	require.Error(t, err)
 	killed.Stop()
-	assert.Positive(t, labelRows(t, db, p.ID))
+	assert.Positive(t, labelsIn(t, db, p.ID))
 	again, err := db.SweepLabels(t.Context(), due)
 	require.NoError(t, err)
 	assert.Zero(t, again)
-	assert.Zero(t, labelRows(t, db, p.ID))
+	assert.Zero(t, labelsIn(t, db, p.ID))
 }
 
 func TestLabelsThatAreNamedStay(t *testing.T) {
@@ -91,7 +91,7 @@ func TestLabelsThatAreNamedStay(t *testing.T) {
 		_, err = db.SweepLabels(t.Context(), task.Task{Kind: SweepLabels, ID: draft, Scope: string(p.ID)})
 		require.NoError(t, err)
 	}
-	assert.Equal(t, 230, labelRows(t, db, p.ID))
+	assert.Equal(t, 230, labelsIn(t, db, p.ID))
 	w.Project = p
 	assert.Len(t, w.Lists(), 230)
 }
@@ -118,7 +118,7 @@ func TestWhoIsTooSlowNamesNoLabels(t *testing.T) {
 	gate.Open()
 	err = <-done
 	require.True(t, fault.Is(err, fault.Unavailable), "got %v", err)
-	assert.Zero(t, labelRows(t, db, p.ID))
+	assert.Zero(t, labelsIn(t, db, p.ID))
 	_, errs := db.ProjectsByID(t.Context(), w.Ada, []project.ID{p.ID})
 	require.True(t, fault.Is(errs[0], fault.NotFound))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/internal/entity"
@@ -21,10 +22,6 @@ const effortType = "ProjectItemEffort"
 // effortsMade is the attribute in which an item counts the efforts that were ever made, those that were taken back included.
 const effortsMade = "_efforts"
 
-// effortAttributes are all attributes that efforts may have of their own.
-var effortAttributes = []string{"item", "user", "team", "category", "subcategory", "keywords", "finished_at", "review", "review_comment",
-	"reviewed_by", "reviewed_at", "undone_at"}
-
 func effortID(id project.EffortID) entity.ID {
 	return entity.ID{Scope: string(id.Project), Type: effortType, ID: id.ID}
 }
@@ -34,52 +31,29 @@ func effortOf(subject entity.ID, e project.Effort) entity.Relation {
 	return entity.Relation{Subject: subject, Predicate: "effort", Index: e.FinishedAt.UnixMilli(), Object: effortID(e.EffortID)}
 }
 
+// effortRows are the attributes that efforts have of their own.
+var effortRows = layoutOf(
+	optional(ofText("item", func(e *project.Effort) *string { return &e.Item })),
+	optional(ofText("user", func(e *project.Effort) *project.UserID { return &e.User })),
+	optional(ofText("team", func(e *project.Effort) *string { return &e.Team })),
+	optional(ofText("category", func(e *project.Effort) *string { return &e.Category })),
+	optional(ofText("subcategory", func(e *project.Effort) *string { return &e.Subcategory })),
+	optional(ofTexts("keywords", func(e *project.Effort) *[]string { return &e.Keywords })),
+	ofInstant("finished_at", func(e *project.Effort) *time.Time { return &e.FinishedAt }),
+	optional(ofText("review", func(e *project.Effort) *project.Verdict { return &e.Review.Verdict })),
+	optional(ofText("review_comment", func(e *project.Effort) *string { return &e.Review.Comment })),
+	optional(ofText("reviewed_by", func(e *project.Effort) *project.UserID { return &e.Review.By })),
+	optional(ofInstant("reviewed_at", func(e *project.Effort) *time.Time { return &e.Review.At })),
+	optional(ofInstant("undone_at", func(e *project.Effort) *time.Time { return &e.UndoneAt })),
+)
+
 func effortRow(e project.Effort) attrs {
-	row := nonEmpty(map[string]string{
-		"item": e.Item, "user": string(e.User), "team": e.Team, "category": e.Category, "subcategory": e.Subcategory,
-		"finished_at": keys.Instant(e.FinishedAt), "review": string(e.Review.Verdict), "review_comment": e.Review.Comment,
-		"reviewed_by": string(e.Review.By), "reviewed_at": whenSet(e.Review.At), "undone_at": whenSet(e.UndoneAt),
-	})
-	if len(e.Keywords) > 0 {
-		row["keywords"] = texts(e.Keywords)
-	}
 	id := effortID(e.EffortID)
-	return entityRow(shardedKey(id), header{ID: id, Version: 1, Created: e.FinishedAt, Updated: cmp.Or(e.UpdatedAt, e.FinishedAt)}, row)
+	return entityRow(shardedKey(id), header{ID: id, Version: 1, Created: e.FinishedAt, Updated: cmp.Or(e.UpdatedAt, e.FinishedAt)}, effortRows.row(&e))
 }
 
 func decodeEffort(item []byte, e *project.Effort) error {
-	var h header
-	err := attributes(item, func(name []byte, v value) (err error) {
-		switch string(name) {
-		case "item":
-			e.Item, err = v.str()
-		case "user":
-			err = readText(v, &e.User)
-		case "team":
-			e.Team, err = v.str()
-		case "category":
-			e.Category, err = v.str()
-		case "subcategory":
-			e.Subcategory, err = v.str()
-		case "keywords":
-			e.Keywords, err = readTexts(v)
-		case "finished_at":
-			e.FinishedAt, err = v.instant()
-		case "review":
-			err = readText(v, &e.Review.Verdict)
-		case "review_comment":
-			e.Review.Comment, err = v.str()
-		case "reviewed_by":
-			err = readText(v, &e.Review.By)
-		case "reviewed_at":
-			e.Review.At, err = v.instant()
-		case "undone_at":
-			e.UndoneAt, err = v.instant()
-		default:
-			err = h.read(name, v)
-		}
-		return err
-	})
+	h, err := decodeOwn(effortRows, item, e)
 	e.EffortID, e.UpdatedAt = project.EffortID{Project: project.ID(h.ID.Scope), ID: h.ID.ID}, h.Updated
 	return err
 }

@@ -16,20 +16,16 @@ var labelKinds = []project.Kind{project.Category, project.Subcategory}
 // labelsAtOnce is how many labels go into the transaction that lists them, beside what else is in it.
 const labelsAtOnce = 80
 
+// labelRows are the attributes that labels have of their own.
+var labelRows = layoutOf(ofText("name", func(l *project.Label) *string { return &l.Name }))
+
 func labelRow(l project.Label, list shortList) attrs {
 	id := labelID(l.LabelID)
-	return entityRow(entityKey(id), header{ID: id, Version: 1, Created: list.updated, Updated: list.updated}, attrs{"name": str(l.Name)})
+	return entityRow(entityKey(id), header{ID: id, Version: 1, Created: list.updated, Updated: list.updated}, labelRows.row(&l))
 }
 
 func decodeLabel(item []byte, l *project.Label) error {
-	var h header
-	err := attributes(item, func(name []byte, v value) (err error) {
-		if string(name) == "name" {
-			l.Name, err = v.str()
-			return err
-		}
-		return h.read(name, v)
-	})
+	h, err := decodeOwn(labelRows, item, l)
 	l.LabelID = project.LabelID{Project: project.ID(h.ID.Scope), Kind: project.Kind(h.ID.Type), ID: h.ID.ID}
 	return err
 }

@@ -69,46 +69,25 @@ func readText[T ~string](v value, into *T) error {
 	return err
 }
 
-// whenSet is an instant as text; "" when there is none.
-func whenSet(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return keys.Instant(t)
-}
+// projectRows are the attributes that projects have of their own.
+var projectRows = layoutOf(
+	optional(ofText("name", func(p *project.Project) *string { return &p.Name })),
+	optional(ofText("description", func(p *project.Project) *string { return &p.Description })),
+	ofTexts("keywords", func(p *project.Project) *[]string { return &p.Keywords }),
+	ofFlag("paused", func(p *project.Project) *bool { return &p.Paused }),
+	ofWhole("queue_size", func(p *project.Project) *int { return &p.QueueSize }),
+)
 
 // projectRow is a project of one member, a manager.
 func projectRow(p project.Project) attrs {
-	row := nonEmpty(map[string]string{"name": p.Name, "description": p.Description})
-	row["keywords"] = texts(p.Keywords)
-	row["paused"], row["queue_size"] = &types.AttributeValueMemberBOOL{Value: p.Paused}, number(int64(p.QueueSize))
 	id := projectID(p.ID)
-	row = entityRow(entityKey(id), header{ID: id, Version: p.Version, Created: p.CreatedAt, Updated: p.UpdatedAt}, row)
+	row := entityRow(entityKey(id), header{ID: id, Version: p.Version, Created: p.CreatedAt, Updated: p.UpdatedAt}, projectRows.row(&p))
 	row["_meta"] = &types.AttributeValueMemberM{Value: attrs{"version": number(int64(p.Version)), "members": number(1), "managers": number(1)}}
 	return row
 }
 
 func decodeProject(item []byte, p *project.Project) error {
-	var h header
-	err := attributes(item, func(name []byte, v value) (err error) {
-		switch string(name) {
-		case "name":
-			p.Name, err = v.str()
-		case "description":
-			p.Description, err = v.str()
-		case "keywords":
-			p.Keywords, err = readTexts(v)
-		case "paused":
-			var of any
-			of, err = v.any()
-			p.Paused, _ = of.(bool)
-		case "queue_size":
-			p.QueueSize, err = v.int()
-		default:
-			err = h.read(name, v)
-		}
-		return err
-	})
+	h, err := decodeOwn(projectRows, item, p)
 	p.ID, p.Version, p.CreatedAt, p.UpdatedAt = project.ID(h.ID.Scope), h.Version, h.Created, h.Updated
 	return err
 }
@@ -162,25 +141,19 @@ func teamID(id project.TeamID) entity.ID {
 	return entity.ID{Scope: string(id.Project), Type: "Team", ID: id.ID}
 }
 
+// teamRows are the attributes that teams have of their own.
+var teamRows = layoutOf(
+	optional(ofText("name", func(t *project.Team) *string { return &t.Name })),
+	optional(ofText("type", func(t *project.Team) *project.TeamType { return &t.Type })),
+)
+
 func teamRow(t project.Team, version int, updated time.Time) attrs {
 	id := teamID(t.TeamID)
-	row := nonEmpty(map[string]string{"name": t.Name, "type": string(t.Type)})
-	return entityRow(entityKey(id), header{ID: id, Version: version, Created: t.CreatedAt, Updated: updated}, row)
+	return entityRow(entityKey(id), header{ID: id, Version: version, Created: t.CreatedAt, Updated: updated}, teamRows.row(&t))
 }
 
 func decodeTeam(item []byte, t *project.Team) error {
-	var h header
-	err := attributes(item, func(name []byte, v value) (err error) {
-		switch string(name) {
-		case "name":
-			t.Name, err = v.str()
-		case "type":
-			err = readText(v, &t.Type)
-		default:
-			err = h.read(name, v)
-		}
-		return err
-	})
+	h, err := decodeOwn(teamRows, item, t)
 	t.TeamID, t.CreatedAt = project.TeamID{Project: project.ID(h.ID.Scope), ID: h.ID.ID}, h.Created
 	return err
 }

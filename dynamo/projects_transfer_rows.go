@@ -1,11 +1,12 @@
 package dynamo
 
 import (
+	"cmp"
 	"encoding/json"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/project"
 )
@@ -23,125 +24,86 @@ func exportID(id project.TransferID) entity.ID {
 	return entity.ID{Scope: string(id.Project), Type: exportType, ID: id.ID}
 }
 
+// importRows are the attributes that imports have of their own.
+var importRows = layoutOf(
+	optional(ofText("format", func(i *project.Import) *project.Format { return &i.Format })),
+	optional(ofText("source", func(i *project.Import) *project.Source { return &i.Source })),
+	optional(ofText("score", func(i *project.Import) *string { return &i.Score })),
+	rowAttribute[project.Import]{
+		name: "originals",
+		write: func(i *project.Import) types.AttributeValue {
+			if len(i.Items) == 0 {
+				return nil
+			}
+			items := make([]string, len(i.Items))
+			for n, id := range i.Items {
+				items[n] = originalKey(id)
+			}
+			return texts(items)
+		},
+		read: func(i *project.Import, v value) (err error) { i.Items, err = readOriginals(v); return err },
+	},
+	ofWhole("listed", func(i *project.Import) *int { return &i.Listed }),
+	optional(ofText("state", func(i *project.Import) *project.TransferState { return &i.State })),
+	optional(ofText("created_by", func(i *project.Import) *project.UserID { return &i.CreatedBy })),
+	optional(ofText("message", func(i *project.Import) *string { return &i.Message })),
+	optional(ofInstant("ended_at", func(i *project.Import) *time.Time { return &i.EndedAt })),
+	ofWhole("bytes", func(i *project.Import) *int64 { return &i.Bytes }),
+	ofWhole("read", func(i *project.Import) *int64 { return &i.Read }),
+	ofWhole("lines", func(i *project.Import) *int { return &i.Lines }),
+	ofWhole("imported", func(i *project.Import) *int { return &i.Imported }),
+	ofWhole("duplicates", func(i *project.Import) *int { return &i.Duplicates }),
+	ofWhole("mistakes", func(i *project.Import) *int { return &i.Mistakes }),
+	rowAttribute[project.Import]{
+		name:  "faults",
+		write: func(i *project.Import) types.AttributeValue { return faultList(i.Faults) },
+		read:  func(i *project.Import, v value) (err error) { i.Faults, err = readFaults(v); return err },
+	},
+)
+
 func importRow(i project.Import) attrs {
-	row := nonEmpty(map[string]string{
-		"format": string(i.Format), "state": string(i.State), "created_by": string(i.CreatedBy), "message": i.Message,
-		"source": string(i.Source), "score": i.Score,
-	})
-	if len(i.Items) > 0 {
-		items := make([]string, len(i.Items))
-		for n, id := range i.Items {
-			items[n] = originalKey(id)
-		}
-		row["originals"] = texts(items)
-	}
-	updated := i.CreatedAt
-	if !i.EndedAt.IsZero() {
-		row["ended_at"], updated = str(keys.Instant(i.EndedAt)), i.EndedAt
-	}
-	for name, n := range map[string]int64{
-		"bytes": i.Bytes, "read": i.Read, "lines": int64(i.Lines), "listed": int64(i.Listed), "imported": int64(i.Imported),
-		"duplicates": int64(i.Duplicates), "mistakes": int64(i.Mistakes),
-	} {
-		row[name] = number(n)
-	}
-	faults := make([]types.AttributeValue, len(i.Faults))
-	for n, f := range i.Faults {
-		faults[n] = &types.AttributeValueMemberM{Value: attrs{"line": number(int64(f.Line)), "message": str(f.Message)}}
-	}
-	row["faults"] = &types.AttributeValueMemberL{Value: faults}
 	id := importID(i.TransferID)
-	return entityRow(entityKey(id), header{ID: id, Version: i.Version, Created: i.CreatedAt, Updated: updated}, row)
+	return entityRow(entityKey(id), header{ID: id, Version: i.Version, Created: i.CreatedAt, Updated: cmp.Or(i.EndedAt, i.CreatedAt)}, importRows.row(&i))
 }
 
 func decodeImport(item []byte, i *project.Import) error {
-	var h header
 	i.Source = project.FromFile // of an import from before there were others
-	err := attributes(item, func(name []byte, v value) (err error) {
-		switch string(name) {
-		case "format":
-			err = readText(v, &i.Format)
-		case "source":
-			err = readText(v, &i.Source)
-		case "score":
-			i.Score, err = v.str()
-		case "originals":
-			i.Items, err = readOriginals(v)
-		case "listed":
-			i.Listed, err = v.int()
-		case "state":
-			err = readText(v, &i.State)
-		case "created_by":
-			err = readText(v, &i.CreatedBy)
-		case "message":
-			i.Message, err = v.str()
-		case "ended_at":
-			i.EndedAt, err = v.instant()
-		case "bytes":
-			err = readLong(v, &i.Bytes)
-		case "read":
-			err = readLong(v, &i.Read)
-		case "lines":
-			i.Lines, err = v.int()
-		case "imported":
-			i.Imported, err = v.int()
-		case "duplicates":
-			i.Duplicates, err = v.int()
-		case "mistakes":
-			i.Mistakes, err = v.int()
-		case "faults":
-			i.Faults, err = readFaults(v)
-		default:
-			err = h.read(name, v)
-		}
-		return err
-	})
+	h, err := decodeOwn(importRows, item, i)
 	i.TransferID = project.TransferID{Project: project.ID(h.ID.Scope), ID: h.ID.ID}
 	i.Version, i.CreatedAt = h.Version, h.Created
 	return err
 }
 
+// exportRows are the attributes that exports have of their own.
+var exportRows = layoutOf(
+	optional(ofText("format", func(e *project.Export) *project.Format { return &e.Format })),
+	optional(ofText("status", func(e *project.Export) *project.Status { return &e.Status })),
+	optional(ofText("state", func(e *project.Export) *project.TransferState { return &e.State })),
+	optional(ofText("created_by", func(e *project.Export) *project.UserID { return &e.CreatedBy })),
+	optional(ofText("message", func(e *project.Export) *string { return &e.Message })),
+	optional(ofInstant("ended_at", func(e *project.Export) *time.Time { return &e.EndedAt })),
+	ofWhole("items", func(e *project.Export) *int { return &e.Items }),
+	ofWhole("bytes", func(e *project.Export) *int64 { return &e.Bytes }),
+)
+
 func exportRow(e project.Export) attrs {
-	row := nonEmpty(map[string]string{
-		"format": string(e.Format), "status": string(e.Status), "state": string(e.State), "created_by": string(e.CreatedBy), "message": e.Message,
-	})
-	updated := e.CreatedAt
-	if !e.EndedAt.IsZero() {
-		row["ended_at"], updated = str(keys.Instant(e.EndedAt)), e.EndedAt
-	}
-	row["items"], row["bytes"] = number(int64(e.Items)), number(e.Bytes)
 	id := exportID(e.TransferID)
-	return entityRow(entityKey(id), header{ID: id, Version: e.Version, Created: e.CreatedAt, Updated: updated}, row)
+	return entityRow(entityKey(id), header{ID: id, Version: e.Version, Created: e.CreatedAt, Updated: cmp.Or(e.EndedAt, e.CreatedAt)}, exportRows.row(&e))
 }
 
 func decodeExport(item []byte, e *project.Export) error {
-	var h header
-	err := attributes(item, func(name []byte, v value) (err error) {
-		switch string(name) {
-		case "format":
-			err = readText(v, &e.Format)
-		case "status":
-			err = readText(v, &e.Status)
-		case "state":
-			err = readText(v, &e.State)
-		case "created_by":
-			err = readText(v, &e.CreatedBy)
-		case "message":
-			e.Message, err = v.str()
-		case "ended_at":
-			e.EndedAt, err = v.instant()
-		case "items":
-			e.Items, err = v.int()
-		case "bytes":
-			err = readLong(v, &e.Bytes)
-		default:
-			err = h.read(name, v)
-		}
-		return err
-	})
+	h, err := decodeOwn(exportRows, item, e)
 	e.TransferID = project.TransferID{Project: project.ID(h.ID.Scope), ID: h.ID.ID}
 	e.Version, e.CreatedAt = h.Version, h.Created
 	return err
+}
+
+func faultList(all []project.LineFault) types.AttributeValue {
+	faults := make([]types.AttributeValue, len(all))
+	for n, f := range all {
+		faults[n] = &types.AttributeValueMemberM{Value: attrs{"line": number(int64(f.Line)), "message": str(f.Message)}}
+	}
+	return &types.AttributeValueMemberL{Value: faults}
 }
 
 // readFaults reads the mistakes of an import.
