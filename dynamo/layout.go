@@ -22,8 +22,15 @@ type rowAttribute[T any] struct {
 // layout is how a kind of row is kept: each attribute is declared once, and written, read and projected by that.
 type layout[T any] struct {
 	all      []rowAttribute[T]
-	byLength [][]*rowAttribute[T] // those that are read, by the length of their name
-	spare    sync.Pool            // of T, since what functions are called with is allocated
+	byLength [][]reader[T] // those that are read, by the length of their name
+	spare    sync.Pool     // of T, since what functions are called with is allocated
+}
+
+// reader is how an attribute of a name is read.
+type reader[T any] struct {
+	name string
+	last byte // of the name
+	read func(*T, value) error
 }
 
 func layoutOf[T any](all ...rowAttribute[T]) *layout[T] {
@@ -35,7 +42,7 @@ func layoutOf[T any](all ...rowAttribute[T]) *layout[T] {
 		for len(l.byLength) <= len(a.name) {
 			l.byLength = append(l.byLength, nil)
 		}
-		l.byLength[len(a.name)] = append(l.byLength[len(a.name)], &a)
+		l.byLength[len(a.name)] = append(l.byLength[len(a.name)], reader[T]{a.name, a.name[len(a.name)-1], a.read})
 	}
 	return l
 }
@@ -59,23 +66,15 @@ func (l *layout[T]) write(of *T, row attrs) {
 	}
 }
 
-// find returns the attribute that is called so; nil for none that is read.
-func (l *layout[T]) find(name []byte) *rowAttribute[T] {
-	if len(name) >= len(l.byLength) {
-		return nil
-	}
-	for _, a := range l.byLength[len(name)] {
-		if a.name[0] == name[0] && a.name == string(name) {
-			return a
-		}
-	}
-	return nil
-}
-
 // read reads an attribute, and skips what is not declared.
 func (l *layout[T]) read(into *T, name []byte, v value) error {
-	if a := l.find(name); a != nil {
-		return a.read(into, v)
+	if n := len(name); 0 < n && n < len(l.byLength) {
+		last := name[n-1] // names of one length differ there, most of them
+		for i := range l.byLength[n] {
+			if of := &l.byLength[n][i]; of.last == last && of.name == string(name) {
+				return of.read(into, v)
+			}
+		}
 	}
 	return v.skip()
 }

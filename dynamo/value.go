@@ -72,11 +72,19 @@ func (v value) int() (int, error) {
 
 // instant reads a string that keys.Instant wrote.
 func (v value) instant() (time.Time, error) {
-	s, err := v.str()
+	it, err := v.open("S")
 	if err != nil {
 		return time.Time{}, err
 	}
-	return keys.ParseInstant(s)
+	b, err := v.d.StrBytes()
+	if err != nil {
+		return time.Time{}, err
+	}
+	t, err := keys.ReadInstant(b)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return t, end(&it)
 }
 
 // set reads a string set.
