@@ -9,7 +9,6 @@ import (
 
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/filetag"
-	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/score"
@@ -72,7 +71,6 @@ var (
 		Indexes: []entity.Index{{Name: "n", Type: "Song", Path: []string{"a", "b"}, Kind: "TEXT", DeclaredAt: fullTime, Ready: true, RemovedAt: fullTime.Add(time.Second), Done: 4, Pass: 2, At: "p"}},
 	}
 	fullDeletion = deletion{id: "d1", entity: fullRelation.Subject, key: entityKey(fullRelation.Subject), at: fullTime}
-	fullMark     = labelling.Mark{Cursor: labelling.Cursor{Epoch: "e", ID: "1-0"}, Redis: "r", At: fullTime}
 	fullScore    = score.Score{
 		Ref: score.Ref{Owner: aUUID, ID: documentScore}, Title: "Suite", Access: score.Limited, DescriptionHash: "h",
 		Pages:     []score.Page{{Item: documentItem, ItemScore: documentScore, Object: "o", Label: "1"}, {Item: documentItem, ItemScore: aUUID, Object: "o", Label: "2"}},
