@@ -104,15 +104,14 @@ type spent struct {
 type tallies struct {
 	mu       sync.Mutex
 	by       map[allowed]*spent
-	recounts map[string]*recount   // under way, by kind
-	tried    map[allowed]time.Time // when this server tried last to begin one
-	doubt    map[allowed]time.Time // when one began, perhaps: its write was not answered
-	numbers  map[string]int        // in place of those of the allowances
+	recounts map[string]*recount // under way, by kind
+	tried    map[allowed]attempt // the last one of this server to begin one
+	numbers  map[string]int      // in place of those of the allowances
 	now      func() time.Time
 }
 
 func newTallies(numbers map[string]int, now func() time.Time) *tallies {
-	return &tallies{by: map[allowed]*spent{}, recounts: map[string]*recount{}, tried: map[allowed]time.Time{}, doubt: map[allowed]time.Time{}, numbers: numbers, now: now}
+	return &tallies{by: map[allowed]*spent{}, recounts: map[string]*recount{}, tried: map[allowed]attempt{}, numbers: numbers, now: now}
 }
 
 // spend carries out what creates n things, unless that is more than is allowed: Exhausted. Of what fails nothing is counted. It asks

@@ -183,10 +183,10 @@ func indexKey[T any](name string, of func(*T) string) rowAttribute[T] {
 	}}
 }
 
-// light has light reads leave out what is called so.
-func light[T any](all []rowAttribute[T], without ...string) []rowAttribute[T] {
+// bigOnes are the attributes, of which those that are called so may be large.
+func bigOnes[T any](all []rowAttribute[T], names ...string) []rowAttribute[T] {
 	for i := range all {
-		all[i].large = all[i].large || slices.Contains(without, all[i].name)
+		all[i].large = all[i].large || slices.Contains(names, all[i].name)
 	}
 	return all
 }

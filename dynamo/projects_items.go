@@ -36,7 +36,7 @@ type itemRecord struct {
 }
 
 // itemRows are the attributes of items. Light reads leave out the metadata, and what only the next move needs.
-var itemRows = layoutOf(append(light(headerOf(func(r *itemRecord) *header { return &r.header }), "_index_entries"),
+var itemRows = layoutOf(append(bigOnes(headerOf(func(r *itemRecord) *header { return &r.header }), "_index_entries"),
 	optional(ofText("external_id", func(r *itemRecord) *string { return &r.ExternalID })),
 	optional(ofText("name", func(r *itemRecord) *string { return &r.Name })),
 	optional(ofText("type", func(r *itemRecord) *string { return &r.Type })),

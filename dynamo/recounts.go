@@ -109,7 +109,7 @@ func (db *DB) beginRecount(ctx context.Context, kind string) error {
 	t := db.tallies
 	due := t.toRecount(kind)
 	for _, r := range due[:min(len(due), recountTries)] {
-		r.began = t.tries(r.lease)
+		r.began = t.attempts(r.lease)
 		pause := r.recounted.usual
 		if r.short {
 			pause = r.recounted.full
@@ -124,7 +124,7 @@ func (db *DB) beginRecount(ctx context.Context, kind string) error {
 			continue
 		}
 		if err != nil {
-			t.doubts(r.lease, r.began)
+			t.doubts(r.lease)
 			return err
 		}
 		t.setRecount(kind, r)
@@ -133,26 +133,29 @@ func (db *DB) beginRecount(ctx context.Context, kind string) error {
 	return nil
 }
 
-// tries notes that a count is about to begin, and returns its time: that of the last attempt if nobody knows what became of it.
-func (t *tallies) tries(lease allowed) time.Time {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	now := t.now()
-	began, doubt := t.doubt[lease]
-	if !doubt || now.Sub(began) >= recountTried {
-		began = now
-	}
-	delete(t.doubt, lease)
-	t.tried[lease] = now
-	return began
+// attempt is that a count was to begin.
+type attempt struct {
+	at    time.Time
+	doubt bool // whether it has begun: the write was not answered
 }
 
-// doubts has the next step try again what may have been written.
-func (t *tallies) doubts(lease allowed, began time.Time) {
+// attempts notes that a count is about to begin, and returns its time: that of the last attempt if nobody knows what became of it.
+func (t *tallies) attempts(lease allowed) time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.tried, lease)
-	t.doubt[lease] = began
+	last, tried := t.tried[lease]
+	if !tried || !last.doubt {
+		last.at = t.now()
+	}
+	t.tried[lease] = attempt{at: last.at}
+	return last.at
+}
+
+// doubts has the next step make the last attempt again.
+func (t *tallies) doubts(lease allowed) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.tried[lease] = attempt{t.tried[lease].at, true}
 }
 
 // readBefore reads what the rows say before their things are counted.
@@ -191,12 +194,12 @@ func (t *tallies) setRecount(kind string, r *recount) {
 	t.recounts[kind] = r
 }
 
-// toRecount returns what is to be counted again and was not tried a short time ago: those first who were refused.
+// toRecount returns what is to be counted again, unless this server tried that a short time ago and knows what became of it: those first who were refused.
 func (t *tallies) toRecount(kind string) []*recount {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
-	maps.DeleteFunc(t.tried, func(_ allowed, at time.Time) bool { return now.Sub(at) >= recountTried })
+	maps.DeleteFunc(t.tried, func(_ allowed, last attempt) bool { return now.Sub(last.at) >= recountTried })
 	var all []*spent
 	for _, s := range t.by {
 		if s.kind == kind && s.recounted != nil && s.known && (s.short || now.Sub(s.since) >= recountKnown) {
@@ -213,7 +216,7 @@ func (t *tallies) toRecount(kind string) []*recount {
 		if s.recounted.shared {
 			lease.of = ""
 		}
-		if _, tried := t.tried[lease]; tried {
+		if last, tried := t.tried[lease]; tried && !last.doubt {
 			continue
 		}
 		r := by[lease]

@@ -7665,7 +7665,7 @@ type Mutation {
   imports in all, and about 5,000,000 items: lines beyond are mistakes. For managers.
   """
   createProjectImport(input: CreateProjectImportInput!): CreateProjectImportPayload
-  "Starts an import whose file was uploaded; CONFLICT for one that has ended, also when it was cancelled. For managers."
+  "Starts an import whose file was uploaded; CONFLICT for one that failed or was cancelled. For managers."
   startProjectImport(input: StartProjectImportInput!): StartProjectImportPayload
   """
   Imports items of the caller, those that are named or all of the caller's library or of a score, in the background. An item of a
@@ -9057,8 +9057,8 @@ type Project implements Node {
   "The queue and how many items have which status, of one moment. Eventually consistent."
   queue: ProjectQueue
   """
-  How far the rebuild of the queue is. Null when there is none. During a rebuild, ` + "`" + `queue` + "`" + ` is ` + "`" + `UNAVAILABLE` + "`" + `. Nothing is read in the first seconds, until
-  indexes show what was stored last. It is ` + "`" + `UNAVAILABLE` + "`" + ` itself while Redis is away.
+  How far the rebuild of the queue is. Null when there is none. During a rebuild, ` + "`" + `queue` + "`" + ` is ` + "`" + `UNAVAILABLE` + "`" + `. In the first seconds no item is
+  read, until indexes show what was stored last. This field is ` + "`" + `UNAVAILABLE` + "`" + `, too, while Redis is away.
   """
   queueRebuild: ProjectQueueRebuild
   "The items that the caller has claimed, the oldest claim first. Up to 50."

@@ -25,7 +25,7 @@ import (
 	"github.com/taggie/taggie/internal/queue"
 )
 
-// RebuildCommand makes queues and statistics anew.
+// RebuildCommand rebuilds queues and statistics.
 type RebuildCommand struct {
 	Project string `xor:"which" required:"" help:"Id of the project, as the API gives it. Not with --all."`
 	All     bool   `xor:"which" required:"" help:"All projects there are. Not with --project. Labellers wait while their project is rebuilt."`
@@ -38,7 +38,7 @@ const (
 	rebuildPatience = 2 * time.Minute
 )
 
-// Run makes queues and statistics anew, beside running servers or without any. Meanwhile nothing is handed out in the projects.
+// Run rebuilds queues and statistics, beside running servers or without any. Meanwhile nothing is handed out in the projects.
 func (c RebuildCommand) Run(ctx context.Context, t *Terminal) error {
 	var one project.ID
 	if !c.All {

@@ -168,7 +168,7 @@ func parseContent(content string) (string, error) {
 }
 
 // errManyTags says that one request names more tags than a note can carry.
-var errManyTags = fault.Invalidf("input.tags", "a note carries at most %d tags: take some off first", MaxTags)
+var errManyTags = fault.Invalidf("input.tags", "a note carries at most %d tags: leave some out", MaxTags)
 
 // parseTags returns the tags without repetitions, ordered by key; tooMany when they are more than [MaxTags].
 func parseTags(author UserID, values []string, tooMany error) ([]tag.Tag, error) {

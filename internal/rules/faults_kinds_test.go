@@ -36,8 +36,10 @@ func TestConflictsAreNotWorthAnotherTry(t *testing.T) {
 			switch {
 			case kind == "Conflict":
 				assert.NotRegexp(t, hopeful, sentence, "%s: the kind is Unavailable, see retry.Busy", files.Position(n.Pos()))
-			case kind == "Exhausted" && sentence != "":
+			case kind == "Exhausted" && sentence == "":
+			case kind == "Exhausted", limits(n, &sentence):
 				assert.Regexp(t, next, sentence, "%s: say what to do next", files.Position(n.Pos()))
+				seen["limit"]++
 			}
 			return true
 		})
@@ -55,7 +57,34 @@ func TestConflictsAreNotWorthAnotherTry(t *testing.T) {
 	}))
 	assert.Greater(t, seen["Conflict"], 15, "they are found")
 	assert.Greater(t, seen["Unavailable"], 30)
-	assert.Greater(t, seen["Exhausted"], 15)
+	assert.Greater(t, seen["limit"], 25)
+}
+
+// limits reports whether a limit is told here by other means than a fault that is made in place, and with which sentence.
+func limits(n ast.Node, sentence *string) bool {
+	var parts []ast.Expr
+	told := false
+	switch n := n.(type) {
+	case *ast.KeyValueExpr: // what an allowance says
+		key, named := n.Key.(*ast.Ident)
+		told, parts = named && key.Name == "says", []ast.Expr{n.Value}
+	case *ast.CallExpr:
+		parts = n.Args
+		called, named := n.Fun.(*ast.Ident)
+		told = named && called.Name == "overdrawn"
+		for _, part := range parts {
+			if code, ok := part.(*ast.SelectorExpr); ok && code.Sel.Name == "ErrorCodeExhausted" {
+				told = true
+			}
+		}
+	}
+	*sentence = ""
+	for _, part := range parts {
+		if text, ok := part.(*ast.BasicLit); ok && text.Kind == token.STRING {
+			*sentence += text.Value
+		}
+	}
+	return told && *sentence != ""
 }
 
 // faultMade returns the kind of a fault that is made here, and what it says; "" when none is.

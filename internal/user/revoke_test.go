@@ -246,3 +246,16 @@ func TestNewsOfRevocationsSaveReads(t *testing.T) {
 		assert.True(t, alls[len(alls)-1], "it was away for long")
 	})
 }
+
+// often is a limiter of somebody who has asked too often.
+type often struct{}
+
+func (often) Allow(context.Context, string) (bool, error) { return false, nil }
+
+func TestWhoTriesTooManyAddressesIsToldWhenToGoOn(t *testing.T) {
+	s := NewService(Options{Probes: often{}, Now: func() time.Time { return noon }})
+	_, err := s.Lookup(viewer.With(t.Context(), viewer.Viewer{UserID: "u1"}), "ada@example.com")
+	refused, ok := errors.AsType[*fault.Error](err)
+	require.True(t, ok)
+	assert.Equal(t, []any{fault.Exhausted, TryEvery}, []any{refused.Kind, refused.RetryAfter})
+}

@@ -1,13 +1,17 @@
 package fleets
 
 import (
+	"encoding/base64"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/golang-jwt/jwt/v5"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/internal/apitest"
+	"github.com/taggie/taggie/internal/config"
 )
 
 func TestServersWhoseClocksDifferAgreeOnLeasesAndUndo(t *testing.T) {
@@ -48,4 +52,38 @@ func TestAServerWhoseClockIsOffSaysSo(t *testing.T) {
 	assert.Contains(t, checks["clock"], "degraded: ")
 	assert.Contains(t, checks["clock"], " behind")
 	assert.Regexp(t, `(?m)^taggie_clock_ahead_seconds -(599|600)`, s.Metrics())
+}
+
+func TestTokensDoNotGoByTheClockOfARedisThatIsOff(t *testing.T) {
+	t.Parallel()
+	key := []byte(strings.Repeat("k", 32))
+	right := apitest.NewServer(t, func(c *config.Config) {
+		require.NoError(t, c.JWTKey.UnmarshalText([]byte("HS256:"+base64.StdEncoding.EncodeToString(key))))
+	})
+	for name, ahead := range map[string]time.Duration{"ahead": 10 * time.Minute, "behind": -10 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			s := right.Ahead(0)
+			require.NoError(t, s.DB.Ready(t.Context()))
+			asked := time.Now()
+			s.App.Stores.Clock.HeardRedis(asked.Add(ahead), asked)
+			status, checks := s.Ready()
+			assert.Equal(t, 200, status)
+			assert.Contains(t, checks["clock"], "the clock of Redis is 10m0s "+name)
+
+			issued := func(email string, roles ...string) *apitest.Client {
+				token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
+					"iss": "issuer", "sub": email, "email": email, "email_verified": true, "roles": roles,
+					"iat": time.Now().Unix(), "nbf": time.Now().Unix(), "exp": time.Now().Add(time.Minute).Unix(),
+				}).SignedString(key)
+				require.NoError(t, err)
+				return &apitest.Client{Server: s, Token: token}
+			}
+			email := name + "@example.com"
+			user := issued(email).Must(`mutation($email: String!) { createUser(input: {name: "Ada", email: $email}) { user { id } } }`, apitest.Vars{"email": email})
+			root := issued("root@example.com", "admin")
+			revoked, err := time.Parse(time.RFC3339, root.Mutate("revokeUser", "revokedAt", apitest.Vars{"userId": user.Str("createUser.user.id")}).Str("result.revokedAt"))
+			require.NoError(t, err)
+			assert.WithinDuration(t, time.Now(), revoked, 30*time.Second, "tokens that are issued from now on are accepted")
+		})
+	}
 }
