@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { pictureProject } from './board.js';
 import { launch, openPage } from './browser.js';
 import { startProxy } from './proxy.js';
-import { startServer } from './server.js';
+import { demoLoaded, startServer } from './server.js';
 
 export const WAIT_MS = 15_000;
 export const out = new URL('out/', import.meta.url);
@@ -17,6 +17,7 @@ export const world = { server: undefined, browser: undefined, network: undefined
 before(async () => {
   await mkdir(out, { recursive: true });
   world.server = await startServer();
+  await demoLoaded(world.server); // or its projects come while a test reads their list
   world.network = await startProxy(world.server.origin);
   world.browser = await launch();
 });
@@ -40,10 +41,20 @@ export function onBoard(name, options, body) {
       await live(opened.page);
       await body({ ...opened, project, t });
       assert.deepEqual(opened.complaints(), []);
+    } catch (error) {
+      error.message += await shown(opened.page);
+      throw error;
     } finally {
       await opened.context.close();
     }
   });
+}
+
+/** What a page shows, and where the cursor is, for the message of a test that fails. */
+async function shown(page) {
+  const focus = await page.evaluate(() => document.activeElement?.outerHTML.slice(0, 200)).catch(String);
+  const tree = await page.locator('body').ariaSnapshot({ timeout: WAIT_MS }).catch(String);
+  return `\n--- the cursor is in ---\n${focus}\n--- the page shows ---\n${tree}`;
 }
 
 export const live = (page) => page.getByRole('status').getByText(/^Live/).waitFor({ timeout: WAIT_MS });
