@@ -10,6 +10,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/notes"
+	"github.com/taggie/taggie/dynamo/users"
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/user"
 	"github.com/taggie/taggie/internal/viewer"
@@ -55,8 +57,8 @@ func load(ctx context.Context, client *dynamodb.Client, prefix string) error {
 		return err
 	}
 	l := loader{
-		users: user.NewService(user.Options{Store: dynamo.Users{DB: db}, Probes: unlimited{}, Now: time.Now, NewID: uuid.NewString}),
-		notes: note.NewService(note.Options{Store: dynamo.Notes{DB: db}.Store(), Now: time.Now, NewID: uuid.NewString}),
+		users: user.NewService(user.Options{Store: users.Store{DB: db}, Probes: unlimited{}, Now: time.Now, NewID: uuid.NewString}),
+		notes: note.NewService(note.Options{Store: notes.Store{DB: db}.Store(), Now: time.Now, NewID: uuid.NewString}),
 	}
 	reader, asReader, err := l.signUp(ctx, subject)
 	if err != nil {

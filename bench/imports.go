@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/projects"
 	"github.com/taggie/taggie/internal/blob"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/project"
@@ -139,7 +139,7 @@ func (b *imports) upload(ctx context.Context) error {
 
 // imported has the server's importer import the file.
 func (b imports) imported(ctx context.Context, e *importEngine) (written, error) {
-	store := dynamo.Projects{DB: e.db}
+	store := projects.Store{DB: e.db}
 	if err := store.PutImport(ctx, nil, b.queued, nil, idempotency.Key{}); err != nil {
 		return written{}, err
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/filetags"
+	"github.com/taggie/taggie/dynamo/scores"
 	"github.com/taggie/taggie/internal/filetag"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
@@ -86,9 +87,9 @@ type tagWorld struct {
 
 func newTagWorld(engine *importEngine, tags int) *tagWorld {
 	w := &tagWorld{engine: engine, tags: tags, owner: viewer.UserID(uuid.NewString()), random: rand.New(rand.NewPCG(1, 2))}
-	items, scores := dynamo.ScoreItems{DB: engine.db}, dynamo.Scores{DB: engine.db}
+	items, scores := scores.Items{DB: engine.db}, scores.Store{DB: engine.db}
 	w.rules = filetag.NewService(filetag.Options{
-		Store: dynamo.FileTags{DB: engine.db}, Items: score.NewItems(score.ItemsOptions{Store: items, Scores: scores, Now: w.now, NewID: uuid.NewString}),
+		Store: filetags.Store{DB: engine.db}, Items: score.NewItems(score.ItemsOptions{Store: items, Scores: scores, Now: w.now, NewID: uuid.NewString}),
 		Scores: score.NewService(score.Options{Store: scores, Now: w.now, NewID: uuid.NewString}), Kept: filetag.Kept{Items: items, Scores: scores}, Now: w.now, NewID: uuid.NewString,
 	})
 	for range tagWords {
@@ -123,7 +124,7 @@ func (w *tagWorld) as(id viewer.UserID) func(context.Context) context.Context {
 func (w *tagWorld) fill(ctx context.Context, out io.Writer) error {
 	began := time.Now()
 	ctx = w.as(w.owner)(ctx)
-	scores := score.NewService(score.Options{Store: dynamo.Scores{DB: w.engine.db}, Now: w.now, NewID: uuid.NewString})
+	scores := score.NewService(score.Options{Store: scores.Store{DB: w.engine.db}, Now: w.now, NewID: uuid.NewString})
 	var group errgroup.Group
 	group.SetLimit(tagFillers)
 	for range w.tags / tagsOnItem / pagesOfScore {
@@ -155,7 +156,7 @@ func (w *tagWorld) fill(ctx context.Context, out io.Writer) error {
 // item makes an item without bytes.
 func (w *tagWorld) item(ctx context.Context) (score.ItemRef, error) {
 	ref := score.ItemRef{Owner: w.owner, Score: score.Library, ID: score.ItemID(uuid.NewString())}
-	store, at := dynamo.ScoreItems{DB: w.engine.db}, w.now()
+	store, at := scores.Items{DB: w.engine.db}, w.now()
 	u := score.Upload{ItemRef: ref, Name: "n", Type: "text/plain", Size: 1, State: score.UploadOpen, CreatedAt: at, ExpiresAt: at.Add(time.Hour)}
 	i := score.Item{ItemRef: ref, Name: "n", Type: u.Type, Size: 1, Total: 1, Object: "o", CreatedAt: at}
 	return ref, errors.Join(store.OpenUpload(ctx, u, 1<<40, nil, idempotency.Key{}), store.CompleteUpload(ctx, u, i, 1<<40, idempotency.Key{}))

@@ -16,57 +16,38 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taggie/taggie/dynamo/keys"
-	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/fault"
-	"github.com/taggie/taggie/internal/filetag"
 	"github.com/taggie/taggie/internal/idempotency"
-	"github.com/taggie/taggie/internal/note"
-	"github.com/taggie/taggie/internal/project"
 )
 
-// allowance is how many things of a kind one user, scope or project may have, where no transaction writes a row that could count
+// Allowance is how many things of a kind one user, scope or project may have, where no transaction writes a row that could count
 // them: those who create notes side by side would wait for one another there. They are counted in the background instead, so that
 // the limit holds to within 10 %. See docs/decisions/0049.
-type allowance struct {
-	kind string
-	most int    // unless [Options.Allowances] has another number
-	says string // what somebody is told who wants more; %d is the number
-	// rows are the rows that are counted. Where they are in no one partition it is nil, and servers add up what they create.
-	rows func(of string) span
-	// recounted is how they are counted again there. See [DB.RecountAllowances].
-	recounted *recounted
+type Allowance struct {
+	Kind string
+	Most int    // unless [Options.Allowances] has another number
+	Says string // what somebody is told who wants more; %d is the number
+	// Rows are the rows that are counted. Where they are in no one partition it is nil, and servers add up what they create.
+	Rows func(of string) Span
+	// Recounted is how they are counted again there. See [DB.RecountAllowances].
+	Recounted *Recounting
 }
 
-var (
-	allowedNotes = allowance{kind: "notes", most: note.MaxNotes, says: "a user has at most %d notes, those included that were deleted within 30 days: delete some, and wait until they are gone",
-		rows: func(owner string) span { return span{table: notesTable, index: lsi1, pk: keys.UserPK(owner)} }}
-	allowedShares = allowance{kind: "shares", most: note.MaxShares, says: "a user has at most %d shares of notes: end some first",
-		rows: func(owner string) span { return span{table: notesTable, index: gsi1, pk: keys.OwnerPK(owner)} }}
-	allowedKeys = allowance{kind: "keys", most: idempotency.MaxKeys, says: "a user uses at most %d idempotency keys within 24 hours: wait, or repeat requests without a key",
-		rows: func(viewer string) span { return span{table: notesTable, pk: keys.IdempotencyPK(viewer)} }}
-	allowedEntities = allowance{kind: "entities", most: entity.MaxEntities, says: "a scope has at most %d entities: delete some first",
-		recounted: &recounted{shared: true, full: 24 * time.Hour, usual: 30 * 24 * time.Hour, count: countEntities}}
-	allowedRelations = allowance{kind: "relations", most: entity.MaxScopeRelations, says: "a scope has at most %d relations: end some first",
-		recounted: &recounted{shared: true, full: 24 * time.Hour, usual: 30 * 24 * time.Hour, count: countRelations}}
-	allowedItems = allowance{kind: "items", most: project.MaxItems, says: "a project has at most %d items: use another project",
-		recounted: &recounted{full: time.Hour, usual: 7 * 24 * time.Hour, count: countItems}}
-	allowedFileTags = allowance{kind: "tags", most: filetag.MaxTagsOfAuthor, says: "a user has at most %d tags on items: take some off first",
-		recounted: &recounted{shared: true, full: 24 * time.Hour, usual: 30 * 24 * time.Hour, count: countFileTags}}
-)
+var allowedKeys = Allowance{Kind: "keys", Most: idempotency.MaxKeys, Says: "a user uses at most %d idempotency keys within 24 hours: wait, or repeat requests without a key",
+	Rows: func(viewer string) Span { return Span{Table: NotesTable, PK: keys.IdempotencyPK(viewer)} }}
 
-func allowances() []allowance {
-	return []allowance{allowedNotes, allowedShares, allowedKeys, allowedEntities, allowedRelations, allowedItems, allowedFileTags}
-}
+// Allowances are what is counted here; each store tells its own besides.
+func Allowances() []Allowance { return []Allowance{allowedKeys} }
 
 // CheckAllowances says what is wrong with numbers for [Options.Allowances].
-func CheckAllowances(numbers map[string]int) error {
-	kinds := make([]string, 0, len(allowances()))
-	for _, a := range allowances() {
-		kinds = append(kinds, a.kind)
+func CheckAllowances(all []Allowance, numbers map[string]int) error {
+	kinds := make([]string, 0, len(all))
+	for _, a := range all {
+		kinds = append(kinds, a.Kind)
 	}
 	for kind, n := range numbers {
 		if !slices.Contains(kinds, kind) || n < 1 {
-			return fmt.Errorf("expected numbers from 1, as in %s=%d, of some of %s", allowedNotes.kind, allowedNotes.most, strings.Join(kinds, ", "))
+			return fmt.Errorf("expected numbers from 1, as in %s=%d, of some of %s", all[0].Kind, all[0].Most, strings.Join(kinds, ", "))
 		}
 	}
 	return nil
@@ -81,12 +62,12 @@ const (
 	allowancesKept   = 100_000          // of whom something is known at most; more are not counted
 )
 
-// allowed is whose allowance of what.
-type allowed struct{ kind, of string }
+// Allowed is whose allowance of what.
+type Allowed struct{ Kind, Of string }
 
 // spent is what one server knows of an allowance.
 type spent struct {
-	allowance
+	Allowance
 	of      string
 	known   bool      // whether total was ever counted
 	refused bool      // somebody was refused since
@@ -103,20 +84,21 @@ type spent struct {
 // tallies is what one server knows of all allowances.
 type tallies struct {
 	mu       sync.Mutex
-	by       map[allowed]*spent
+	by       map[Allowed]*spent
 	recounts map[string]*recount // under way, by kind
-	tried    map[allowed]attempt // the last one of this server to begin one
+	tried    map[Allowed]attempt // the last one of this server to begin one
 	numbers  map[string]int      // in place of those of the allowances
 	now      func() time.Time
 }
 
 func newTallies(numbers map[string]int, now func() time.Time) *tallies {
-	return &tallies{by: map[allowed]*spent{}, recounts: map[string]*recount{}, tried: map[allowed]attempt{}, numbers: numbers, now: now}
+	return &tallies{by: map[Allowed]*spent{}, recounts: map[string]*recount{}, tried: map[Allowed]attempt{}, numbers: numbers, now: now}
 }
 
-// spend carries out what creates n things, unless that is more than is allowed: Exhausted. Of what fails nothing is counted. It asks
-// no store.
-func (t *tallies) spend(a allowance, of string, n int, create func() error) error {
+// Spend carries out what creates n things of an allowance, or removes -n, unless that is more than is allowed: Exhausted. Of what fails
+// nothing is counted. It asks no store.
+func (db *DB) Spend(a Allowance, of string, n int, create func() error) error {
+	t := db.tallies
 	if n > 0 {
 		if err := t.add(a, of, n); err != nil {
 			return err
@@ -132,30 +114,33 @@ func (t *tallies) spend(a allowance, of string, n int, create func() error) erro
 	return err
 }
 
+// Release counts n things less, which were removed.
+func (db *DB) Release(a Allowance, of string, n int) { _ = db.tallies.add(a, of, -n) } // fewer are always allowed
+
 // add counts n things more, or fewer.
-func (t *tallies) add(a allowance, of string, n int) error {
+func (t *tallies) add(a Allowance, of string, n int) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.of(a, of)
 	s.used = t.now()
-	if n > 0 && s.total+s.pending+n > s.most {
+	if n > 0 && s.total+s.pending+n > s.Most {
 		s.refused, s.short = true, true
-		return fault.New(fault.Exhausted, s.says, s.most)
+		return fault.New(fault.Exhausted, s.Says, s.Most)
 	}
 	s.pending += n
 	return nil
 }
 
 // of returns what is known of an allowance. The caller has the lock.
-func (t *tallies) of(a allowance, of string) *spent {
-	s := t.by[allowed{a.kind, of}]
+func (t *tallies) of(a Allowance, of string) *spent {
+	s := t.by[Allowed{a.Kind, of}]
 	if s == nil {
-		if number, given := t.numbers[a.kind]; given {
-			a.most = number
+		if number, given := t.numbers[a.Kind]; given {
+			a.Most = number
 		}
-		s = &spent{allowance: a, of: of, since: t.now(), used: t.now()}
+		s = &spent{Allowance: a, of: of, since: t.now(), used: t.now()}
 		if len(t.by) < allowancesKept {
-			t.by[allowed{a.kind, of}] = s
+			t.by[Allowed{a.Kind, of}] = s
 		}
 	}
 	return s
@@ -166,8 +151,8 @@ func (t *tallies) due() []*spent {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
-	maps.DeleteFunc(t.by, func(_ allowed, s *spent) bool {
-		return now.Sub(s.used) > allowancesIdle && (s.rows != nil || s.pending == 0 && s.adding == 0)
+	maps.DeleteFunc(t.by, func(_ Allowed, s *spent) bool {
+		return now.Sub(s.used) > allowancesIdle && (s.Rows != nil || s.pending == 0 && s.adding == 0)
 	})
 	var due []*spent
 	for _, s := range t.by {
@@ -183,12 +168,12 @@ func (s *spent) due(now time.Time) bool {
 	switch {
 	case !s.known:
 		return true
-	case s.rows == nil:
+	case s.Rows == nil:
 		return s.pending != 0 || s.adding != 0 || s.refused || now.Sub(s.counted) >= countedElsewhere && now.Sub(s.used) < time.Minute
 	case s.refused:
 		return now.Sub(s.counted) >= countedFull*time.Duration(1+s.total/100_000)
 	}
-	return s.pending > s.most/100 || s.pending > 0 && now.Sub(s.counted) >= countedAgain
+	return s.pending > s.Most/100 || s.pending > 0 && now.Sub(s.counted) >= countedAgain
 }
 
 // CountAllowances counts, in the background, what those have who created something here. Servers do so each second; what cannot be
@@ -200,7 +185,7 @@ func (s *spent) due(now time.Time) bool {
 // minutes; for each scope, project or author of tags that got more, or has fewer, 1 TransactWriteItems of 1 row and 1 GetItem.
 func (db *DB) CountAllowances(ctx context.Context) error {
 	due := db.tallies.due()
-	return errors.Join(db.each(len(due), func(i int) error { return db.countAllowance(ctx, due[i]) })...)
+	return errors.Join(db.Each(len(due), func(i int) error { return db.countAllowance(ctx, due[i]) })...)
 }
 
 func (db *DB) countAllowance(ctx context.Context, s *spent) error {
@@ -210,10 +195,10 @@ func (db *DB) countAllowance(ctx context.Context, s *spent) error {
 	t.mu.Unlock()
 	var total int
 	var err error
-	if s.rows != nil {
-		total, err = db.countRows(ctx, s.rows(s.of), s.most)
+	if s.Rows != nil {
+		total, err = db.CountRows(ctx, s.Rows(s.of), s.Most)
 	} else if by, err = 0, db.addTally(ctx, s); err == nil {
-		total, err = db.readTally(ctx, allowed{s.kind, s.of})
+		total, err = db.ReadTally(ctx, Allowed{s.Kind, s.of})
 	}
 	if err != nil {
 		return err
@@ -238,11 +223,11 @@ func (db *DB) addTally(ctx context.Context, s *spent) error {
 	if by == 0 {
 		return nil
 	}
-	add := action{
-		table: notesTable, key: countKey(allowed{s.kind, s.of}),
-		update: "ADD #n :by", names: map[string]string{"#n": "n"}, values: attrs{":by": number(int64(by))},
+	add := Action{
+		Table: NotesTable, Key: countKey(Allowed{s.Kind, s.of}),
+		Update: "ADD #n :by", Names: map[string]string{"#n": "n"}, Values: Attrs{":by": Number(int64(by))},
 	}
-	if err := db.transactAs(ctx, attempt, []action{add}); err != nil {
+	if err := db.transactAs(ctx, attempt, []Action{add}); err != nil {
 		return err
 	}
 	t.mu.Lock()
@@ -251,42 +236,44 @@ func (db *DB) addTally(ctx context.Context, s *spent) error {
 	return nil
 }
 
-func countKey(of allowed) rowKey { return rowKey{keys.CountPK(of.kind, of.of), keys.CountSK} }
+func countKey(of Allowed) Key { return Key{keys.CountPK(of.Kind, of.Of), keys.CountSK} }
 
-// readTally returns how many things there are, as far as the row tells.
-func (db *DB) readTally(ctx context.Context, of allowed) (int, error) {
+// ReadTally returns how many things there are, as far as the row tells.
+//
+// Index: primary. Key: PK = COUNT#<kind>#<of> AND SK = COUNT. Cost: 1 GetItem.
+func (db *DB) ReadTally(ctx context.Context, of Allowed) (int, error) {
 	total, err := db.readCount(ctx, of)
 	return max(total, 0), err
 }
 
 // readCount returns what the row says, which is less than none when more was removed than was added.
-func (db *DB) readCount(ctx context.Context, of allowed) (total int, err error) {
-	_, err = db.get(ctx, notesTable, countKey(of), func(item []byte) error {
-		return attributes(item, func(name []byte, v value) (err error) {
+func (db *DB) readCount(ctx context.Context, of Allowed) (total int, err error) {
+	_, err = db.Get(ctx, NotesTable, countKey(of), func(item []byte) error {
+		return Attributes(item, func(name []byte, v Value) (err error) {
 			if string(name) == "n" {
-				total, err = v.int()
+				total, err = v.Int()
 				return err
 			}
-			return v.skip()
+			return v.Skip()
 		})
 	})
 	return total, err
 }
 
-// countRows counts the rows of a span: not many more than most.
-func (db *DB) countRows(ctx context.Context, s span, most int) (total int, err error) {
-	if s.index.name == "" {
-		s.index = s.table.primary()
+// CountRows counts the rows of a span: not many more than most.
+func (db *DB) CountRows(ctx context.Context, s Span, most int) (total int, err error) {
+	if s.Index.name == "" {
+		s.Index = s.Table.primary()
 	}
-	in := dynamodb.QueryInput{TableName: db.table(s.table), Select: types.SelectCount, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
-	if s.index.name != "" {
-		in.IndexName = db.indexName(s.index)
+	in := dynamodb.QueryInput{TableName: db.Table(s.Table), Select: types.SelectCount, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
+	if s.Index.name != "" {
+		in.IndexName = db.IndexName(s.Index)
 	}
 	s.condition(&in)
 	for {
-		out, err := db.client.Query(ctx, &in)
+		out, err := db.Client.Query(ctx, &in)
 		if err != nil {
-			return 0, failed(err, "count rows")
+			return 0, Failed(err, "count rows")
 		}
 		total += int(out.Count)
 		if in.ExclusiveStartKey = out.LastEvaluatedKey; in.ExclusiveStartKey == nil || total > most {

@@ -1,4 +1,4 @@
-package dynamo
+package dynamo_test
 
 import (
 	"context"
@@ -13,7 +13,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/dynamotest"
+	"github.com/taggie/taggie/dynamo/entities"
 	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/dynamo/labelling"
+	"github.com/taggie/taggie/dynamo/notes"
+	"github.com/taggie/taggie/dynamo/users"
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/faultinject"
@@ -21,18 +27,12 @@ import (
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/storetest"
+	"github.com/taggie/taggie/internal/storetest/entitytest"
 	"github.com/taggie/taggie/internal/tag"
 )
 
-// another returns another server on the tables of the first.
-func (db *DB) another() *DB {
-	other := *db
-	other.tallies = newTallies(db.tallies.numbers, db.now)
-	return &other
-}
-
 // countAll has servers count what they created.
-func countAll(t *testing.T, servers ...*DB) {
+func countAll(t *testing.T, servers ...*dynamo.DB) {
 	t.Helper()
 	for _, db := range servers {
 		require.NoError(t, db.CountAllowances(t.Context()))
@@ -41,9 +41,9 @@ func countAll(t *testing.T, servers ...*DB) {
 
 // boundAboutAtOnce checks that of those who come at the same moment, at two servers, so many get what they want, and at most a tenth of
 // all that is allowed more. All others are told that there is no more.
-func boundAboutAtOnce(t *testing.T, room, most int, servers []*DB, one func(db *DB, n int) error) {
+func boundAboutAtOnce(t *testing.T, room, most int, servers []*dynamo.DB, one func(db *dynamo.DB, n int) error) {
 	t.Helper()
-	errs := make([]error, atOnce)
+	errs := make([]error, dynamotest.AtOnce)
 	var all sync.WaitGroup
 	for n := range errs {
 		all.Go(func() { errs[n] = one(servers[n%len(servers)], n) })
@@ -68,36 +68,36 @@ func TestAllowancesHoldAtOnce(t *testing.T) {
 	newNote := func(owner note.UserID, w *storetest.Clock) note.Note {
 		return note.Note{ID: note.ID(uuid.NewString()), Owner: owner, Title: "t", Version: 1, CreatedAt: w.Now(), UpdatedAt: w.Now(), Tags: []tag.Tag{}}
 	}
-	for name, prepare := range map[string]func(t *testing.T, db *DB, clock *storetest.Clock) func(db *DB, n int) error{
-		"notes": func(t *testing.T, db *DB, clock *storetest.Clock) func(db *DB, n int) error {
+	for name, prepare := range map[string]func(t *testing.T, db *dynamo.DB, clock *storetest.Clock) func(db *dynamo.DB, n int) error{
+		"notes": func(t *testing.T, db *dynamo.DB, clock *storetest.Clock) func(db *dynamo.DB, n int) error {
 			owner := note.UserID(uuid.NewString())
-			return func(db *DB, _ int) error {
-				return Notes{db}.CreateNote(patient(t), newNote(owner, clock), idempotency.Key{})
+			return func(db *dynamo.DB, _ int) error {
+				return notes.Store{DB: db}.CreateNote(dynamotest.Patient(t), newNote(owner, clock), idempotency.Key{})
 			}
 		},
-		"keys": func(t *testing.T, db *DB, clock *storetest.Clock) func(db *DB, n int) error {
+		"keys": func(t *testing.T, db *dynamo.DB, clock *storetest.Clock) func(db *dynamo.DB, n int) error {
 			viewer := uuid.NewString()
-			return func(db *DB, _ int) error {
+			return func(db *dynamo.DB, _ int) error {
 				owner := note.UserID(uuid.NewString())
-				return Notes{db}.CreateNote(patient(t), newNote(owner, clock), idempotency.Key{Viewer: viewer, Key: uuid.NewString(), Hash: []byte("h"), ExpiresAt: clock.Now().Add(idempotency.TTL)})
+				return notes.Store{DB: db}.CreateNote(dynamotest.Patient(t), newNote(owner, clock), idempotency.Key{Viewer: viewer, Key: uuid.NewString(), Hash: []byte("h"), ExpiresAt: clock.Now().Add(idempotency.TTL)})
 			}
 		},
-		"shares": func(t *testing.T, db *DB, clock *storetest.Clock) func(db *DB, n int) error {
+		"shares": func(t *testing.T, db *dynamo.DB, clock *storetest.Clock) func(db *dynamo.DB, n int) error {
 			n := newNote(note.UserID(uuid.NewString()), clock)
-			require.NoError(t, Notes{db}.CreateNote(patient(t), n, idempotency.Key{}))
-			return func(db *DB, i int) error {
+			require.NoError(t, notes.Store{DB: db}.CreateNote(dynamotest.Patient(t), n, idempotency.Key{}))
+			return func(db *dynamo.DB, i int) error {
 				with := note.UserID(uuid.NewString())
-				row := notesTable.key(profileKey(with))
-				if err := db.transact(patient(t), []action{{table: notesTable, item: row}}, idempotency.Key{}); err != nil {
+				row := dynamo.NotesTable.Key(users.ProfileKey(with))
+				if err := db.Transact(dynamotest.Patient(t), []dynamo.Action{{Table: dynamo.NotesTable, Item: row}}, idempotency.Key{}); err != nil {
 					return err
 				}
-				return Notes{db}.PutShare(patient(t), note.Share{Note: n.ID, Owner: n.Owner, User: with, Permission: note.View, SharedAt: clock.Now()}, idempotency.Key{})
+				return notes.Store{DB: db}.PutShare(dynamotest.Patient(t), note.Share{Note: n.ID, Owner: n.Owner, User: with, Permission: note.View, SharedAt: clock.Now()}, idempotency.Key{})
 			}
 		},
-		"entities": func(t *testing.T, db *DB, clock *storetest.Clock) func(db *DB, n int) error {
-			return func(db *DB, _ int) error {
+		"entities": func(t *testing.T, db *dynamo.DB, clock *storetest.Clock) func(db *dynamo.DB, n int) error {
+			return func(db *dynamo.DB, _ int) error {
 				e := entity.Entity{ID: entity.ID{Scope: "scope", Type: "thing", ID: uuid.NewString()}, Version: 1, CreatedAt: clock.Now(), UpdatedAt: clock.Now()}
-				return Entities{db}.PutEntity(patient(t), nil, e, nil, idempotency.Key{})
+				return entities.Store{DB: db}.PutEntity(dynamotest.Patient(t), nil, e, nil, idempotency.Key{})
 			}
 		},
 	} {
@@ -105,24 +105,24 @@ func TestAllowancesHoldAtOnce(t *testing.T) {
 			t.Run(fmt.Sprint(name, " at ", servers), func(t *testing.T) {
 				t.Parallel()
 				clock := storetest.NewClock()
-				db, _ := openDB(t, clock.Now)
-				db.tallies.numbers = map[string]int{name: most}
+				db, _ := dynamotest.OpenDB(t, clock.Now)
+				db.SetAllowances(map[string]int{name: most})
 				one := prepare(t, db, clock)
-				all := []*DB{db, db.another()}[:servers]
+				all := []*dynamo.DB{db, db.AnotherServer()}[:servers]
 				for n := range most - room {
 					require.NoError(t, one(all[n%servers], n))
 				}
 				for range 2 { // the first one learns of the last
-					clock.Advance(countedElsewhere)
+					clock.Advance(dynamo.CountedElsewhere)
 					countAll(t, all...)
 				}
 				boundAboutAtOnce(t, room, most, all, one)
 				if servers == 1 {
 					require.True(t, fault.Is(one(db, 0), fault.Exhausted), "and from then on")
 				}
-				clock.Advance(countedAgain)
+				clock.Advance(dynamo.CountedAgain)
 				countAll(t, all...)
-				again := db.another()
+				again := db.AnotherServer()
 				_ = one(again, 0) // nobody here knows yet
 				countAll(t, again)
 				require.True(t, fault.Is(one(again, 1), fault.Exhausted), "a new server learns of it")
@@ -134,26 +134,26 @@ func TestAllowancesHoldAtOnce(t *testing.T) {
 // What goes makes room.
 func TestAllowancesComeBack(t *testing.T) {
 	t.Parallel()
-	w, db, _ := openRelationWorld(t)
-	db.tallies.numbers = map[string]int{"entities": 4, "relations": 3}
+	w, db, _ := dynamotest.OpenRelationWorld(t)
+	db.SetAllowances(map[string]int{"entities": 4, "relations": 3})
 	things := w.Things("t", 4)
-	full := w.PutEntity(patient(t), nil, entity.Entity{ID: w.Thing("more"), Version: 1, CreatedAt: w.Clock.Now(), UpdatedAt: w.Clock.Now()}, nil, idempotency.Key{})
+	full := w.PutEntity(dynamotest.Patient(t), nil, entity.Entity{ID: w.Thing("more"), Version: 1, CreatedAt: w.Clock.Now(), UpdatedAt: w.Clock.Now()}, nil, idempotency.Key{})
 	require.True(t, fault.Is(full, fault.Exhausted), "got %v", full)
 	w.Add(things[0], "p", things[1], things[2], things[3])
-	_, full = w.AddRelations(t.Context(), things[1], "p", storetest.Objects(things[2]), idempotency.Key{})
+	_, full = w.AddRelations(t.Context(), things[1], "p", entitytest.Objects(things[2]), idempotency.Key{})
 	require.True(t, fault.Is(full, fault.Exhausted), "got %v", full)
 	w.Add(things[0], "p", things[1]) // it is there already
 	w.Replace(things[0], "p", things[2])
 	w.Add(things[1], "p", things[2], things[3])
 	countAll(t, db)
-	_, full = w.AddRelations(t.Context(), things[2], "q", storetest.Objects(things[3]), idempotency.Key{})
+	_, full = w.AddRelations(t.Context(), things[2], "q", entitytest.Objects(things[3]), idempotency.Key{})
 	require.True(t, fault.Is(full, fault.Exhausted), "got %v", full)
 	w.Delete(things[1]) // and with it two relations
 	w.Make(w.Thing("more"))
 	w.Add(things[2], "q", things[3], things[0])
 	countAll(t, db)
 	for kind, want := range map[string]int{"entities": 4, "relations": 3} {
-		n, err := db.readTally(t.Context(), allowed{kind, "scope"})
+		n, err := db.ReadTally(t.Context(), dynamo.Allowed{Kind: kind, Of: "scope"})
 		require.NoError(t, err)
 		assert.Equal(t, want, n, kind)
 	}
@@ -162,8 +162,8 @@ func TestAllowancesComeBack(t *testing.T) {
 // A share that is there already can be changed by whoever has most of them.
 func TestAllowancesLetSharesChange(t *testing.T) {
 	t.Parallel()
-	w, db, _ := openWorld(t)
-	db.tallies.numbers = map[string]int{"shares": 1}
+	w, db, _ := dynamotest.OpenWorld(t)
+	db.SetAllowances(map[string]int{"shares": 1})
 	_, asAda := w.SignUp("ada")
 	grace, _ := w.SignUp("grace")
 	bob, _ := w.SignUp("bob")
@@ -173,7 +173,7 @@ func TestAllowancesLetSharesChange(t *testing.T) {
 	_, err := w.Rules.Share(asAda, note.PutShare{Note: n.ID, User: bob, Permission: note.View})
 	require.True(t, fault.Is(err, fault.Exhausted), "got %v", err)
 	require.NoError(t, w.Rules.Unshare(asAda, note.DeleteShare{Note: n.ID, User: grace}))
-	w.Clock.Advance(countedFull)
+	w.Clock.Advance(dynamo.CountedFull)
 	countAll(t, db)
 	w.Share(asAda, n.ID, bob, note.View)
 }
@@ -181,8 +181,8 @@ func TestAllowancesLetSharesChange(t *testing.T) {
 // Items that are in the project already are told as such, also when there is no room for others.
 func TestAllowancesOfItems(t *testing.T) {
 	t.Parallel()
-	w, db, _ := openWorldOfProjects(t)
-	db.tallies.numbers = map[string]int{"items": 5}
+	w, db, _ := dynamotest.OpenWorldOfProjects(t)
+	db.SetAllowances(map[string]int{"items": 5})
 	items := w.Fill(5)
 	other := w.Import()
 	created, there, err := db.ImportItems(t.Context(), append(again(items, other), w.Draw(other, 10, 2)...))
@@ -190,7 +190,7 @@ func TestAllowancesOfItems(t *testing.T) {
 	assert.Zero(t, created)
 	assert.Len(t, there, 5)
 	countAll(t, db.DB)
-	counted, err := Labelling{db}.CountItems(t.Context(), w.Project.ID)
+	counted, err := labelling.Store{Store: db}.CountItems(t.Context(), w.Project.ID)
 	require.NoError(t, err)
 	assert.Equal(t, 5, counted)
 }
@@ -208,15 +208,15 @@ func again(items []project.Item, by project.Import) []project.Item {
 func TestAllowancesAreCountedRarely(t *testing.T) {
 	t.Parallel()
 	clock := storetest.NewClock()
-	db, inj := openDB(t, clock.Now)
-	db.tallies.numbers = map[string]int{"notes": 1000}
+	db, inj := dynamotest.OpenDB(t, clock.Now)
+	db.SetAllowances(map[string]int{"notes": 1000})
 	owner := note.UserID(uuid.NewString())
 	create := func(n int) {
 		for range n {
-			require.NoError(t, Notes{db}.CreateNote(patient(t), note.Note{ID: note.ID(uuid.NewString()), Owner: owner, Title: "t", Version: 1, CreatedAt: clock.Now(), UpdatedAt: clock.Now()}, idempotency.Key{}))
+			require.NoError(t, notes.Store{DB: db}.CreateNote(dynamotest.Patient(t), note.Note{ID: note.ID(uuid.NewString()), Owner: owner, Title: "t", Version: 1, CreatedAt: clock.Now(), UpdatedAt: clock.Now()}, idempotency.Key{}))
 		}
 	}
-	counted := func() int { return calls(inj, func() { countAll(t, db) })["Query"] }
+	counted := func() int { return dynamotest.Calls(inj, func() { countAll(t, db) })["Query"] }
 	assert.Zero(t, counted(), "nobody creates anything")
 	create(1)
 	assert.Equal(t, 1, counted())
@@ -225,19 +225,19 @@ func TestAllowancesAreCountedRarely(t *testing.T) {
 	create(1)
 	assert.Equal(t, 1, counted(), "more than a hundredth")
 	create(1)
-	clock.Advance(countedAgain)
+	clock.Advance(dynamo.CountedAgain)
 	assert.Equal(t, 1, counted())
-	clock.Advance(allowancesIdle + 1)
+	clock.Advance(dynamo.AllowancesIdle + 1)
 	assert.Zero(t, counted())
-	assert.Empty(t, db.tallies.by, "forgotten")
+	assert.Zero(t, db.Known(), "forgotten")
 }
 
 func TestChangesOfANoteEnd(t *testing.T) {
 	t.Parallel()
 	clock := storetest.NewClock()
-	db, _ := openDB(t, clock.Now)
+	db, _ := dynamotest.OpenDB(t, clock.Now)
 	n := note.Note{ID: note.ID(uuid.NewString()), Owner: "ada", Title: "t", Version: note.MaxVersion - 1, CreatedAt: clock.Now(), UpdatedAt: clock.Now()}
-	require.NoError(t, Notes{db}.CreateNote(patient(t), n, idempotency.Key{}))
+	require.NoError(t, notes.Store{DB: db}.CreateNote(dynamotest.Patient(t), n, idempotency.Key{}))
 	change := func(before note.Note, keep bool) (note.Note, error) {
 		after := before
 		after.Version, after.Title = before.Version+1, before.Title+"!"
@@ -245,7 +245,7 @@ func TestChangesOfANoteEnd(t *testing.T) {
 		if keep {
 			version = &note.Version{VersionID: note.VersionID{Note: n.ID, Number: before.Version}, Title: before.Title, UpdatedAt: before.UpdatedAt}
 		}
-		return after, Notes{db}.UpdateNote(t.Context(), "ada", before, after, version, idempotency.Key{})
+		return after, notes.Store{DB: db}.UpdateNote(t.Context(), "ada", before, after, version, idempotency.Key{})
 	}
 	last, err := change(n, true)
 	require.NoError(t, err)
@@ -257,10 +257,10 @@ func TestChangesOfANoteEnd(t *testing.T) {
 
 func TestCheckAllowances(t *testing.T) {
 	t.Parallel()
-	require.NoError(t, CheckAllowances(nil))
-	require.NoError(t, CheckAllowances(map[string]int{"notes": 1, "relations": 5}))
+	require.NoError(t, dynamo.CheckAllowances(dynamotest.AllAllowances, nil))
+	require.NoError(t, dynamo.CheckAllowances(dynamotest.AllAllowances, map[string]int{"notes": 1, "relations": 5}))
 	for _, wrong := range []map[string]int{{"note": 1}, {"notes": 0}} {
-		err := CheckAllowances(wrong)
+		err := dynamo.CheckAllowances(dynamotest.AllAllowances, wrong)
 		require.Error(t, err)
 		assert.True(t, strings.HasPrefix(err.Error(), "expected"), "%v", err)
 	}
@@ -280,10 +280,10 @@ func TestWhatIsCountedIsCountedOnce(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			clock := storetest.NewClock()
-			db, inj := openDB(t, clock.Now)
+			db, inj := dynamotest.OpenDB(t, clock.Now)
 			for range 10 {
 				e := entity.Entity{ID: entity.ID{Scope: "scope", Type: "thing", ID: uuid.NewString()}, Version: 1, CreatedAt: clock.Now(), UpdatedAt: clock.Now()}
-				require.NoError(t, Entities{db}.PutEntity(patient(t), nil, e, nil, idempotency.Key{}))
+				require.NoError(t, entities.Store{DB: db}.PutEntity(dynamotest.Patient(t), nil, e, nil, idempotency.Key{}))
 			}
 			fails(inj)
 			soon, cancel := context.WithTimeout(t.Context(), 3*time.Second)
@@ -291,7 +291,7 @@ func TestWhatIsCountedIsCountedOnce(t *testing.T) {
 			require.Error(t, db.CountAllowances(soon))
 			inj.Clear()
 			countAll(t, db, db)
-			n, err := db.readTally(t.Context(), allowed{"entities", "scope"})
+			n, err := db.ReadTally(t.Context(), dynamo.Allowed{Kind: "entities", Of: "scope"})
 			require.NoError(t, err)
 			assert.Equal(t, 10, n)
 		})

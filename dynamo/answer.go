@@ -159,11 +159,11 @@ func (a *answer) lastKey(d *jx.Decoder, key []byte) error {
 	if a.last == nil {
 		a.last = make(map[string]types.AttributeValue, 4)
 	}
-	v, err := value{d}.any() // a string, or a number where the index sorts by one
+	v, err := Value{d}.Any() // a string, or a number where the index sorts by one
 	if err != nil {
 		return err
 	}
-	a.last[name], err = attribute(v)
+	a.last[name], err = Attribute(v)
 	return err
 }
 

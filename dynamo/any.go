@@ -11,10 +11,10 @@ import (
 	"github.com/go-faster/jx"
 )
 
-// any reads an attribute of which only the client knows the type: as string, [json.Number], bool, nil, map[string]any or
+// Any reads an attribute of which only the client knows the type: as string, [json.Number], bool, nil, map[string]any or
 // []any. Sets and bytes have no counterpart in JSON and are an error.
-func (v value) any() (any, error) {
-	it, err := v.d.ObjIter()
+func (v Value) Any() (any, error) {
+	it, err := v.D.ObjIter()
 	if err != nil {
 		return nil, err
 	}
@@ -25,33 +25,33 @@ func (v value) any() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return of, end(&it)
+	return of, End(&it)
 }
 
 // typed reads what follows the name of the type.
-func (v value) typed(typ string) (any, error) {
+func (v Value) typed(typ string) (any, error) {
 	switch typ {
 	case "S":
-		return v.d.Str()
+		return v.D.Str()
 	case "N":
-		n, err := v.d.Str()
+		n, err := v.D.Str()
 		return json.Number(n), err
 	case "BOOL":
-		return v.d.Bool()
+		return v.D.Bool()
 	case "NULL":
-		_, err := v.d.Bool() // always true
+		_, err := v.D.Bool() // always true
 		return nil, err
 	case "M":
 		m := map[string]any{}
-		err := v.d.Obj(func(d *jx.Decoder, name string) (err error) {
-			m[name], err = value{d}.any()
+		err := v.D.Obj(func(d *jx.Decoder, name string) (err error) {
+			m[name], err = Value{d}.Any()
 			return err
 		})
 		return m, err
 	case "L":
 		l := []any{}
-		err := v.d.Arr(func(d *jx.Decoder) error {
-			of, err := value{d}.any()
+		err := v.D.Arr(func(d *jx.Decoder) error {
+			of, err := Value{d}.Any()
 			l = append(l, of)
 			return err
 		})
@@ -60,8 +60,8 @@ func (v value) typed(typ string) (any, error) {
 	return nil, fmt.Errorf("attribute is of type %q, which JSON does not have", typ)
 }
 
-// errUnkept is wrapped by every error of [attribute]: it is the client who chose the value.
-var errUnkept = errors.New("DynamoDB does not keep this")
+// ErrUnkept is wrapped by every error of [Attribute]: it is the client who chose the value.
+var ErrUnkept = errors.New("DynamoDB does not keep this")
 
 // The limits of DynamoDB on values; see "Data types" and "Service, account, and table quotas" in its developer guide.
 const (
@@ -71,26 +71,26 @@ const (
 	maxDepth    = 31 // maps and lists within one another: DynamoDB has 32 levels, and the innermost value is one
 )
 
-// attribute is the counterpart of [value.any]: it writes a string, [json.Number], bool, nil, map[string]any or []any as
+// Attribute is the counterpart of [Value.Any]: it writes a string, [json.Number], bool, nil, map[string]any or []any as
 // an attribute value. What DynamoDB would refuse, or other types, are an errUnkept.
-func attribute(of any) (types.AttributeValue, error) { return attributeWithin(of, 0) }
+func Attribute(of any) (types.AttributeValue, error) { return attributeWithin(of, 0) }
 
 func attributeWithin(of any, depth int) (types.AttributeValue, error) {
 	if depth > maxDepth {
-		return nil, fmt.Errorf("%w: there are more than %d lists and objects within one another", errUnkept, maxDepth)
+		return nil, fmt.Errorf("%w: there are more than %d lists and objects within one another", ErrUnkept, maxDepth)
 	}
 	switch of := of.(type) {
 	case nil:
 		return &types.AttributeValueMemberNULL{Value: true}, nil
 	case string:
-		return str(of), nil
+		return Str(of), nil
 	case bool:
 		return &types.AttributeValueMemberBOOL{Value: of}, nil
 	case json.Number:
 		n, err := kept(string(of))
 		return &types.AttributeValueMemberN{Value: n}, err
 	case map[string]any:
-		m := make(attrs, len(of))
+		m := make(Attrs, len(of))
 		for name, element := range of {
 			a, err := attributeWithin(element, depth+1)
 			if err != nil {
@@ -110,7 +110,7 @@ func attributeWithin(of any, depth int) (types.AttributeValue, error) {
 		}
 		return &types.AttributeValueMemberL{Value: l}, nil
 	}
-	return nil, fmt.Errorf("%w: a value of type %T", errUnkept, of)
+	return nil, fmt.Errorf("%w: a value of type %T", ErrUnkept, of)
 }
 
 // kept returns a number as it can be written. DynamoDB keeps the value and not the spelling: 1.50 comes back as 1.5.
@@ -118,7 +118,7 @@ func kept(n string) (string, error) {
 	const digits = "0123456789"
 	// Valid alone would let other values than numbers pass, and white space around them.
 	if n == "" || !strings.Contains("-"+digits, n[:1]) || !strings.Contains(digits, n[len(n)-1:]) || !json.Valid([]byte(n)) {
-		return "", fmt.Errorf("%w: %q is not a number", errUnkept, n)
+		return "", fmt.Errorf("%w: %q is not a number", ErrUnkept, n)
 	}
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(strings.TrimPrefix(n, "-")), "e")
 	whole, fraction, _ := strings.Cut(mantissa, ".")
@@ -130,15 +130,15 @@ func kept(n string) (string, error) {
 	if exponent != "" {
 		e, err := strconv.Atoi(exponent)
 		if err != nil || e > 1<<30 || e < -1<<30 {
-			return "", fmt.Errorf("%w: the number's exponent is out of range", errUnkept)
+			return "", fmt.Errorf("%w: the number's exponent is out of range", ErrUnkept)
 		}
 		first += e
 	}
 	switch {
 	case len(strings.TrimRight(significant, "0")) > maxDigits:
-		return "", fmt.Errorf("%w: the number has more than %d significant digits", errUnkept, maxDigits)
+		return "", fmt.Errorf("%w: the number has more than %d significant digits", ErrUnkept, maxDigits)
 	case first < minExponent || first > maxExponent:
-		return "", fmt.Errorf("%w: the number's exponent is out of range", errUnkept)
+		return "", fmt.Errorf("%w: the number's exponent is out of range", ErrUnkept)
 	}
 	return n, nil
 }

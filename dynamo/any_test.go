@@ -48,8 +48,8 @@ func wire(t require.TestingT, v types.AttributeValue) json.RawMessage {
 
 // readAny reads the attribute "v" of an item.
 func readAny(item string) (read any, err error) {
-	err = attributes([]byte(item), func(_ []byte, v value) (err error) {
-		read, err = v.any()
+	err = Attributes([]byte(item), func(_ []byte, v Value) (err error) {
+		read, err = v.Any()
 		return err
 	})
 	return read, err
@@ -74,7 +74,7 @@ func TestAnyValueComesBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		want := anyValue(4).Draw(t, "value")
-		written, err := attribute(want)
+		written, err := Attribute(want)
 		require.NoError(t, err)
 		read, err := readAny(`{"v":` + string(wire(t, written)) + `}`)
 		require.NoError(t, err)
@@ -93,14 +93,14 @@ func FuzzAny(f *testing.F) {
 		if d.Decode(&want) != nil {
 			t.Skip("not JSON")
 		}
-		written, err := attribute(want)
+		written, err := Attribute(want)
 		if err != nil {
-			require.ErrorIs(t, err, errUnkept)
+			require.ErrorIs(t, err, ErrUnkept)
 			return
 		}
 		read, err := readAny(`{"v":` + string(wire(t, written)) + `}`)
 		require.NoError(t, err)
-		again, err := attribute(read)
+		again, err := Attribute(read)
 		require.NoError(t, err)
 		require.Equal(t, written, again)
 	})
@@ -117,11 +117,11 @@ func TestNumbersThatDynamoDBKeeps(t *testing.T) {
 		"1e-130": true, "0.1e-130": false, "10e-131": true, "1e-131": false, "1e99999999999999999999": false, "1e-99999999999999999999": false,
 		"": false, " 1": false, "1 ": false, "+1": false, "01": false, "1.": false, ".1": false, "1e": false, "NaN": false, "-": false, "0x1": false, "true": false, `"1"`: false, "[1]": false, "1,1": false,
 	} {
-		_, err := attribute(json.Number(number))
+		_, err := Attribute(json.Number(number))
 		if ok {
 			assert.NoError(t, err, "%q", number)
 		} else {
-			assert.ErrorIs(t, err, errUnkept, "%q", number)
+			assert.ErrorIs(t, err, ErrUnkept, "%q", number)
 		}
 	}
 }
@@ -132,11 +132,11 @@ func TestWhatIsNoValueIsAnError(t *testing.T) {
 	for range maxDepth {
 		nested = []any{nested}
 	}
-	_, err := attribute(nested)
+	_, err := Attribute(nested)
 	require.NoError(t, err)
 	for _, of := range []any{[]any{nested}, map[string]any{"a": nested}, 1, []string{"a"}, map[string]any{"a": json.Number("x")}, []any{1.5}} {
-		_, err := attribute(of)
-		assert.ErrorIs(t, err, errUnkept)
+		_, err := Attribute(of)
+		assert.ErrorIs(t, err, ErrUnkept)
 	}
 	for _, item := range []string{`{"v":{"SS":["a"]}}`, `{"v":{"B":"YQ=="}}`, `{"v":{}}`, `{"v":{"S":"a","N":"1"}}`, `{"v":{"N":1}}`, `{"v":{"L":[{"S":1}]}}`, `{"v":{"M":{"a":{"X":""}}}}`, `{"v":"a"}`} {
 		_, err := readAny(item)

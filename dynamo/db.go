@@ -1,11 +1,9 @@
-// Package dynamo keeps the domain's things in the tables of the source
-// documents.
+// Package dynamo asks DynamoDB: it is what the stores of the domain in the folders below have in common.
 //
-// It knows keys, rows, access patterns and the limits of DynamoDB. It must not
-// know GraphQL, Redis or S3, nor decide who may do what. Reads go through one
-// narrow seam (get, batchGet, query) that hands raw items to a decoder per row
-// type; writes through one transaction helper. Start reading at [DB]; then at
-// the store you came for ([Users], [Notes]), whose methods say what they cost.
+// It knows tables, keys, actions and the limits of DynamoDB, and how a row is written and read by what is declared of it. It must not know
+// GraphQL, Redis or S3, nor what is in the rows of a domain. Reads go through one narrow seam ([DB.Get], [DB.BatchGet], [DB.Query]) that hands
+// raw items to a decoder; writes go through [DB.Transact]. Start reading at [DB]; then at the store you came for (notes, users, …), whose methods
+// say what they cost.
 package dynamo
 
 import (
@@ -22,28 +20,28 @@ import (
 
 // The limits of DynamoDB that shape this room; see "Service, account, and table quotas" in its developer guide.
 const (
-	maxBatchGet   = 100   // keys in one BatchGetItem
-	maxBatchWrite = 25    // writes in one BatchWriteItem
-	maxActions    = 100   // actions in one TransactWriteItems
+	MaxBatchGet   = 100   // keys in one BatchGetItem
+	MaxBatchWrite = 25    // writes in one BatchWriteItem
+	MaxActions    = 100   // actions in one TransactWriteItems
 	maxPK         = 2_048 // bytes of a partition key
-	maxSK         = 1_024 // bytes of a sort key
+	MaxSK         = 1_024 // bytes of a sort key
 	maxItemKB     = 400
 	maxUserGB     = 10 // of the rows with one partition key in a table with a local index
 )
 
-// callWithin bounds one batch, query or transaction when its context has no deadline.
-const callWithin = 10 * time.Second
+// CallWithin bounds one batch, query or transaction when its context has no deadline.
+const CallWithin = 10 * time.Second
 
 // DB is a DynamoDB client together with the names of the tables and the bounds of its use.
 type DB struct {
-	client      *dynamodb.Client
+	Client      *dynamodb.Client
 	prefix      string
-	concurrency int
-	now         func() time.Time
-	pause       func(ctx context.Context, idle int) bool // see [pause]
-	project     projections                              // of reads of many rows
-	prepared    int                                      // actions of a change of relations in one transaction; fewer in tests
-	quiet       time.Duration                            // see [quiet]; shorter in tests
+	Concurrency int
+	Now         func() time.Time
+	Pause       func(ctx context.Context, idle int) bool // see [pause]
+	project     Projections                              // of reads of many rows
+	Prepared    int                                      // actions of a change of relations in one transaction; fewer in tests
+	Quiet       time.Duration                            // see [Quiet]; shorter in tests
 	onTask      func()                                   // see [DB.OnTask]
 	tallies     *tallies                                 // see [DB.CountAllowances]
 }
@@ -63,61 +61,62 @@ func New(o Options) *DB {
 	if o.MaxInFlight == 0 {
 		o.MaxInFlight = 256
 	}
-	db := &DB{client: bounded(o.Client, o.MaxInFlight), prefix: o.TablePrefix, concurrency: o.Concurrency, now: o.Now, pause: pause, prepared: maxPrepared, quiet: quiet}
-	if db.concurrency == 0 {
-		db.concurrency = 16
+	db := &DB{Client: bounded(o.Client, o.MaxInFlight), prefix: o.TablePrefix, Concurrency: o.Concurrency, Now: o.Now, Pause: pause, Prepared: maxPrepared, Quiet: Quiet}
+	if db.Concurrency == 0 {
+		db.Concurrency = 16
 	}
-	if db.now == nil {
-		db.now = time.Now
+	if db.Now == nil {
+		db.Now = time.Now
 	}
-	db.tallies = newTallies(o.Allowances, db.now)
+	db.tallies = newTallies(o.Allowances, db.Now)
 	return db
 }
 
 // OnTask has f called, which must not wait, when a task was recorded through this DB. It is to be set before the DB is used.
 func (db *DB) OnTask(f func()) { db.onTask = f }
 
-// rowKey is the primary key of a row: its partition key and its sort key, which each [table] calls by names of its own.
-type rowKey struct{ PK, SK string }
+// Key is the primary key of a row: its partition key and its sort key, which each [Table] calls by names of its own.
+type Key struct{ PK, SK string }
 
-// possible reports whether a row can have the key at all. DynamoDB refuses a whole batch for the sake of one key that
+// Possible reports whether a row can have the key at all. DynamoDB refuses a whole batch for the sake of one key that
 // is empty or too long, and a client can make ids of any length up.
-func (k rowKey) possible() bool {
-	return k.PK != "" && len(k.PK) <= maxPK && len(k.SK) <= maxSK
+func (k Key) Possible() bool {
+	return k.PK != "" && len(k.PK) <= maxPK && len(k.SK) <= MaxSK
 }
 
-func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+// Str is a text as DynamoDB takes it.
+func Str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
-// table returns the full name of a table.
-func (db *DB) table(t table) *string { return aws.String(db.prefix + t.name) }
+// Table returns the full name of a table.
+func (db *DB) Table(t Table) *string { return aws.String(db.prefix + t.Name) }
 
-// failed wraps what the SDK returned after its retries: Unavailable when the store did not answer or nobody waits any more,
+// Failed wraps what the SDK returned after its retries: Unavailable when the store did not answer or nobody waits any more,
 // Internal when it refused what we asked, which asking again would not mend.
-func failed(err error, format string, args ...any) error {
+func Failed(err error, format string, args ...any) error {
 	if DiskFull(err) {
 		return fault.Wrap(fault.Unavailable, err, MessageDiskFull)
 	}
 	kind := fault.Internal
-	if repeatable(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if Repeatable(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		kind = fault.Unavailable
 	}
 	return fault.Wrap(kind, err, format, args...)
 }
 
-// inTime ends a sentence about what could not be done: with what to do about it when time ran out.
-func inTime(ctx context.Context) string {
+// InTime ends a sentence about what could not be done: with what to do about it when time ran out.
+func InTime(ctx context.Context) string {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return " in time; ask for less at once, or again later"
 	}
 	return ""
 }
 
-// within returns a context that ends when half of what is left of ctx is over, so that one slow step leaves time for
+// Within returns a context that ends when half of what is left of ctx is over, so that one slow step leaves time for
 // the steps that follow it and for the answer.
-func within(ctx context.Context) (context.Context, context.CancelFunc) {
+func Within(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
-		return context.WithTimeout(ctx, callWithin)
+		return context.WithTimeout(ctx, CallWithin)
 	}
 	return context.WithTimeout(ctx, time.Until(deadline)/2)
 }

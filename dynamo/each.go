@@ -6,11 +6,11 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 )
 
-// each does n things concurrently within the bound and returns the error of each. What panics has an error, too.
-func (db *DB) each(n int, do func(i int) error) []error {
+// Each does n things concurrently within the bound and returns the error of each. What panics has an error, too.
+func (db *DB) Each(n int, do func(i int) error) []error {
 	errs := make([]error, n)
 	group := errgroup.Group{}
-	group.SetLimit(db.concurrency)
+	group.SetLimit(db.Concurrency)
 	for i := range n {
 		group.Go(func() error {
 			// A panic in a goroutine of our own would end the process.

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// sweepPage is how many rows are looked at in one call, and sweepPause how long the engine is left to others after it: a sweep of
-	// a million rows takes four minutes.
-	sweepPage  = 500
-	sweepPause = 100 * time.Millisecond
+	// sweepPage is how many rows are looked at in one call.
+	sweepPage = 500
+	// SweepPause is how long the engine is left to others after a page of a sweep: one of a million rows takes four minutes.
+	SweepPause = 100 * time.Millisecond
 )
 
 // SweepExpired removes the rows whose time to live is over. DynamoDB does that itself, in some days; the embedded engine does not. A row that
@@ -25,23 +25,23 @@ const (
 // Index: primary, by Scan. Key: all of the notes table, 500 rows at a time.
 // Cost: 1 Scan per 500 rows, 1 DeleteItem per expired row.
 func (db *DB) SweepExpired(ctx context.Context) error {
-	return db.sweepExpired(ctx, sweepPage, sweepPause)
+	return db.sweepExpired(ctx, sweepPage, SweepPause)
 }
 
 func (db *DB) sweepExpired(ctx context.Context, page int32, pause time.Duration) error {
-	now := map[string]types.AttributeValue{":now": &types.AttributeValueMemberN{Value: strconv.FormatInt(db.now().Unix(), 10)}}
+	now := map[string]types.AttributeValue{":now": &types.AttributeValueMemberN{Value: strconv.FormatInt(db.Now().Unix(), 10)}}
 	scan := &dynamodb.ScanInput{
-		TableName: db.table(notesTable), Limit: &page,
+		TableName: db.Table(NotesTable), Limit: &page,
 		FilterExpression: aws.String(ttlAttribute + " <= :now"), ExpressionAttributeValues: now,
-		ProjectionExpression: aws.String(notesTable.pk + ", " + notesTable.sk),
+		ProjectionExpression: aws.String(NotesTable.PK + ", " + NotesTable.SK),
 	}
 	for {
-		found, err := db.client.Scan(ctx, scan)
+		found, err := db.Client.Scan(ctx, scan)
 		if err != nil {
 			return fmt.Errorf("find expired rows: %w", err)
 		}
 		for _, key := range found.Items {
-			_, err := db.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+			_, err := db.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 				TableName: scan.TableName, Key: key, ConditionExpression: aws.String(ttlAttribute + " <= :now"), ExpressionAttributeValues: now,
 			})
 			if _, later := errors.AsType[*types.ConditionalCheckFailedException](err); err != nil && !later {
@@ -51,14 +51,14 @@ func (db *DB) sweepExpired(ctx context.Context, page int32, pause time.Duration)
 		if scan.ExclusiveStartKey = found.LastEvaluatedKey; scan.ExclusiveStartKey == nil {
 			return nil
 		}
-		if err := rest(ctx, pause); err != nil {
+		if err := Rest(ctx, pause); err != nil {
 			return err
 		}
 	}
 }
 
-// rest leaves the engine to others for a moment.
-func rest(ctx context.Context, pause time.Duration) error {
+// Rest leaves the engine to others for a moment.
+func Rest(ctx context.Context, pause time.Duration) error {
 	select {
 	case <-time.After(pause):
 		return nil

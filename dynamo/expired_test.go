@@ -17,16 +17,17 @@ import (
 
 func TestExpiredRowsAreSwept(t *testing.T) {
 	t.Parallel()
-	w, db, inj := openWorld(t)
+	now := time.Now()
+	db, inj := openDB(t, func() time.Time { return now })
 	at := func(d time.Duration) types.AttributeValue {
-		return &types.AttributeValueMemberN{Value: strconv.FormatInt(w.Clock.Now().Add(d).Unix(), 10)}
+		return &types.AttributeValueMemberN{Value: strconv.FormatInt(now.Add(d).Unix(), 10)}
 	}
 	put := func(pk string, expires types.AttributeValue) {
-		item := map[string]types.AttributeValue{"PK": str(pk), "SK": str("row")}
+		item := map[string]types.AttributeValue{"PK": Str(pk), "SK": Str("row")}
 		if expires != nil {
 			item[ttlAttribute] = expires
 		}
-		_, err := db.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: db.table(notesTable), Item: item})
+		_, err := db.Client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: db.Table(NotesTable), Item: item})
 		require.NoError(t, err)
 	}
 	for i := range 12 {
@@ -34,7 +35,7 @@ func TestExpiredRowsAreSwept(t *testing.T) {
 	}
 	put("later", at(time.Hour))
 	put("never", nil)
-	put("text", str("1")) // DynamoDB looks at numbers only
+	put("text", Str("1")) // DynamoDB looks at numbers only
 	put("renewed", at(-time.Hour))
 	// Between the look at it and its removal, somebody renews a row.
 	gate := inj.Hold(faultinject.Nth(1), faultinject.Operation("DeleteItem"), func(c *faultinject.Call) bool { return strings.Contains(string(c.Body), `"renewed"`) })
@@ -45,7 +46,7 @@ func TestExpiredRowsAreSwept(t *testing.T) {
 	gate.Open()
 	require.NoError(t, <-swept)
 
-	out, err := db.client.Scan(t.Context(), &dynamodb.ScanInput{TableName: db.table(notesTable)})
+	out, err := db.Client.Scan(t.Context(), &dynamodb.ScanInput{TableName: db.Table(NotesTable)})
 	require.NoError(t, err)
 	var left []string
 	for _, item := range out.Items {

@@ -9,37 +9,37 @@ import (
 // version, no generation, no counters, no locator, no keys of indexes of ours. Such a row is legal. A missing attribute is read,
 // and compared in conditions, as what it would be in a row that was just made.
 
-// firstVersion is the version of whatever was just made, and of a row that has none.
-const firstVersion = 1
+// FirstVersion is the version of whatever was just made, and of a row that has none.
+const FirstVersion = 1
 
-// versionOr returns the version that a row tells, the first one when it tells none.
-func versionOr(version int) int { return max(version, firstVersion) }
+// VersionOr returns the version that a row tells, the first one when it tells none.
+func VersionOr(version int) int { return max(version, FirstVersion) }
 
-// ifVersion makes an action conditional, besides what it is conditional on already, on the version of its row. path are the names
+// IfVersion makes an action conditional, besides what it is conditional on already, on the version of its row. path are the names
 // of the attribute that has it, from the outside in. A row that exists and has none is at the first version.
-func (a action) ifVersion(version int, path ...string) action {
-	a.names, a.values = maps.Clone(a.names), maps.Clone(a.values)
-	if a.names == nil {
-		a.names = map[string]string{}
+func (a Action) IfVersion(version int, path ...string) Action {
+	a.Names, a.Values = maps.Clone(a.Names), maps.Clone(a.Values)
+	if a.Names == nil {
+		a.Names = map[string]string{}
 	}
-	if a.values == nil {
-		a.values = attrs{}
+	if a.Values == nil {
+		a.Values = Attrs{}
 	}
 	parts := make([]string, len(path))
 	for i, name := range path {
 		parts[i] = "#" + strings.TrimLeft(name, "_")
-		a.names[parts[i]] = name
+		a.Names[parts[i]] = name
 	}
 	at := strings.Join(parts, ".")
-	a.values[":is"] = number(int64(version))
+	a.Values[":is"] = Number(int64(version))
 	is := at + " = :is"
-	if version == firstVersion {
-		a.names["#row"] = a.table.pk
+	if version == FirstVersion {
+		a.Names["#row"] = a.Table.PK
 		is = "(" + is + " OR attribute_exists(#row) AND attribute_not_exists(" + at + "))"
 	}
-	if a.condition != "" {
-		is = "(" + a.condition + ") AND " + is
+	if a.Condition != "" {
+		is = "(" + a.Condition + ") AND " + is
 	}
-	a.condition = is
+	a.Condition = is
 	return a
 }

@@ -11,12 +11,13 @@ import (
 	"github.com/taggie/taggie/internal/idempotency"
 )
 
-func number(n int64) types.AttributeValue {
+// Number is a number as DynamoDB takes it.
+func Number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-func idempotencyKey(k idempotency.Key) rowKey {
-	return rowKey{keys.IdempotencyPK(k.Viewer), keys.IdempotencySK(k.Key)}
+func idempotencyKey(k idempotency.Key) Key {
+	return Key{keys.IdempotencyPK(k.Viewer), keys.IdempotencySK(k.Key)}
 }
 
 // FindIdempotencyKey returns *idempotency.Replayed when the key was used for the same input within 24 hours,
@@ -27,20 +28,20 @@ func (db *DB) FindIdempotencyKey(ctx context.Context, k idempotency.Key) error {
 	var hash []byte
 	var expires int
 	var result []string
-	found, err := db.get(ctx, notesTable, idempotencyKey(k), func(item []byte) error {
-		return attributes(item, func(name []byte, v value) (err error) {
+	found, err := db.Get(ctx, NotesTable, idempotencyKey(k), func(item []byte) error {
+		return Attributes(item, func(name []byte, v Value) (err error) {
 			switch string(name) {
 			case "hash":
 				hash, err = v.binary()
 			case "expires_at":
-				expires, err = v.int()
+				expires, err = v.Int()
 			case "result":
-				err = v.list(func(s string) error {
+				err = v.List(func(s string) error {
 					result = append(result, s)
 					return nil
 				})
 			default:
-				err = v.skip()
+				err = v.Skip()
 			}
 			return err
 		})
@@ -48,7 +49,7 @@ func (db *DB) FindIdempotencyKey(ctx context.Context, k idempotency.Key) error {
 	switch {
 	case err != nil:
 		return err
-	case !found || int64(expires) <= db.now().Unix():
+	case !found || int64(expires) <= db.Now().Unix():
 		return nil
 	}
 	return replayed(k, hash, result)
@@ -62,20 +63,20 @@ func replayed(k idempotency.Key, hash []byte, result []string) error {
 }
 
 // remember is the action that records the key with the effect, and fails when it was used before.
-func (db *DB) remember(k idempotency.Key) action {
+func (db *DB) remember(k idempotency.Key) Action {
 	result := make([]types.AttributeValue, len(k.Result))
 	for i, id := range k.Result {
-		result[i] = str(id)
+		result[i] = Str(id)
 	}
-	row := notesTable.key(idempotencyKey(k))
+	row := NotesTable.Key(idempotencyKey(k))
 	row["hash"] = &types.AttributeValueMemberB{Value: k.Hash}
 	row["result"] = &types.AttributeValueMemberL{Value: result}
-	row["expires_at"] = number(k.ExpiresAt.Unix())
-	return action{
-		table: notesTable, item: row,
-		condition: "attribute_not_exists(PK) OR expires_at <= :now",
-		values:    attrs{":now": number(db.now().Unix())},
-		failed: func(row attrs) error {
+	row["expires_at"] = Number(k.ExpiresAt.Unix())
+	return Action{
+		Table: NotesTable, Item: row,
+		Condition: "attribute_not_exists(PK) OR expires_at <= :now",
+		Values:    Attrs{":now": Number(db.Now().Unix())},
+		Failed: func(row Attrs) error {
 			hash, _ := row["hash"].(*types.AttributeValueMemberB)
 			list, _ := row["result"].(*types.AttributeValueMemberL)
 			if hash == nil || list == nil {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// bounded returns a client that has at most n attempts at calls under way. The bound of [DB.each] is one of a batch; this
+// bounded returns a client that has at most n attempts at calls under way. The bound of [DB.Each] is one of a batch; this
 // one is of the process, which a flood of small batches cannot get around. An attempt waits until one has ended or its
 // context does; the pause between two attempts takes nobody's place. All places are taken until then only where DynamoDB does not answer in
 // time: callers have waited for their turn before, so that who waits here in vain is told that the store is away (Unavailable).

@@ -17,14 +17,14 @@ import (
 // Sixty batches at once, each far below its own bound, do not get around the bound of the process.
 func TestCallsInFlightAreBounded(t *testing.T) {
 	db, inj := noteDB(t, 5, 0)
-	db.client = bounded(db.client, 4)
+	db.Client = bounded(db.Client, 4)
 	gate := inj.Hold(faultinject.First(4))
 	var group sync.WaitGroup
 	for i := range 60 {
 		group.Go(func() {
 			var w wanted
-			w.add(notesTable, i%5)
-			for _, err := range db.batchGet(t.Context(), w.wants) {
+			w.add(NotesTable, i%5)
+			for _, err := range db.BatchGet(t.Context(), w.wants) {
 				assert.NoError(t, err)
 			}
 		})
@@ -33,7 +33,7 @@ func TestCallsInFlightAreBounded(t *testing.T) {
 	// All places are taken: who waits for one gives up in time.
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	_, err := db.get(ctx, notesTable, rowKey{"p", "1"}, func([]byte) error { return nil })
+	_, err := db.Get(ctx, NotesTable, Key{"p", "1"}, func([]byte) error { return nil })
 	assert.True(t, fault.Is(err, fault.Unavailable), "got %v", err)
 	gate.Open()
 	group.Wait()
@@ -48,7 +48,7 @@ func TestADBHasABoundByItself(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup
 	for i := range 300 {
-		group.Go(func() { _, _ = db.get(ctx, notesTable, rowKey{"p", fmt.Sprint(i)}, func([]byte) error { return nil }) })
+		group.Go(func() { _, _ = db.Get(ctx, NotesTable, Key{"p", fmt.Sprint(i)}, func([]byte) error { return nil }) })
 	}
 	require.NoError(t, gate.Wait(soon(t, 20*time.Second), 256))
 	tooMany, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)

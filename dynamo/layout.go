@@ -10,18 +10,18 @@ import (
 	"github.com/taggie/taggie/dynamo/keys"
 )
 
-// rowAttribute is one attribute of a kind of row that is kept in a T: its name on the wire, and how it is written and read.
-type rowAttribute[T any] struct {
-	name  string
+// RowAttribute is one attribute of a kind of row that is kept in a T: its name on the wire, and how it is written and read.
+type RowAttribute[T any] struct {
+	Name  string
 	large bool                          // light reads leave it out
-	write func(*T) types.AttributeValue // nil for a row that lacks it; none when only updates write the attribute
-	read  func(*T, value) error         // none when only an index needs the attribute
+	Write func(*T) types.AttributeValue // nil for a row that lacks it; none when only updates write the attribute
+	Read  func(*T, Value) error         // none when only an index needs the attribute
 	empty func(*T) bool                 // whether the field is at its zero value; see optional
 }
 
-// layout is how a kind of row is kept: each attribute is declared once, and written, read and projected by that.
-type layout[T any] struct {
-	all      []rowAttribute[T]
+// Layout is how a kind of row is kept: each attribute is declared once, and written, read and projected by that.
+type Layout[T any] struct {
+	all      []RowAttribute[T]
 	byLength [][]reader[T] // those that are read, by the length of their name
 	spare    sync.Pool     // of T, since what functions are called with is allocated
 }
@@ -30,44 +30,45 @@ type layout[T any] struct {
 type reader[T any] struct {
 	name string
 	last byte // of the name
-	read func(*T, value) error
+	read func(*T, Value) error
 }
 
-func layoutOf[T any](all ...rowAttribute[T]) *layout[T] {
-	l := &layout[T]{all: all, spare: sync.Pool{New: func() any { return new(T) }}}
+// LayoutOf declares the attributes of a kind of rows.
+func LayoutOf[T any](all ...RowAttribute[T]) *Layout[T] {
+	l := &Layout[T]{all: all, spare: sync.Pool{New: func() any { return new(T) }}}
 	for _, a := range all {
-		if a.read == nil {
+		if a.Read == nil {
 			continue
 		}
-		for len(l.byLength) <= len(a.name) {
+		for len(l.byLength) <= len(a.Name) {
 			l.byLength = append(l.byLength, nil)
 		}
-		l.byLength[len(a.name)] = append(l.byLength[len(a.name)], reader[T]{a.name, a.name[len(a.name)-1], a.read})
+		l.byLength[len(a.Name)] = append(l.byLength[len(a.Name)], reader[T]{a.Name, a.Name[len(a.Name)-1], a.Read})
 	}
 	return l
 }
 
-// row returns what keeps a T.
-func (l *layout[T]) row(of *T) attrs {
-	row := make(attrs, len(l.all))
-	l.write(of, row)
+// Row returns what keeps a T.
+func (l *Layout[T]) Row(of *T) Attrs {
+	row := make(Attrs, len(l.all))
+	l.Write(of, row)
 	return row
 }
 
-// write adds to a row what keeps a T.
-func (l *layout[T]) write(of *T, row attrs) {
+// Write adds to a row what keeps a T.
+func (l *Layout[T]) Write(of *T, row Attrs) {
 	for _, a := range l.all {
-		if a.write == nil {
+		if a.Write == nil {
 			continue
 		}
-		if v := a.write(of); v != nil {
-			row[a.name] = v
+		if v := a.Write(of); v != nil {
+			row[a.Name] = v
 		}
 	}
 }
 
-// read reads an attribute, and skips what is not declared.
-func (l *layout[T]) read(into *T, name []byte, v value) error {
+// Read reads an attribute, and skips what is not declared.
+func (l *Layout[T]) Read(into *T, name []byte, v Value) error {
 	if n := len(name); 0 < n && n < len(l.byLength) {
 		last := name[n-1] // names of one length differ there, most of them
 		for i := range l.byLength[n] {
@@ -76,96 +77,97 @@ func (l *layout[T]) read(into *T, name []byte, v value) error {
 			}
 		}
 	}
-	return v.skip()
+	return v.Skip()
 }
 
-// decode reads a row, and skips what is not declared.
-func (l *layout[T]) decode(item []byte, into *T) error {
-	return attributes(item, func(name []byte, v value) error { return l.read(into, name, v) })
+// Decode reads a row, and skips what is not declared.
+func (l *Layout[T]) Decode(item []byte, into *T) error {
+	return Attributes(item, func(name []byte, v Value) error { return l.Read(into, name, v) })
 }
 
-// take returns a T to decode one row into, which is given back with give. It is the zero value.
-func (l *layout[T]) take() *T { return l.spare.Get().(*T) } //nolint:errcheck,forcetypeassert // nothing else is put there
+// Take returns a T to decode one row into, which is given back with give. It is the zero value.
+func (l *Layout[T]) Take() *T { return l.spare.Get().(*T) } //nolint:errcheck,forcetypeassert // nothing else is put there
 
-func (l *layout[T]) give(r *T) {
+// Give returns a record that [Layout.Take] gave out.
+func (l *Layout[T]) Give(r *T) {
 	var nothing T
 	*r = nothing
 	l.spare.Put(r)
 }
 
-// names are the names of all attributes.
-func (l *layout[T]) names() []string {
+// Names are the names of all attributes.
+func (l *Layout[T]) Names() []string {
 	names := make([]string, len(l.all))
 	for i, a := range l.all {
-		names[i] = a.name
+		names[i] = a.Name
 	}
 	return names
 }
 
-// light are the names of what is read, without what may be large.
-func (l *layout[T]) light() (names []string) {
+// Light are the names of what is read, without what may be large.
+func (l *Layout[T]) Light() (names []string) {
 	for _, a := range l.all {
-		if a.read != nil && !a.large {
-			names = append(names, a.name)
+		if a.Read != nil && !a.large {
+			names = append(names, a.Name)
 		}
 	}
 	return names
 }
 
-// lightest is a projection of rows of several layouts, which are kept in one table.
-func lightest(layouts ...[]string) projection {
+// Lightest is a projection of rows of several layouts, which are kept in one table.
+func Lightest(layouts ...[]string) Projection {
 	names := slices.Concat(layouts...)
 	slices.Sort(names)
-	return projectionOf(slices.Compact(names)...)
+	return ProjectionOf(slices.Compact(names)...)
 }
 
-// ofText is an attribute that is a string.
-func ofText[T any, S ~string](name string, of func(*T) *S) rowAttribute[T] {
-	return rowAttribute[T]{
-		name:  name,
-		write: func(t *T) types.AttributeValue { return str(string(*of(t))) },
-		read:  func(t *T, v value) error { s, err := v.str(); *of(t) = S(s); return err },
+// OfText is an attribute that is a string.
+func OfText[T any, S ~string](name string, of func(*T) *S) RowAttribute[T] {
+	return RowAttribute[T]{
+		Name:  name,
+		Write: func(t *T) types.AttributeValue { return Str(string(*of(t))) },
+		Read:  func(t *T, v Value) error { s, err := v.Str(); *of(t) = S(s); return err },
 		empty: func(t *T) bool { return *of(t) == "" },
 	}
 }
 
-// ofWhole is an attribute that is a whole number.
-func ofWhole[T any, N ~int | ~int64](name string, of func(*T) *N) rowAttribute[T] {
-	return rowAttribute[T]{
-		name:  name,
-		write: func(t *T) types.AttributeValue { return number(int64(*of(t))) },
-		read:  func(t *T, v value) error { n, err := v.int(); *of(t) = N(n); return err },
+// OfWhole is an attribute that is a whole number.
+func OfWhole[T any, N ~int | ~int64](name string, of func(*T) *N) RowAttribute[T] {
+	return RowAttribute[T]{
+		Name:  name,
+		Write: func(t *T) types.AttributeValue { return Number(int64(*of(t))) },
+		Read:  func(t *T, v Value) error { n, err := v.Int(); *of(t) = N(n); return err },
 		empty: func(t *T) bool { return *of(t) == 0 },
 	}
 }
 
-// ofInstant is an attribute that is a time.
-func ofInstant[T any](name string, of func(*T) *time.Time) rowAttribute[T] {
-	return rowAttribute[T]{
-		name:  name,
-		write: func(t *T) types.AttributeValue { return str(keys.Instant(*of(t))) },
-		read:  func(t *T, v value) (err error) { *of(t), err = v.instant(); return err },
+// OfInstant is an attribute that is a time.
+func OfInstant[T any](name string, of func(*T) *time.Time) RowAttribute[T] {
+	return RowAttribute[T]{
+		Name:  name,
+		Write: func(t *T) types.AttributeValue { return Str(keys.Instant(*of(t))) },
+		Read:  func(t *T, v Value) (err error) { *of(t), err = v.Instant(); return err },
 		empty: func(t *T) bool { return of(t).IsZero() },
 	}
 }
 
-// ofTexts is an attribute that is a list of strings.
-func ofTexts[T any](name string, of func(*T) *[]string) rowAttribute[T] {
-	return rowAttribute[T]{
-		name:  name,
-		write: func(t *T) types.AttributeValue { return texts(*of(t)) },
-		read:  func(t *T, v value) (err error) { *of(t), err = readTexts(v); return err },
+// OfTexts is an attribute that is a list of strings.
+func OfTexts[T any](name string, of func(*T) *[]string) RowAttribute[T] {
+	return RowAttribute[T]{
+		Name:  name,
+		Write: func(t *T) types.AttributeValue { return Texts(*of(t)) },
+		Read:  func(t *T, v Value) (err error) { *of(t), err = ReadTexts(v); return err },
 		empty: func(t *T) bool { return len(*of(t)) == 0 },
 	}
 }
 
-// ofFlag is an attribute that is true or false.
-func ofFlag[T any](name string, of func(*T) *bool) rowAttribute[T] {
-	return rowAttribute[T]{
-		name:  name,
-		write: func(t *T) types.AttributeValue { return &types.AttributeValueMemberBOOL{Value: *of(t)} },
-		read: func(t *T, v value) error {
-			some, err := v.any()
+// OfFlag is an attribute that is true or false.
+func OfFlag[T any](name string, of func(*T) *bool) RowAttribute[T] {
+	return RowAttribute[T]{
+		Name:  name,
+		Write: func(t *T) types.AttributeValue { return &types.AttributeValueMemberBOOL{Value: *of(t)} },
+		Read: func(t *T, v Value) error {
+			some, err := v.Any()
 			*of(t), _ = some.(bool)
 			return err
 		},
@@ -173,34 +175,34 @@ func ofFlag[T any](name string, of func(*T) *bool) rowAttribute[T] {
 	}
 }
 
-// indexKey is a part of a key that tells nothing else, so that nobody reads it.
-func indexKey[T any](name string, of func(*T) string) rowAttribute[T] {
-	return rowAttribute[T]{name: name, write: func(t *T) types.AttributeValue {
+// IndexKey is a part of a key that tells nothing else, so that nobody reads it.
+func IndexKey[T any](name string, of func(*T) string) RowAttribute[T] {
+	return RowAttribute[T]{Name: name, Write: func(t *T) types.AttributeValue {
 		if key := of(t); key != "" {
-			return str(key)
+			return Str(key)
 		}
 		return nil
 	}}
 }
 
-// bigOnes are the attributes, of which those that are called so may be large.
-func bigOnes[T any](all []rowAttribute[T], names ...string) []rowAttribute[T] {
+// BigOnes are the attributes, of which those that are called so may be large.
+func BigOnes[T any](all []RowAttribute[T], names ...string) []RowAttribute[T] {
 	for i := range all {
-		all[i].large = all[i].large || slices.Contains(names, all[i].name)
+		all[i].large = all[i].large || slices.Contains(names, all[i].Name)
 	}
 	return all
 }
 
-// big is an attribute that may be large.
-func big[T any](a rowAttribute[T]) rowAttribute[T] {
+// Big is an attribute that may be large.
+func Big[T any](a RowAttribute[T]) RowAttribute[T] {
 	a.large = true
 	return a
 }
 
-// optional is an attribute that a row lacks where its field is at its zero value.
-func optional[T any](a rowAttribute[T]) rowAttribute[T] {
-	write := a.write
-	a.write = func(t *T) types.AttributeValue {
+// Optional is an attribute that a row lacks where its field is at its zero value.
+func Optional[T any](a RowAttribute[T]) RowAttribute[T] {
+	write := a.Write
+	a.Write = func(t *T) types.AttributeValue {
 		if a.empty(t) {
 			return nil
 		}

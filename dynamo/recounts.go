@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -13,17 +12,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/taggie/taggie/dynamo/keys"
-	"github.com/taggie/taggie/internal/filetag"
 	"github.com/taggie/taggie/internal/idempotency"
 )
 
-// recounted is how the things are counted again that a row of COUNT#<kind>#<of> counts.
-type recounted struct {
-	shared bool          // one count serves everybody
-	full   time.Duration // between two counts, if somebody was refused
-	usual  time.Duration // between two counts otherwise
-	// count adds to found how many things each of its keys has.
-	count func(db *DB, ctx context.Context, found map[string]int) error
+// Recounting is how the things are counted again that a row of COUNT#<kind>#<of> counts.
+type Recounting struct {
+	Shared bool          // one count serves everybody
+	Full   time.Duration // between two counts, if somebody was refused
+	Usual  time.Duration // between two counts otherwise
+	// Count adds to found how many things each of its keys has.
+	Count func(db *DB, ctx context.Context, found map[string]int) error
 }
 
 const (
@@ -36,10 +34,10 @@ const (
 )
 
 // Recounted returns the kinds of things that [DB.RecountAllowances] counts again.
-func Recounted() (kinds []string) {
-	for _, a := range allowances() {
-		if a.recounted != nil {
-			kinds = append(kinds, a.kind)
+func Recounted(all []Allowance) (kinds []string) {
+	for _, a := range all {
+		if a.Recounted != nil {
+			kinds = append(kinds, a.Kind)
 		}
 	}
 	return kinds
@@ -47,8 +45,8 @@ func Recounted() (kinds []string) {
 
 // recount is a count under way on this server.
 type recount struct {
-	allowance
-	lease   allowed // whose row says when the last count began
+	Allowance
+	lease   Allowed // whose row says when the last count began
 	short   bool    // somebody was refused
 	wanted  []string
 	began   time.Time
@@ -74,11 +72,11 @@ var errRecounted = errors.New("this was counted a short time ago")
 // that counts per started megabyte of 16 partitions; for entities, relations and tags 1 Scan per megabyte of their table, with a pause after each.
 func (db *DB) RecountAllowances(ctx context.Context, kind string) error {
 	t := db.tallies
-	r, now := t.recount(kind), db.now()
+	r, now := t.recount(kind), db.Now()
 	switch {
 	case r == nil:
 		return db.beginRecount(ctx, kind)
-	case r.found == nil && now.Sub(r.began) > r.recounted.full/2: // another server may begin soon
+	case r.found == nil && now.Sub(r.began) > r.Recounted.Full/2: // another server may begin soon
 		t.setRecount(kind, nil)
 	case r.before == nil:
 		return db.readBefore(ctx, r)
@@ -87,13 +85,13 @@ func (db *DB) RecountAllowances(ctx context.Context, kind string) error {
 		for _, of := range r.wanted {
 			found[of] = 0
 		}
-		if err := r.recounted.count(db, ctx, found); err != nil {
+		if err := r.Recounted.Count(db, ctx, found); err != nil {
 			if r.fails++; r.fails >= recountFails {
 				t.setRecount(kind, nil) // the next one counts
 			}
 			return err
 		}
-		r.found, r.counted = found, db.now()
+		r.found, r.counted = found, db.Now()
 	case r.found != nil && now.Sub(r.counted) >= recountSettles:
 		after, err := db.readCounts(ctx, r)
 		if err != nil {
@@ -110,15 +108,15 @@ func (db *DB) beginRecount(ctx context.Context, kind string) error {
 	due := t.toRecount(kind)
 	for _, r := range due[:min(len(due), recountTries)] {
 		r.began = t.attempts(r.lease)
-		pause := r.recounted.usual
+		pause := r.Recounted.Usual
 		if r.short {
-			pause = r.recounted.full
+			pause = r.Recounted.Full
 		}
-		err := db.transact(ctx, []action{{
-			table: notesTable, key: countKey(r.lease), update: "SET #recounted = :now",
-			condition: "attribute_not_exists(#recounted) OR #recounted <= :before OR #recounted = :now", names: map[string]string{"#recounted": "recounted"},
-			values: attrs{":now": str(keys.Instant(r.began)), ":before": str(keys.Instant(r.began.Add(-pause)))},
-			failed: func(attrs) error { return errRecounted },
+		err := db.Transact(ctx, []Action{{
+			Table: NotesTable, Key: countKey(r.lease), Update: "SET #recounted = :now",
+			Condition: "attribute_not_exists(#recounted) OR #recounted <= :before OR #recounted = :now", Names: map[string]string{"#recounted": "recounted"},
+			Values: Attrs{":now": Str(keys.Instant(r.began)), ":before": Str(keys.Instant(r.began.Add(-pause)))},
+			Failed: func(Attrs) error { return errRecounted },
 		}}, idempotency.Key{})
 		if errors.Is(err, errRecounted) {
 			continue
@@ -140,7 +138,7 @@ type attempt struct {
 }
 
 // attempts notes that a count is about to begin, and returns its time: that of the last attempt if nobody knows what became of it.
-func (t *tallies) attempts(lease allowed) time.Time {
+func (t *tallies) attempts(lease Allowed) time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	last, tried := t.tried[lease]
@@ -152,7 +150,7 @@ func (t *tallies) attempts(lease allowed) time.Time {
 }
 
 // doubts has the next step make the last attempt again.
-func (t *tallies) doubts(lease allowed) {
+func (t *tallies) doubts(lease Allowed) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.tried[lease] = attempt{t.tried[lease].at, true}
@@ -162,7 +160,7 @@ func (t *tallies) doubts(lease allowed) {
 func (db *DB) readBefore(ctx context.Context, r *recount) error {
 	before, err := db.readCounts(ctx, r)
 	if err == nil {
-		r.before, r.read = before, db.now()
+		r.before, r.read = before, db.Now()
 	}
 	return err
 }
@@ -170,8 +168,8 @@ func (db *DB) readBefore(ctx context.Context, r *recount) error {
 // readCounts returns what the rows say.
 func (db *DB) readCounts(ctx context.Context, r *recount) (map[string]int, error) {
 	counts := make([]int, len(r.wanted))
-	errs := db.each(len(counts), func(i int) (err error) {
-		counts[i], err = db.readCount(ctx, allowed{r.kind, r.wanted[i]})
+	errs := db.Each(len(counts), func(i int) (err error) {
+		counts[i], err = db.readCount(ctx, Allowed{r.Kind, r.wanted[i]})
 		return err
 	})
 	all := make(map[string]int, len(counts))
@@ -199,29 +197,29 @@ func (t *tallies) toRecount(kind string) []*recount {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
-	maps.DeleteFunc(t.tried, func(_ allowed, last attempt) bool { return now.Sub(last.at) >= recountTried })
+	maps.DeleteFunc(t.tried, func(_ Allowed, last attempt) bool { return now.Sub(last.at) >= recountTried })
 	var all []*spent
 	for _, s := range t.by {
-		if s.kind == kind && s.recounted != nil && s.known && (s.short || now.Sub(s.since) >= recountKnown) {
+		if s.Kind == kind && s.Recounted != nil && s.known && (s.short || now.Sub(s.since) >= recountKnown) {
 			all = append(all, s)
 		}
 	}
 	slices.SortFunc(all, func(a, b *spent) int {
 		return cmp.Or(rank(a.short)-rank(b.short), a.since.Compare(b.since))
 	})
-	by := map[allowed]*recount{}
+	by := map[Allowed]*recount{}
 	var due []*recount
 	for _, s := range all {
-		lease := allowed{kind, s.of}
-		if s.recounted.shared {
-			lease.of = ""
+		lease := Allowed{kind, s.of}
+		if s.Recounted.Shared {
+			lease.Of = ""
 		}
 		if last, tried := t.tried[lease]; tried && !last.doubt {
 			continue
 		}
 		r := by[lease]
 		if r == nil {
-			r = &recount{allowance: s.allowance, lease: lease, short: s.short}
+			r = &recount{Allowance: s.Allowance, lease: lease, short: s.short}
 			by[lease], due = r, append(due, r)
 		}
 		if len(r.wanted) < recountWidth {
@@ -244,11 +242,11 @@ func (t *tallies) correct(r *recount, after map[string]int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, of := range r.wanted {
-		s := t.of(r.allowance, of)
+		s := t.of(r.Allowance, of)
 		s.short = false
 		s.pending += outside(r.found[of], r.before[of], after[of])
 	}
-	delete(t.recounts, r.kind)
+	delete(t.recounts, r.Kind)
 }
 
 // outside returns how far n is above or below everything between two numbers.
@@ -262,94 +260,42 @@ func outside(n, a, b int) int {
 	return 0
 }
 
-// countItems counts the items of projects by their entries in the index of statuses, of which each has one.
-func countItems(db *DB, ctx context.Context, found map[string]int) error {
-	for p := range found {
-		for shard := range keys.Shards {
-			n, err := db.countRows(ctx, span{table: indexEntries, index: indexLookup, pk: keys.ScopeIndexName(p, keys.IndexName(keys.StatusIndex, shard))}, math.MaxInt)
-			if err != nil {
-				return err
-			}
-			found[p] += n
-		}
-	}
-	return nil
-}
-
-// countEntities counts the entities of scopes that are not being deleted.
-func countEntities(db *DB, ctx context.Context, found map[string]int) error {
-	return db.scanAll(ctx, entitiesMaster, []string{entitiesMaster.pk, entitiesMaster.sk, "_meta"}, func(item []byte) error {
-		key, err := keyOf(item, entitiesMaster)
-		var h header
-		if attributes(item, h.read) != nil || h.Deleting.IsZero() { // another program may have put what cannot be read
-			one(found, keys.Split(key.SK)[0])
-		}
-		return err
-	})
-}
-
-// countRelations counts the relations of scopes. Those that a change has prepared, or is about to remove, are counted, too.
-func countRelations(db *DB, ctx context.Context, found map[string]int) error {
-	return db.scanAll(ctx, relationshipEntries, []string{relationshipEntries.pk, relationshipEntries.sk}, func(item []byte) error {
-		key, err := keyOf(item, relationshipEntries)
-		if !keys.IsPredicateEnd(key.SK) {
-			one(found, keys.Split(key.PK)[0])
-		}
-		return err
-	})
-}
-
-// countFileTags counts the tags of authors.
-func countFileTags(db *DB, ctx context.Context, found map[string]int) error {
-	return FileTags{db}.ScanSets(ctx, "", func(ctx context.Context, sets []filetag.Set, next string) error {
-		for _, s := range sets {
-			for range s.Tags {
-				one(found, string(s.Author))
-			}
-		}
-		if next == "" {
-			return nil
-		}
-		return rest(ctx, sweepPause)
-	})
-}
-
-// one counts one thing more, of those of whom things are counted.
-func one(found map[string]int, of string) {
+// CountOne counts one thing more, of those of whom things are counted.
+func CountOne(found map[string]int, of string) {
 	if n, wanted := found[of]; wanted {
 		found[of] = n + 1
 	}
 }
 
-// scanAll reads some attributes of all rows of a table, and leaves the engine to others after each page.
-func (db *DB) scanAll(ctx context.Context, t table, names []string, each func(item []byte) error) error {
-	p := projectionOf(names...)
-	in := dynamodb.ScanInput{TableName: db.table(t), ProjectionExpression: p.expression, ExpressionAttributeNames: p.names,
+// ScanAll reads some attributes of all rows of a table, and leaves the engine to others after each page.
+func (db *DB) ScanAll(ctx context.Context, t Table, names []string, each func(item []byte) error) error {
+	p := ProjectionOf(names...)
+	in := dynamodb.ScanInput{TableName: db.Table(t), ProjectionExpression: p.Expression, ExpressionAttributeNames: p.Names,
 		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
 	for {
-		last, err := db.scanPage(ctx, &in, each)
+		last, err := db.ScanPage(ctx, &in, each)
 		if err != nil || last == nil {
 			return err
 		}
 		in.ExclusiveStartKey = last
-		if err := rest(ctx, sweepPause); err != nil {
+		if err := Rest(ctx, SweepPause); err != nil {
 			return err
 		}
 	}
 }
 
-// scanPage reads one page.
-func (db *DB) scanPage(ctx context.Context, in *dynamodb.ScanInput, each func(item []byte) error) (last attrs, err error) {
-	ctx, cancel := within(ctx)
+// ScanPage reads one page.
+func (db *DB) ScanPage(ctx context.Context, in *dynamodb.ScanInput, each func(item []byte) error) (last Attrs, err error) {
+	ctx, cancel := Within(ctx)
 	defer cancel()
 	var a answer
 	defer a.release()
 	for idle := 1; ; idle++ {
-		if _, err = db.client.Scan(ctx, in, a.into); err == nil {
+		if _, err = db.Client.Scan(ctx, in, a.into); err == nil {
 			break
 		}
-		if !repeatable(err) || !db.pause(ctx, idle) {
-			return nil, failed(errors.Join(err, ctx.Err()), "the table could not be read%s", inTime(ctx))
+		if !Repeatable(err) || !db.Pause(ctx, idle) {
+			return nil, Failed(errors.Join(err, ctx.Err()), "the table could not be read%s", InTime(ctx))
 		}
 	}
 	for _, item := range a.items {

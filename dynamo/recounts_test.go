@@ -1,4 +1,4 @@
-package dynamo
+package dynamo_test
 
 import (
 	"context"
@@ -12,6 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/dynamotest"
+	"github.com/taggie/taggie/dynamo/entities"
+	"github.com/taggie/taggie/dynamo/filetags"
+	"github.com/taggie/taggie/dynamo/projects"
+	"github.com/taggie/taggie/dynamo/scores"
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/faultinject"
@@ -19,6 +25,8 @@ import (
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/score"
 	"github.com/taggie/taggie/internal/storetest"
+	"github.com/taggie/taggie/internal/storetest/entitytest"
+	"github.com/taggie/taggie/internal/storetest/filetagtest"
 )
 
 // countedThings is somebody whose things of a kind are counted by a row.
@@ -26,23 +34,23 @@ type countedThings struct {
 	t      *testing.T
 	kind   string
 	of     string
-	db     *DB
+	db     *dynamo.DB
 	inj    *faultinject.Injector
 	clock  *storetest.Clock
-	create func(db *DB) error
+	create func(db *dynamo.DB) error
 	reads  map[string]int // calls that count what is stored
 }
 
 // with puts how many things there may be in place of the usual number.
 func (c *countedThings) with(most int) *countedThings {
-	c.db.tallies.numbers = map[string]int{c.kind: most}
+	c.db.SetAllowances(map[string]int{c.kind: most})
 	return c
 }
 
 // says returns what the row says.
 func (c *countedThings) says() int {
 	c.t.Helper()
-	n, err := c.db.readCount(c.t.Context(), allowed{c.kind, c.of})
+	n, err := c.db.Says(c.t.Context(), c.kind, c.of)
 	require.NoError(c.t, err)
 	return n
 }
@@ -50,8 +58,8 @@ func (c *countedThings) says() int {
 // falsify lets the row say more than is true, or less.
 func (c *countedThings) falsify(by int) {
 	c.t.Helper()
-	add := action{table: notesTable, key: countKey(allowed{c.kind, c.of}), update: "ADD #n :by", names: map[string]string{"#n": "n"}, values: attrs{":by": number(int64(by))}}
-	require.NoError(c.t, c.db.transact(c.t.Context(), []action{add}, idempotency.Key{}))
+	add := dynamo.Action{Table: dynamo.NotesTable, Key: dynamo.CountKey(dynamo.Allowed{Kind: c.kind, Of: c.of}), Update: "ADD #n :by", Names: map[string]string{"#n": "n"}, Values: dynamo.Attrs{":by": dynamo.Number(int64(by))}}
+	require.NoError(c.t, c.db.Transact(c.t.Context(), []dynamo.Action{add}, idempotency.Key{}))
 }
 
 func (c *countedThings) creates(n int) {
@@ -62,22 +70,47 @@ func (c *countedThings) creates(n int) {
 	countAll(c.t, c.db)
 }
 
-func (c *countedThings) refused(db *DB) {
+func (c *countedThings) refused(db *dynamo.DB) {
 	c.t.Helper()
 	err := c.create(db)
 	require.True(c.t, fault.Is(err, fault.Exhausted), "got %v", err)
 }
 
 // steps has servers count again, with what they do each second in between.
-func (c *countedThings) steps(servers ...*DB) {
+func (c *countedThings) steps(servers ...*dynamo.DB) {
 	c.t.Helper()
 	for range 3 {
 		for _, db := range servers {
 			require.NoError(c.t, db.RecountAllowances(c.t.Context(), c.kind))
 		}
 		countAll(c.t, servers...)
-		c.clock.Advance(recountSettles)
+		c.clock.Advance(dynamo.RecountSettles)
 	}
+}
+
+// uploadedStores are stores of tags on items that were uploaded.
+func uploadedStores(db *dynamo.DB) filetagtest.Stores {
+	return filetagtest.Stores{
+		Tags: filetags.Store{DB: db}, Items: scores.Items{DB: db}, Scores: scores.Store{DB: db}, Tasks: dynamo.Tasks{DB: db},
+		PutItem: func(ctx context.Context, ref score.ItemRef, setName string) error {
+			u := score.Upload{ItemRef: ref, Name: "n", SetName: setName, Size: 1, State: score.UploadOpen, CreatedAt: db.Now(), ExpiresAt: db.Now().Add(time.Hour)}
+			if err := (scores.Items{DB: db}).OpenUpload(ctx, u, 1<<40, nil, idempotency.Key{}); err != nil {
+				return err
+			}
+			return scores.Items{DB: db}.CompleteUpload(ctx, u, score.Item{ItemRef: ref, Name: "n", SetName: setName, Size: 1, Total: 1, Object: "o", CreatedAt: db.Now()}, 1<<40, idempotency.Key{})
+		},
+		Check: func(testing.TB) {},
+	}
+}
+
+// openUploadedWorld returns a world of tags on a DB of its own.
+func openUploadedWorld(t testing.TB) (*filetagtest.World, *dynamo.DB, *faultinject.Injector) {
+	t.Helper()
+	clock := storetest.NewClock()
+	db, inj := dynamotest.OpenDB(t, clock.Now)
+	w := filetagtest.NewWorld(t, uploadedStores(db), clock)
+	inj.Recorder().Reset()
+	return w, db, inj
 }
 
 // eachCounted runs a test for each kind of things that a row counts.
@@ -85,43 +118,43 @@ func eachCounted(t *testing.T, test func(t *testing.T, c *countedThings)) {
 	open := map[string]func(t *testing.T) *countedThings{
 		"entities": func(t *testing.T) *countedThings {
 			clock := storetest.NewClock()
-			db, inj := openDB(t, clock.Now)
-			return &countedThings{of: "scope", db: db, inj: inj, clock: clock, reads: map[string]int{"Scan": 1}, create: func(db *DB) error {
+			db, inj := dynamotest.OpenDB(t, clock.Now)
+			return &countedThings{of: "scope", db: db, inj: inj, clock: clock, reads: map[string]int{"Scan": 1}, create: func(db *dynamo.DB) error {
 				id := entity.ID{Scope: "scope", Type: fmt.Sprint("thing", uuid.NewString()[:2]), ID: uuid.NewString()}
-				return Entities{db}.PutEntity(patient(t), nil, entity.Entity{ID: id, Version: 1, CreatedAt: clock.Now(), UpdatedAt: clock.Now()}, nil, idempotency.Key{})
+				return entities.Store{DB: db}.PutEntity(dynamotest.Patient(t), nil, entity.Entity{ID: id, Version: 1, CreatedAt: clock.Now(), UpdatedAt: clock.Now()}, nil, idempotency.Key{})
 			}}
 		},
 		"relations": func(t *testing.T) *countedThings {
-			w, db, inj := openRelationWorld(t)
+			w, db, inj := dynamotest.OpenRelationWorld(t)
 			subject := w.Things("subject", 1)[0]
 			countAll(t, db)
-			return &countedThings{of: subject.Scope, db: db, inj: inj, clock: w.Clock, reads: map[string]int{"Scan": 1}, create: func(db *DB) error {
-				_, err := Entities{db}.AddRelations(patient(t), subject, "p"+uuid.NewString()[:8], storetest.Objects(subject), idempotency.Key{})
+			return &countedThings{of: subject.Scope, db: db, inj: inj, clock: w.Clock, reads: map[string]int{"Scan": 1}, create: func(db *dynamo.DB) error {
+				_, err := entities.Store{DB: db}.AddRelations(dynamotest.Patient(t), subject, "p"+uuid.NewString()[:8], entitytest.Objects(subject), idempotency.Key{})
 				return err
 			}}
 		},
 		"items": func(t *testing.T) *countedThings {
-			w, db, inj := openWorldOfProjects(t)
+			w, db, inj := dynamotest.OpenWorldOfProjects(t)
 			by, line := w.Import(), 0
 			var mu sync.Mutex
-			return &countedThings{of: string(w.Project.ID), db: db.DB, inj: inj, clock: w.Clock, reads: map[string]int{"Query": 16}, create: func(db *DB) error {
+			return &countedThings{of: string(w.Project.ID), db: db.DB, inj: inj, clock: w.Clock, reads: map[string]int{"Query": 16}, create: func(db *dynamo.DB) error {
 				mu.Lock()
 				line++
 				items := w.Draw(by, line, 1)
 				mu.Unlock()
-				_, _, err := Projects{db}.ImportItems(patient(t), items)
+				_, _, err := projects.Store{DB: db}.ImportItems(dynamotest.Patient(t), items)
 				return err
 			}}
 		},
 		"tags": func(t *testing.T) *countedThings {
-			w, db, inj := openTagWorld(t)
+			w, db, inj := openUploadedWorld(t)
 			items := w.NewItems(w.Ada, "set", 200)
 			next := make(chan score.ItemRef, len(items))
 			for _, item := range items {
 				next <- item
 			}
-			return &countedThings{of: string(w.Ada), db: db, inj: inj, clock: w.Clock, reads: map[string]int{"Scan": 1}, create: func(db *DB) error {
-				stores := fileTagStores(db)
+			return &countedThings{of: string(w.Ada), db: db, inj: inj, clock: w.Clock, reads: map[string]int{"Scan": 1}, create: func(db *dynamo.DB) error {
+				stores := uploadedStores(db)
 				rules := filetag.NewService(filetag.Options{Store: stores.Tags, Items: score.NewItems(score.ItemsOptions{Store: stores.Items, Scores: stores.Scores, Now: w.Clock.Now, NewID: uuid.NewString}),
 					Scores: score.NewService(score.Options{Store: stores.Scores, Now: w.Clock.Now, NewID: uuid.NewString}), Kept: filetag.Kept{Items: stores.Items, Scores: stores.Scores}, Now: w.Clock.Now, NewID: uuid.NewString})
 				_, err := rules.PutTags(w.As(w.Ada), filetag.PutTags{Item: <-next, Tags: []filetag.NewTag{{Value: "v", Public: true}}})
@@ -129,8 +162,8 @@ func eachCounted(t *testing.T, test func(t *testing.T, c *countedThings)) {
 			}}
 		},
 	}
-	require.Len(t, open, len(Recounted()))
-	for _, kind := range Recounted() {
+	require.Len(t, open, len(dynamo.Recounted(dynamotest.AllAllowances)))
+	for _, kind := range dynamo.Recounted(dynamotest.AllAllowances) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			c := open[kind](t)
@@ -148,14 +181,14 @@ func TestRecountOfWhatSaysTooMuch(t *testing.T) {
 		c.falsify(1_000)
 		c.refusedSoon()
 		recount := func() map[string]int {
-			return calls(c.inj, func() { require.NoError(t, c.db.RecountAllowances(t.Context(), c.kind)) })
+			return dynamotest.Calls(c.inj, func() { require.NoError(t, c.db.RecountAllowances(t.Context(), c.kind)) })
 		}
 		assert.Equal(t, map[string]int{"TransactWriteItems": 1, "GetItem": 1}, recount(), "begin")
 		assert.Empty(t, recount(), "indexes settle")
-		c.clock.Advance(recountSettles)
+		c.clock.Advance(dynamo.RecountSettles)
 		assert.Equal(t, c.reads, recount(), "count")
 		assert.Empty(t, recount(), "servers add what they created")
-		c.clock.Advance(recountSettles)
+		c.clock.Advance(dynamo.RecountSettles)
 		assert.Equal(t, map[string]int{"GetItem": 1}, recount(), "correct")
 		assert.Empty(t, recount(), "that was all")
 		countAll(t, c.db)
@@ -169,7 +202,7 @@ func TestRecountOfWhatSaysTooMuch(t *testing.T) {
 // refusedSoon has the server learn what the row says, and refuse.
 func (c *countedThings) refusedSoon() {
 	c.t.Helper()
-	c.clock.Advance(countedElsewhere)
+	c.clock.Advance(dynamo.CountedElsewhere)
 	countAll(c.t, c.db)
 	c.refused(c.db)
 	countAll(c.t, c.db)
@@ -181,8 +214,8 @@ func TestRecountOfWhatSaysTooLittle(t *testing.T) {
 	eachCounted(t, func(t *testing.T, c *countedThings) {
 		c.with(20).creates(19)
 		c.falsify(-30)
-		assert.Empty(t, calls(c.inj, func() { require.NoError(t, c.db.RecountAllowances(t.Context(), c.kind)) }), "nobody was refused, and nothing is known for long")
-		c.clock.Advance(recountKnown)
+		assert.Empty(t, dynamotest.Calls(c.inj, func() { require.NoError(t, c.db.RecountAllowances(t.Context(), c.kind)) }), "nobody was refused, and nothing is known for long")
+		c.clock.Advance(dynamo.RecountKnown)
 		c.creates(1)
 		c.steps(c.db)
 		assert.Equal(t, 20, c.says())
@@ -195,14 +228,14 @@ func TestRecountWhileOthersCreate(t *testing.T) {
 	t.Parallel()
 	eachCounted(t, func(t *testing.T, c *countedThings) {
 		for _, wrong := range []int{0, 100, -100} {
-			other := c.db.another()
-			servers := []*DB{c.db, other}
+			other := c.db.AnotherServer()
+			servers := []*dynamo.DB{c.db, other}
 			before := c.says()
 			c.falsify(wrong)
 			c.clock.Advance(31 * 24 * time.Hour) // since the last count
 			require.NoError(t, c.create(other))
 			countAll(t, servers...)
-			c.clock.Advance(recountKnown)
+			c.clock.Advance(dynamo.RecountKnown)
 			created := 1
 			for range 3 {
 				var all sync.WaitGroup
@@ -215,10 +248,10 @@ func TestRecountWhileOthersCreate(t *testing.T) {
 				all.Go(func() { assert.NoError(t, other.RecountAllowances(t.Context(), c.kind)) })
 				all.Wait()
 				countAll(t, servers...)
-				c.clock.Advance(recountSettles)
+				c.clock.Advance(dynamo.RecountSettles)
 			}
 			countAll(t, servers...)
-			require.Nil(t, other.tallies.recount(c.kind), "it is over")
+			require.False(t, other.CountsAgain(c.kind), "it is over")
 			truth, most := before+created, before+created+wrong
 			assert.GreaterOrEqual(t, c.says(), min(truth, most))
 			assert.LessOrEqual(t, c.says(), max(truth, most))
@@ -228,7 +261,7 @@ func TestRecountWhileOthersCreate(t *testing.T) {
 			c.clock.Advance(31 * 24 * time.Hour)
 			require.NoError(t, c.create(other))
 			countAll(t, other)
-			c.clock.Advance(recountKnown)
+			c.clock.Advance(dynamo.RecountKnown)
 			c.steps(other)
 			assert.Equal(t, truth+1, c.says(), "and the rest when it is quiet")
 		}
@@ -243,9 +276,9 @@ func TestRecountKilled(t *testing.T) {
 		for n := 0; ; n++ {
 			c.clock.Advance(24 * time.Hour)
 			c.falsify(15 - c.says())
-			doomed, next := c.db.another(), c.db.another()
-			for _, db := range []*DB{doomed, next} {
-				db.tallies.of(allowanceOf(c.kind), c.of) // somebody has just come here
+			doomed, next := c.db.AnotherServer(), c.db.AnotherServer()
+			for _, db := range []*dynamo.DB{doomed, next} {
+				db.Meet(allowanceOf(c.kind), c.of) // somebody has just come here
 				countAll(t, db)
 				c.refused(db)
 				countAll(t, db)
@@ -257,19 +290,19 @@ func TestRecountKilled(t *testing.T) {
 				for _, do := range []func(context.Context) error{func(ctx context.Context) error { return doomed.RecountAllowances(ctx, c.kind) }, doomed.CountAllowances} {
 					killed = killed || do(soon) != nil
 				}
-				c.clock.Advance(recountSettles)
+				c.clock.Advance(dynamo.RecountSettles)
 			}
 			rule.Stop()
 			cancel()
 			if n > 0 { // it had begun
-				assert.Equal(t, map[string]int{"TransactWriteItems": 1}, calls(c.inj, func() { require.NoError(t, next.RecountAllowances(t.Context(), c.kind)) }), "nobody else begins")
-				assert.Nil(t, next.tallies.recount(c.kind))
+				assert.Equal(t, map[string]int{"TransactWriteItems": 1}, dynamotest.Calls(c.inj, func() { require.NoError(t, next.RecountAllowances(t.Context(), c.kind)) }), "nobody else begins")
+				assert.False(t, next.CountsAgain(c.kind))
 			}
 			c.clock.Advance(24 * time.Hour)
-			last := c.db.another()
-			last.tallies.of(allowanceOf(c.kind), c.of)
+			last := c.db.AnotherServer()
+			last.Meet(allowanceOf(c.kind), c.of)
 			countAll(t, last)
-			_ = last.tallies.add(allowanceOf(c.kind), c.of, 11) // somebody wants too much
+			_ = last.Want(allowanceOf(c.kind), c.of, 11) // somebody wants too much
 			c.steps(last)
 			require.Equal(t, 5, c.says(), "killed after %d calls", n)
 			if !killed {
@@ -312,72 +345,33 @@ func TestRecountGoesOnAfterAFailure(t *testing.T) {
 		c.clock.Advance(time.Second)
 		fails("GetItem") // after it has begun
 		require.NoError(t, c.db.RecountAllowances(t.Context(), c.kind))
-		c.clock.Advance(recountSettles)
+		c.clock.Advance(dynamo.RecountSettles)
 		fails(count)
 		c.steps(c.db)
 		assert.Equal(t, 10, c.says())
 
 		c.clock.Advance(24 * time.Hour)
 		c.falsify(1_000)
-		c.db = c.db.another()
-		c.db.tallies.of(allowanceOf(c.kind), c.of) // somebody has just come here
+		c.db = c.db.AnotherServer()
+		c.db.Meet(allowanceOf(c.kind), c.of) // somebody has just come here
 		c.refusedSoon()
 		require.NoError(t, c.db.RecountAllowances(t.Context(), c.kind))
-		c.clock.Advance(recountSettles)
-		for range recountFails {
-			require.NotNil(t, c.db.tallies.recount(c.kind))
+		c.clock.Advance(dynamo.RecountSettles)
+		for range dynamo.RecountFails {
+			require.True(t, c.db.CountsAgain(c.kind))
 			fails(count)
 		}
-		assert.Nil(t, c.db.tallies.recount(c.kind), "somebody else may do better")
+		assert.False(t, c.db.CountsAgain(c.kind), "somebody else may do better")
 	})
 }
 
-func allowanceOf(kind string) allowance {
-	for _, a := range allowances() {
-		if a.kind == kind {
+func allowanceOf(kind string) dynamo.Allowance {
+	for _, a := range dynamotest.AllAllowances {
+		if a.Kind == kind {
 			return a
 		}
 	}
 	panic(kind)
-}
-
-// Items count in whatever state they are, relations without the rows at the ends of a predicate, entities unless they are being deleted.
-func TestRecountCountsWhatThereIs(t *testing.T) {
-	t.Parallel()
-	t.Run("items", func(t *testing.T) {
-		t.Parallel()
-		w, db, _ := openWorldOfProjects(t)
-		items := w.Fill(40)
-		for _, i := range items[:5] {
-			w.Finish(i, w.Ada, "", "")
-		}
-		found := map[string]int{string(w.Project.ID): 0, "another": 0}
-		require.NoError(t, countItems(db.DB, t.Context(), found))
-		assert.Equal(t, map[string]int{string(w.Project.ID): len(items), "another": 0}, found)
-	})
-	t.Run("entities and relations", func(t *testing.T) {
-		t.Parallel()
-		w, db, inj := openRelationWorld(t)
-		things := w.Things("t", 6)
-		w.Add(things[0], "p", things[1:]...)
-		w.Replace(things[0], "p", things[2:]...)
-		w.Add(things[1], "q", things[2])
-		inj.Fail(500, "InternalServerError", faultinject.Always, faultinject.Operation("Query")) // so that it stays
-		soon, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		all, errs := w.EntitiesByID(t.Context(), []entity.ID{things[5]})
-		require.Nil(t, errs)
-		require.NoError(t, w.DeleteEntity(soon, all[0], idempotency.Key{}))
-		inj.Clear()
-		foreign := entitiesMaster.key(entityKey(entity.ID{Scope: "another", Type: "t", ID: "foreign"}))
-		foreign["_meta"] = str("of another program")
-		require.NoError(t, db.transact(t.Context(), []action{{table: entitiesMaster, item: foreign}}, idempotency.Key{}))
-		for what, count := range map[string]func(*DB, context.Context, map[string]int) error{"entities": countEntities, "relations": countRelations} {
-			found := map[string]int{"scope": 0, "another": 0}
-			require.NoError(t, count(db, t.Context(), found))
-			assert.Equal(t, map[string]int{"scope": 5, "another": map[string]int{"entities": 1}[what]}, found, what)
-		}
-	})
 }
 
 // What was counted corrects a row in the right direction, by at most what is wrong with it.
@@ -386,7 +380,7 @@ func TestOutside(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		truth, wrong, created := rapid.IntRange(0, 100).Draw(t, "truth"), rapid.IntRange(-100, 100).Draw(t, "wrong"), rapid.IntRange(0, 50).Draw(t, "created")
 		seen := rapid.IntRange(0, created).Draw(t, "seen")
-		by := outside(truth+seen, truth+wrong, truth+created+wrong)
+		by := dynamo.Outside(truth+seen, truth+wrong, truth+created+wrong)
 		left := wrong + by
 		require.LessOrEqual(t, min(wrong, 0), left)
 		require.GreaterOrEqual(t, max(wrong, 0), left)
@@ -394,15 +388,4 @@ func TestOutside(t *testing.T) {
 			require.Zero(t, left)
 		}
 	})
-}
-
-// A set of tags of another program that cannot be read keeps nobody's tags from being counted.
-func TestRecountLeavesOutForeignSets(t *testing.T) {
-	t.Parallel()
-	w, db, _ := openTagWorld(t)
-	row := tagsTable.key(rowKey{"#another", "somebody"})
-	row["authorUserId"], row["fileUniqueId"] = str("somebody"), str("another")
-	row["tags"], row["version"] = str("of another program"), str("v")
-	require.NoError(t, db.transact(t.Context(), []action{{table: tagsTable, item: row}}, idempotency.Key{}))
-	require.NoError(t, countFileTags(db, t.Context(), map[string]int{string(w.Ada): 0}))
 }

@@ -22,8 +22,12 @@ func pause(ctx context.Context, idle int) bool {
 	return retry.Pause(ctx, min(2*tick<<min(idle, 16), longest))
 }
 
-// repeatable reports whether a call that failed with all the SDK's retries is worth another try before the deadline:
+// Repeatable reports whether a call that failed with all the SDK's retries is worth another try before the deadline:
 // throttling, server errors and lost connections are; wrong requests, cancelled contexts and full disks are not.
-func repeatable(err error) bool {
+func Repeatable(err error) bool {
 	return !DiskFull(err) && awsretry.IsErrorRetryables(awsretry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary
 }
+
+// Lookups bounds how often a note that moves while it is read is looked for: once, and three times more with the locator
+// read again.
+const Lookups = 4

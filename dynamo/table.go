@@ -1,43 +1,44 @@
 package dynamo
 
-// table is a table of the source documents: its name, and what its key attributes are called. Everywhere in this room a
-// row is told by a [rowKey], whatever its table calls the two parts of it.
-type table struct {
-	name   string // without prefix
-	pk, sk string
+// Table is a table of the source documents: its name, and what its key attributes are called. Everywhere in this room a
+// row is told by a [Key], whatever its table calls the two parts of it.
+type Table struct {
+	Name   string // without prefix
+	PK, SK string
 }
 
 var (
-	// notesTable holds users, notes, tags, shares and versions.
-	notesTable = table{"notes", "PK", "SK"}
-	// entitiesMaster holds entities, relationshipEntries what points from one to another, and indexEntries what the
-	// map functions of indexes made of them.
-	entitiesMaster      = table{"entities_master", "_id", "_scope_type_key"}
-	relationshipEntries = table{"relationship_entries", "_subject_key", "_predicate_key"}
-	indexEntries        = table{"index_entries", "_subject_key", "_unique_key"}
-	// scoresTable holds scores, snapshots, texts, items and what uses them.
-	scoresTable = table{"scores", "o", "s"}
-	// tagsTable holds the tags on items, and how many there are.
-	tagsTable = table{"tags", "tagId", "valueHash"}
+	// NotesTable holds users, notes, tags, shares and versions.
+	NotesTable = Table{"notes", "PK", "SK"}
+	// EntitiesMaster holds entities.
+	EntitiesMaster = Table{"entities_master", "_id", "_scope_type_key"}
+	// RelationshipEntries holds what points from one entity to another.
+	RelationshipEntries = Table{"relationship_entries", "_subject_key", "_predicate_key"}
+	// IndexEntries holds what the map functions of indexes made of entities.
+	IndexEntries = Table{"index_entries", "_subject_key", "_unique_key"}
+	// ScoresTable holds scores, snapshots, texts, items and what uses them.
+	ScoresTable = Table{"scores", "o", "s"}
+	// TagsTable holds the tags on items, and how many there are.
+	TagsTable = Table{"tags", "tagId", "valueHash"}
 )
 
-// key returns the key attributes of a row.
-func (t table) key(k rowKey) attrs { return attrs{t.pk: str(k.PK), t.sk: str(k.SK)} }
+// Key returns the key attributes of a row.
+func (t Table) Key(k Key) Attrs { return Attrs{t.PK: Str(k.PK), t.SK: Str(k.SK)} }
 
 // primary is the key of the table itself, seen as an index.
-func (t table) primary() index { return index{pk: t.pk, sk: t.sk, local: true} }
+func (t Table) primary() index { return index{pk: t.PK, SK: t.SK, local: true} }
 
-// keyOf reads the key attributes of an item, or a key, of the table.
-func keyOf(item []byte, t table) (rowKey, error) {
-	var k rowKey
-	err := attributes(item, func(name []byte, v value) (err error) {
+// KeyOf reads the key attributes of an item, or a key, of the table.
+func KeyOf(item []byte, t Table) (Key, error) {
+	var k Key
+	err := Attributes(item, func(name []byte, v Value) (err error) {
 		switch string(name) {
-		case t.pk:
-			k.PK, err = v.str()
-		case t.sk:
-			k.SK, err = v.str()
+		case t.PK:
+			k.PK, err = v.Str()
+		case t.SK:
+			k.SK, err = v.Str()
 		default:
-			err = v.skip()
+			err = v.Skip()
 		}
 		return err
 	})

@@ -17,21 +17,21 @@ import (
 )
 
 // relation is a row that points to the object for the n-th time.
-func relation(n int) write {
-	row := relationshipEntries.key(rowKey{"s:person:1", fmt.Sprintf("knows:%03d:person:2", n)})
-	row["_object_key"], row["_index"] = str("s:person:2"), number(int64(n))
-	return write{table: relationshipEntries, item: row}
+func relation(n int) Write {
+	row := RelationshipEntries.Key(Key{"s:person:1", fmt.Sprintf("knows:%03d:person:2", n)})
+	row["_object_key"], row["_index"] = Str("s:person:2"), Number(int64(n))
+	return Write{Table: RelationshipEntries, Item: row}
 }
 
 // indexesOf reads _index of the rows of a span, and where to go on.
-func indexesOf(t *testing.T, db *DB, s span) (found []string, next attrs) {
+func indexesOf(t *testing.T, db *DB, s Span) (found []string, next Attrs) {
 	t.Helper()
-	next, err := db.query(t.Context(), s, func(item []byte) (bool, error) {
-		return true, attributes(item, func(name []byte, v value) error {
+	next, err := db.Query(t.Context(), s, func(item []byte) (bool, error) {
+		return true, Attributes(item, func(name []byte, v Value) error {
 			if string(name) != "_index" {
-				return v.skip()
+				return v.Skip()
 			}
-			n, err := v.any()
+			n, err := v.Any()
 			found = append(found, string(n.(json.Number)))
 			return err
 		})
@@ -44,26 +44,26 @@ func indexesOf(t *testing.T, db *DB, s span) (found []string, next attrs) {
 func TestQueryOfAnIndexWithNumbers(t *testing.T) {
 	t.Parallel()
 	db, inj := openDB(t, nil)
-	var writes []write
+	var writes []Write
 	for n := range 30 {
 		writes = append(writes, relation(n))
 	}
-	require.NoError(t, db.batchWrite(t.Context(), writes))
+	require.NoError(t, db.BatchWrite(t.Context(), writes))
 	var want []string
 	for n := range 30 {
 		want = append(want, fmt.Sprint(n))
 	}
-	whole := span{table: relationshipEntries, index: reverseRelationships, pk: "s:person:2"}
+	whole := Span{Table: RelationshipEntries, Index: ReverseRelationships, PK: "s:person:2"}
 	all, next := indexesOf(t, db, whole)
 	assert.Equal(t, want, all)
 	assert.Nil(t, next)
 
 	paged := whole
-	paged.limit = 7
+	paged.Limit = 7
 	var pages []string
-	for more := true; more; more = paged.start != nil {
+	for more := true; more; more = paged.Start != nil {
 		var page []string
-		page, paged.start = indexesOf(t, db, paged)
+		page, paged.Start = indexesOf(t, db, paged)
 		pages = append(pages, page...)
 	}
 	assert.Equal(t, want, pages, "the last key keeps its number")
@@ -73,19 +73,19 @@ func TestQueryOfAnIndexWithNumbers(t *testing.T) {
 		want      []string
 	}{{"9", "11", want[9:12]}, {"27", "", want[27:]}, {"", "2", want[:3]}} {
 		s := whole
-		s.low, s.high = test.low, test.high
+		s.Low, s.High = test.low, test.high
 		found, _ := indexesOf(t, db, s)
 		assert.Equal(t, test.want, found)
 	}
-	own := span{table: relationshipEntries, pk: "s:person:1", low: "knows:028", keys: true}
-	var keys []rowKey
-	_, err := db.query(t.Context(), own, func(item []byte) (bool, error) {
-		key, err := keyOf(item, relationshipEntries)
+	own := Span{Table: RelationshipEntries, PK: "s:person:1", Low: "knows:028", Keys: true}
+	var keys []Key
+	_, err := db.Query(t.Context(), own, func(item []byte) (bool, error) {
+		key, err := KeyOf(item, RelationshipEntries)
 		keys = append(keys, key)
 		return true, err
 	})
 	require.NoError(t, err)
-	assert.Equal(t, []rowKey{{"s:person:1", "knows:028:person:2"}, {"s:person:1", "knows:029:person:2"}}, keys)
+	assert.Equal(t, []Key{{"s:person:1", "knows:028:person:2"}, {"s:person:1", "knows:029:person:2"}}, keys)
 	assert.Empty(t, inj.Recorder().Violations())
 }
 
@@ -95,37 +95,37 @@ func TestBatchesMixTablesWithOtherKeys(t *testing.T) {
 	db, inj := openDB(t, nil)
 	inj.LeaveUnprocessed(7, faultinject.Every(2))
 	inj.Throttle(faultinject.Every(3))
-	tables := []table{notesTable, entitiesMaster, relationshipEntries, indexEntries}
-	key := func(i int) rowKey { return rowKey{fmt.Sprint("p", i), "s"} }
-	var puts, deletes []write
-	var wants []want
+	tables := []Table{NotesTable, EntitiesMaster, RelationshipEntries, IndexEntries}
+	key := func(i int) Key { return Key{fmt.Sprint("p", i), "s"} }
+	var puts, deletes []Write
+	var wants []Want
 	var read int
 	for i := range 120 {
 		of := tables[i%len(tables)]
-		row := of.key(key(i))
-		row["n"] = number(int64(i))
-		puts = append(puts, write{table: of, item: row})
+		row := of.Key(key(i))
+		row["n"] = Number(int64(i))
+		puts = append(puts, Write{Table: of, Item: row})
 		if i%3 == 0 {
-			deletes = append(deletes, write{table: of, key: key(i)})
+			deletes = append(deletes, Write{Table: of, Key: key(i)})
 		}
-		wants = append(wants, want{of, key(i), func(item []byte) error {
+		wants = append(wants, Want{of, key(i), func(item []byte) error {
 			read++
-			k, err := keyOf(item, of)
+			k, err := KeyOf(item, of)
 			assert.Equal(t, key(i), k)
 			return err
 		}})
 	}
-	db.concurrency = 1 // decode counts
+	db.Concurrency = 1 // decode counts
 	ctx := soon(t, time.Minute)
-	require.NoError(t, db.batchWrite(ctx, puts))
-	for _, err := range db.batchGet(ctx, wants) {
+	require.NoError(t, db.BatchWrite(ctx, puts))
+	for _, err := range db.BatchGet(ctx, wants) {
 		require.NoError(t, err)
 	}
 	assert.Equal(t, 120, read)
-	require.NoError(t, db.batchWrite(ctx, deletes))
-	for i, err := range db.batchGet(ctx, wants) {
+	require.NoError(t, db.BatchWrite(ctx, deletes))
+	for i, err := range db.BatchGet(ctx, wants) {
 		if i%3 == 0 {
-			assert.Equal(t, errMissing, err)
+			assert.Equal(t, ErrMissing, err)
 		} else {
 			assert.NoError(t, err)
 		}
@@ -136,22 +136,22 @@ func TestBatchesMixTablesWithOtherKeys(t *testing.T) {
 func TestBatchWriteTellsWhenAChunkFailed(t *testing.T) {
 	t.Parallel()
 	db, inj := openDB(t, nil)
-	var writes []write
+	var writes []Write
 	for n := range 100 {
 		writes = append(writes, relation(n))
 	}
-	require.NoError(t, db.batchWrite(t.Context(), nil))
+	require.NoError(t, db.BatchWrite(t.Context(), nil))
 	assert.Zero(t, inj.Recorder().Count())
 	once := inj.Fail(http.StatusBadRequest, "ValidationException", faultinject.First(1))
-	err := db.batchWrite(t.Context(), writes)
+	err := db.BatchWrite(t.Context(), writes)
 	assert.True(t, fault.Is(err, fault.Internal), "got %v", err)
 	assert.Equal(t, 4, inj.Recorder().Count(), "what is wrong is not tried again, the other chunks go on")
 	once.Stop()
-	writes[50].item["large"] = str(strings.Repeat("x", 400<<10))
-	assert.True(t, fault.Is(db.batchWrite(t.Context(), writes), fault.Exhausted))
+	writes[50].Item["large"] = Str(strings.Repeat("x", 400<<10))
+	assert.True(t, fault.Is(db.BatchWrite(t.Context(), writes), fault.Exhausted))
 	inj.NeverProcess(func(k faultinject.Key) bool { return strings.Contains(k.Attributes, "knows:099:") })
-	delete(writes[50].item, "large")
-	assert.True(t, fault.Is(db.batchWrite(soon(t, time.Second), writes), fault.Unavailable))
+	delete(writes[50].Item, "large")
+	assert.True(t, fault.Is(db.BatchWrite(soon(t, time.Second), writes), fault.Unavailable))
 }
 
 func TestNewTablesAreAsDocumented(t *testing.T) {

@@ -21,41 +21,41 @@ import (
 const ttlAttribute = "expires_at"
 
 // expires reports whether the rows of a table have a time to live.
-func (db *DB) expires(tableName *string) bool { return *tableName == *db.table(notesTable) }
+func (db *DB) expires(tableName *string) bool { return *tableName == *db.Table(NotesTable) }
 
 // tables returns what `taggie tables apply` makes.
 func (db *DB) tables() []dynamodb.CreateTableInput {
 	all := &types.Projection{ProjectionType: types.ProjectionTypeAll}
-	notes := db.newTable(notesTable, gsi1, gsi2, lsi1)
+	notes := db.newTable(NotesTable, GSI1, GSI2, LSI1)
 	notes.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{
-		db.newIndex(gsi1, all),
+		db.newIndex(GSI1, all),
 		// Access lists need no more; a note's content would double its cost of writing.
-		db.newIndex(gsi2, &types.Projection{
+		db.newIndex(GSI2, &types.Projection{
 			ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: []string{"note_id", "user_id", "owner_id", "permission", "shared_at"},
 		}),
 	}
 	notes.LocalSecondaryIndexes = []types.LocalSecondaryIndex{
-		{IndexName: db.indexName(lsi1), KeySchema: lsi1.schema(), Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly}},
+		{IndexName: db.IndexName(LSI1), KeySchema: LSI1.schema(), Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly}},
 	}
 	made := []dynamodb.CreateTableInput{notes}
 	for _, t := range []struct {
-		table table
+		table Table
 		index index
-	}{{entitiesMaster, entitiesByType}, {relationshipEntries, reverseRelationships}, {indexEntries, indexLookup}} {
+	}{{EntitiesMaster, EntitiesByType}, {RelationshipEntries, ReverseRelationships}, {IndexEntries, IndexLookup}} {
 		in := db.newTable(t.table, t.index)
 		in.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{db.newIndex(t.index, all)}
 		made = append(made, in)
 	}
-	tags := db.newTable(tagsTable, tagsByValue, tagsByLetter, tagsByFile)
+	tags := db.newTable(TagsTable, TagsByValue, TagsByLetter, TagsByFile)
 	// The rest of a tag is in the row that the index leads to.
 	found := &types.Projection{ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: []string{"authorUserId", "fileUniqueId", "owner", "score", "via", "value"}}
-	tags.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{db.newIndex(tagsByValue, found), db.newIndex(tagsByLetter, found), db.newIndex(tagsByFile, found)}
-	return append(made, db.newTable(scoresTable), tags)
+	tags.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{db.newIndex(TagsByValue, found), db.newIndex(TagsByLetter, found), db.newIndex(TagsByFile, found)}
+	return append(made, db.newTable(ScoresTable), tags)
 }
 
 // newTable returns a table, still without the indexes, with the attributes by which it and they sort.
-func (db *DB) newTable(t table, indexes ...index) dynamodb.CreateTableInput {
-	in := dynamodb.CreateTableInput{TableName: db.table(t), BillingMode: types.BillingModePayPerRequest, KeySchema: t.primary().schema()}
+func (db *DB) newTable(t Table, indexes ...index) dynamodb.CreateTableInput {
+	in := dynamodb.CreateTableInput{TableName: db.Table(t), BillingMode: types.BillingModePayPerRequest, KeySchema: t.primary().schema()}
 	defined := map[string]bool{}
 	define := func(name string, typ types.ScalarAttributeType) {
 		if !defined[name] {
@@ -66,22 +66,22 @@ func (db *DB) newTable(t table, indexes ...index) dynamodb.CreateTableInput {
 	for _, i := range append([]index{t.primary()}, indexes...) {
 		define(i.pk, types.ScalarAttributeTypeS)
 		if i.number {
-			define(i.sk, types.ScalarAttributeTypeN)
+			define(i.SK, types.ScalarAttributeTypeN)
 		} else {
-			define(i.sk, types.ScalarAttributeTypeS)
+			define(i.SK, types.ScalarAttributeTypeS)
 		}
 	}
 	return in
 }
 
 func (db *DB) newIndex(i index, projection *types.Projection) types.GlobalSecondaryIndex {
-	return types.GlobalSecondaryIndex{IndexName: db.indexName(i), KeySchema: i.schema(), Projection: projection}
+	return types.GlobalSecondaryIndex{IndexName: db.IndexName(i), KeySchema: i.schema(), Projection: projection}
 }
 
 func (i index) schema() []types.KeySchemaElement {
 	return []types.KeySchemaElement{
 		{AttributeName: aws.String(i.pk), KeyType: types.KeyTypeHash},
-		{AttributeName: aws.String(i.sk), KeyType: types.KeyTypeRange},
+		{AttributeName: aws.String(i.SK), KeyType: types.KeyTypeRange},
 	}
 }
 
@@ -110,12 +110,12 @@ func (db *DB) ApplyTables(ctx context.Context, report func(Step)) error {
 			return err
 		}
 		if have == nil {
-			if _, err := db.client.CreateTable(ctx, &want); err != nil {
+			if _, err := db.Client.CreateTable(ctx, &want); err != nil {
 				if _, inUse := errors.AsType[*types.ResourceInUseException](err); !inUse { // another server was faster
 					return fmt.Errorf("create table %s: %w", *want.TableName, err)
 				}
 			}
-			waiter := dynamodb.NewTableExistsWaiter(db.client, func(o *dynamodb.TableExistsWaiterOptions) {
+			waiter := dynamodb.NewTableExistsWaiter(db.Client, func(o *dynamodb.TableExistsWaiterOptions) {
 				o.MinDelay, o.MaxDelay = 50*time.Millisecond, 2*time.Second
 			})
 			if err := waiter.Wait(ctx, &dynamodb.DescribeTableInput{TableName: want.TableName}, 5*time.Minute); err != nil {
@@ -182,7 +182,7 @@ func (db *DB) Ready(ctx context.Context) error {
 }
 
 func (db *DB) describe(ctx context.Context, name *string) (*types.TableDescription, error) {
-	out, err := db.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: name})
+	out, err := db.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: name})
 	if _, missing := errors.AsType[*types.ResourceNotFoundException](err); missing {
 		return nil, nil
 	}
@@ -264,7 +264,7 @@ func (s spelled) add(name string, schema []types.KeySchemaElement, projection *t
 }
 
 func (db *DB) timeToLive(ctx context.Context, name *string, apply bool, report func(Step)) error {
-	out, err := db.client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: name})
+	out, err := db.Client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: name})
 	if err != nil {
 		return fmt.Errorf("describe time to live of %s: %w", *name, err)
 	}
@@ -276,7 +276,7 @@ func (db *DB) timeToLive(ctx context.Context, name *string, apply bool, report f
 		report(Step{*name, "time to live on " + ttlAttribute + " is off", false})
 		return nil
 	}
-	_, err = db.client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{TableName: name, TimeToLiveSpecification: &types.TimeToLiveSpecification{
+	_, err = db.Client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{TableName: name, TimeToLiveSpecification: &types.TimeToLiveSpecification{
 		AttributeName: aws.String(ttlAttribute), Enabled: aws.Bool(true),
 	}})
 	if err != nil {
@@ -288,7 +288,7 @@ func (db *DB) timeToLive(ctx context.Context, name *string, apply bool, report f
 
 // recovery looks after point-in-time recovery. An engine that does not know it is reported, not an error.
 func (db *DB) recovery(ctx context.Context, name *string, apply bool, report func(Step)) error {
-	out, err := db.client.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: name})
+	out, err := db.Client.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: name})
 	if unsupported(err) {
 		report(Step{*name, "this engine has no point-in-time recovery", true})
 		return nil
@@ -320,7 +320,7 @@ func (db *DB) switchOnRecovery(ctx context.Context, name *string, report func(St
 	ctx, cancel := context.WithTimeout(ctx, backupsWithin)
 	defer cancel()
 	for idle := 1; ; idle++ {
-		_, err := db.client.UpdateContinuousBackups(ctx, &dynamodb.UpdateContinuousBackupsInput{TableName: name,
+		_, err := db.Client.UpdateContinuousBackups(ctx, &dynamodb.UpdateContinuousBackupsInput{TableName: name,
 			PointInTimeRecoverySpecification: &types.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: aws.Bool(true)}})
 		if _, unavailable := errors.AsType[*types.ContinuousBackupsUnavailableException](err); !unavailable {
 			return err
@@ -328,7 +328,7 @@ func (db *DB) switchOnRecovery(ctx context.Context, name *string, report func(St
 		if idle == 1 {
 			report(Step{*name, "waiting for backups", true})
 		}
-		if !db.pause(ctx, idle) {
+		if !db.Pause(ctx, idle) {
 			return errors.Join(err, ctx.Err())
 		}
 	}

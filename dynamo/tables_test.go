@@ -84,7 +84,7 @@ func TestApplyWaitsForTheBackupsOfANewTable(t *testing.T) {
 
 	b.asked.Store(-1 << 40)
 	b.on.Store(false)
-	db.pause = func(_ context.Context, idle int) bool { return idle < 3 } // the deadline comes during the third pause
+	db.Pause = func(_ context.Context, idle int) bool { return idle < 3 } // the deadline comes during the third pause
 	err := db.ApplyTables(t.Context(), func(Step) {})
 	var unavailable *types.ContinuousBackupsUnavailableException
 	assert.ErrorAs(t, err, &unavailable, "until the deadline")
@@ -97,7 +97,7 @@ func wrongly(t *testing.T, change func(*dynamodb.CreateTableInput)) *DB {
 	db.prefix += "wrong-"
 	spec := db.tables()[0]
 	change(&spec)
-	_, err := db.client.CreateTable(t.Context(), &spec)
+	_, err := db.Client.CreateTable(t.Context(), &spec)
 	require.NoError(t, err)
 	return db
 }
@@ -171,10 +171,10 @@ func TestOnlyNotesExpire(t *testing.T) {
 	t.Parallel()
 	db, _ := openDB(t, nil)
 	for _, name := range db.TableNames() {
-		out, err := db.client.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &name})
+		out, err := db.Client.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &name})
 		require.NoError(t, err)
 		on := out.TimeToLiveDescription != nil && out.TimeToLiveDescription.TimeToLiveStatus == types.TimeToLiveStatusEnabled
-		assert.Equal(t, strings.HasSuffix(name, notesTable.name), on, name)
+		assert.Equal(t, strings.HasSuffix(name, NotesTable.Name), on, name)
 	}
 	for _, do := range []func(func(Step)) error{
 		func(report func(Step)) error { return db.CheckTables(t.Context(), report) },
@@ -182,7 +182,7 @@ func TestOnlyNotesExpire(t *testing.T) {
 	} {
 		require.NoError(t, do(func(s Step) {
 			assert.True(t, s.OK, s.Text)
-			assert.True(t, s.Table == *db.table(notesTable) || !strings.Contains(s.Text, "time to live"), "%s: %s", s.Table, s.Text)
+			assert.True(t, s.Table == *db.Table(NotesTable) || !strings.Contains(s.Text, "time to live"), "%s: %s", s.Table, s.Text)
 		}))
 	}
 }

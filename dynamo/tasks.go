@@ -24,12 +24,13 @@ type taskRecord struct {
 	Lease time.Time // until when it belongs to who has the token; zero when nobody ever had it
 }
 
-func taskKey(t task.Task) rowKey {
-	return rowKey{keys.TaskSubjectKey(t.ID), keys.TaskKey(t.Due, string(t.Kind), t.ID)}
+// TaskKey is the key of the row of a task.
+func TaskKey(t task.Task) Key {
+	return Key{keys.TaskSubjectKey(t.ID), keys.TaskKey(t.Due, string(t.Kind), t.ID)}
 }
 
-// taskNames are the attributes of a task that writes mention.
-func taskNames(names ...string) map[string]string {
+// TaskNames are the attributes of a task that writes mention.
+func TaskNames(names ...string) map[string]string {
 	m := make(map[string]string, len(names))
 	for _, name := range names {
 		m["#"+name] = name
@@ -37,29 +38,29 @@ func taskNames(names ...string) map[string]string {
 	return m
 }
 
-// taskAction puts the task unless it is there: it never fails, so that it can be part of any transaction, and one that
+// TaskAction puts the task unless it is there: it never fails, so that it can be part of any transaction, and one that
 // is worked on stays as it is.
-func taskAction(t task.Task) action {
-	return action{
-		table: relationshipEntries, key: taskKey(t), task: true,
-		update: "SET #scope = if_not_exists(#scope, :scope), #tries = if_not_exists(#tries, :tries)",
-		names:  taskNames("scope", "tries"),
-		values: attrs{":scope": str(t.Scope), ":tries": number(int64(t.Tries))},
+func TaskAction(t task.Task) Action {
+	return Action{
+		Table: RelationshipEntries, Key: TaskKey(t), task: true,
+		Update: "SET #scope = if_not_exists(#scope, :scope), #tries = if_not_exists(#tries, :tries)",
+		Names:  TaskNames("scope", "tries"),
+		Values: Attrs{":scope": Str(t.Scope), ":tries": Number(int64(t.Tries))},
 	}
 }
 
 // fenced is a change of a task on condition that it is its token's still.
-func fenced(t task.Task, lost func(row attrs) error) action {
-	return action{table: relationshipEntries, key: taskKey(t), condition: "#token = :token", names: taskNames("token"),
-		values: attrs{":token": str(t.Token)}, failed: lost}
+func fenced(t task.Task, lost func(row Attrs) error) Action {
+	return Action{Table: RelationshipEntries, Key: TaskKey(t), Condition: "#token = :token", Names: TaskNames("token"),
+		Values: Attrs{":token": Str(t.Token)}, Failed: lost}
 }
 
 func decodeTask(item []byte, r *taskRecord) error {
-	return attributes(item, func(name []byte, v value) (err error) {
+	return Attributes(item, func(name []byte, v Value) (err error) {
 		switch string(name) {
 		case "_predicate_key":
 			var key string
-			if key, err = v.str(); err != nil {
+			if key, err = v.Str(); err != nil {
 				return err
 			}
 			parts := keys.Split(key)
@@ -70,15 +71,15 @@ func decodeTask(item []byte, r *taskRecord) error {
 			r.Due, r.Kind, r.ID = time.UnixMilli(ms).UTC(), task.Kind(parts[2]), parts[3]
 			return err
 		case "scope":
-			r.Scope, err = v.str()
+			r.Scope, err = v.Str()
 		case "token":
-			r.Token, err = v.str()
+			r.Token, err = v.Str()
 		case "lease":
-			r.Lease, err = v.instant()
+			r.Lease, err = v.Instant()
 		case "tries":
-			r.Tries, err = v.int()
+			r.Tries, err = v.Int()
 		default:
-			err = v.skip()
+			err = v.Skip()
 		}
 		return err
 	})
@@ -89,7 +90,7 @@ func decodeTask(item []byte, r *taskRecord) error {
 // Index: primary. Key: _subject_key = taggie:Tasks:<shard> AND _predicate_key = task:<due>:<kind>:<id>.
 // Cost: 1 TransactWriteItems of 1 row.
 func (db Tasks) PutTask(ctx context.Context, t task.Task) error {
-	return db.transact(ctx, []action{taskAction(t)}, idempotency.Key{})
+	return db.Transact(ctx, []Action{TaskAction(t)}, idempotency.Key{})
 }
 
 // ListDueTasks reads the shards concurrently and leaves out what somebody works on.
@@ -100,10 +101,10 @@ func (db Tasks) ListDueTasks(ctx context.Context, now time.Time, limit int) ([]t
 	low, high := keys.TaskRange(now)
 	shards := keys.TaskSubjectKeys()
 	due := make([][]task.Task, len(shards))
-	errs := db.each(len(shards), func(i int) error {
-		s := span{table: relationshipEntries, pk: shards[i], low: low, high: high, limit: limit}
+	errs := db.Each(len(shards), func(i int) error {
+		s := Span{Table: RelationshipEntries, PK: shards[i], Low: low, High: high, Limit: limit}
 		for round := 0; ; round++ {
-			next, err := db.query(ctx, s, func(item []byte) (bool, error) {
+			next, err := db.Query(ctx, s, func(item []byte) (bool, error) {
 				var r taskRecord
 				err := decodeTask(item, &r)
 				if err == nil && !r.Lease.After(now) {
@@ -114,7 +115,7 @@ func (db Tasks) ListDueTasks(ctx context.Context, now time.Time, limit int) ([]t
 			if err != nil || next == nil || len(due[i]) >= limit {
 				return err
 			}
-			s.start, s.limit = next, further(round, limit-len(due[i]))
+			s.Start, s.Limit = next, Further(round, limit-len(due[i]))
 		}
 	})
 	if err := errors.Join(errs...); err != nil {
@@ -126,7 +127,7 @@ func (db Tasks) ListDueTasks(ctx context.Context, now time.Time, limit int) ([]t
 }
 
 // errNotClaimed comes with the row that stood in the way; nil for none.
-type errNotClaimed struct{ row attrs }
+type errNotClaimed struct{ row Attrs }
 
 func (errNotClaimed) Error() string { return "the task is somebody else's, or done" }
 
@@ -137,12 +138,12 @@ func (errNotClaimed) Error() string { return "the task is somebody else's, or do
 // Cost: 1 TransactWriteItems of 1 row; one more when the task was claimed since it was read and is free again.
 func (db Tasks) ClaimTask(ctx context.Context, t task.Task, token string, until time.Time) (task.Task, bool, error) {
 	for {
-		err := db.transact(ctx, []action{{
-			table: relationshipEntries, key: taskKey(t), update: "SET #token = :token, #lease = :until, #tries = :more",
-			condition: "#tries = :tries AND (attribute_not_exists(#lease) OR #lease <= :now)", names: taskNames("token", "lease", "tries"),
-			values: attrs{":token": str(token), ":until": str(keys.Instant(until)), ":now": str(keys.Instant(db.now())),
-				":tries": number(int64(t.Tries)), ":more": number(int64(t.Tries + 1))},
-			failed: func(row attrs) error { return errNotClaimed{row} },
+		err := db.Transact(ctx, []Action{{
+			Table: RelationshipEntries, Key: TaskKey(t), Update: "SET #token = :token, #lease = :until, #tries = :more",
+			Condition: "#tries = :tries AND (attribute_not_exists(#lease) OR #lease <= :now)", Names: TaskNames("token", "lease", "tries"),
+			Values: Attrs{":token": Str(token), ":until": Str(keys.Instant(until)), ":now": Str(keys.Instant(db.Now())),
+				":tries": Number(int64(t.Tries)), ":more": Number(int64(t.Tries + 1))},
+			Failed: func(row Attrs) error { return errNotClaimed{row} },
 		}}, idempotency.Key{})
 		taken := t
 		taken.Token = token
@@ -157,14 +158,14 @@ func (db Tasks) ClaimTask(ctx context.Context, t task.Task, token string, until 
 			return t, false, nil
 		}
 		var r taskRecord
-		if err := decodeTask(rowJSON(in.row), &r); err != nil {
+		if err := decodeTask(RowJSON(in.row), &r); err != nil {
 			return t, false, err
 		}
 		switch {
 		case r.Token == token: // the attempt before
 			taken.Tries = r.Tries - 1
 			return taken, true, nil
-		case r.Lease.After(db.now()) || r.Tries == t.Tries:
+		case r.Lease.After(db.Now()) || r.Tries == t.Tries:
 			return t, false, nil
 		}
 		t.Tries = r.Tries
@@ -174,7 +175,7 @@ func (db Tasks) ClaimTask(ctx context.Context, t task.Task, token string, until 
 // errLost says that the token is no longer the task's.
 var errLost = fault.New(fault.Conflict, "the task is somebody else's by now, or done")
 
-func lost(attrs) error { return errLost }
+func lost(Attrs) error { return errLost }
 
 // ExtendTask moves the end of the lease on condition of the token.
 //
@@ -182,8 +183,8 @@ func lost(attrs) error { return errLost }
 // Cost: 1 TransactWriteItems of 1 row.
 func (db Tasks) ExtendTask(ctx context.Context, t task.Task, until time.Time) (bool, error) {
 	a := fenced(t, lost)
-	a.update, a.names["#lease"], a.values[":until"] = "SET #lease = :until", "lease", str(keys.Instant(until))
-	err := db.transact(ctx, []action{a}, idempotency.Key{})
+	a.Update, a.Names["#lease"], a.Values[":until"] = "SET #lease = :until", "lease", Str(keys.Instant(until))
+	err := db.Transact(ctx, []Action{a}, idempotency.Key{})
 	if errors.Is(err, errLost) {
 		return false, nil
 	}
@@ -196,21 +197,30 @@ func (db Tasks) ExtendTask(ctx context.Context, t task.Task, until time.Time) (b
 // the new due. Cost: 1 TransactWriteItems of 1 or 2 rows.
 func (db Tasks) FinishTask(ctx context.Context, t task.Task, again time.Time) error {
 	a := fenced(t, lost)
-	actions := []action{a}
+	actions := []Action{a}
 	next := t
 	next.Due, next.Tries = again, t.Tries+1 // this claim was a try, too
 	switch {
 	case again.IsZero():
-		actions[0].remove = true
-	case taskKey(next) == taskKey(t): // within the same millisecond: a transaction takes one action per row
-		actions[0].update, actions[0].names["#lease"] = "REMOVE #token, #lease", "lease"
+		actions[0].Remove = true
+	case TaskKey(next) == TaskKey(t): // within the same millisecond: a transaction takes one action per row
+		actions[0].Update, actions[0].Names["#lease"] = "REMOVE #token, #lease", "lease"
 	default:
-		actions[0].remove = true
-		actions = append(actions, taskAction(next))
+		actions[0].Remove = true
+		actions = append(actions, TaskAction(next))
 	}
-	err := db.transact(ctx, actions, idempotency.Key{})
+	err := db.Transact(ctx, actions, idempotency.Key{})
 	if errors.Is(err, errLost) {
 		return nil
 	}
 	return err
+}
+
+// TaskActions are what puts each of the tasks; see [TaskAction].
+func TaskActions(of []task.Task) []Action {
+	actions := make([]Action, len(of))
+	for i, t := range of {
+		actions[i] = TaskAction(t)
+	}
+	return actions
 }

@@ -15,98 +15,98 @@ import (
 	"github.com/taggie/taggie/internal/idempotency"
 )
 
-// attrs is a row, or the values of an expression.
-type attrs = map[string]types.AttributeValue
+// Attrs is a row, or the values of an expression.
+type Attrs = map[string]types.AttributeValue
 
-// action is one write of a transaction. The condition is about the row as it is before the transaction.
-type action struct {
-	table     table
-	key       rowKey // of a delete, update or check
-	item      attrs  // of a put
-	update    string // an update expression; "" for the other kinds
-	signed    bool   // the update, which only sets, leaves the token of the transaction, as puts on a condition do
-	remove    bool   // delete the row
+// Action is one write of a transaction. The condition is about the row as it is before the transaction.
+type Action struct {
+	Table     Table
+	Key       Key    // of a delete, update or check
+	Item      Attrs  // of a put
+	Update    string // an update expression; "" for the other kinds
+	Signed    bool   // the update, which only sets, leaves the token of the transaction, as puts on a condition do
+	Remove    bool   // delete the row
 	task      bool   // it records a task, which [DB.OnTask] is told of
-	condition string // "" for none
-	names     map[string]string
-	values    attrs
-	// failed turns a failed condition into an error. row is the row as it is, nil when there is none.
-	failed func(row attrs) error
+	Condition string // "" for none
+	Names     map[string]string
+	Values    Attrs
+	// Failed turns a failed condition into an error. row is the row as it is, nil when there is none.
+	Failed func(row Attrs) error
 }
 
-// reserved lets an expression name an attribute whose name is, or may become, one of DynamoDB's more than 500 reserved words.
-func reserved(name string) map[string]string { return map[string]string{"#" + name: name} }
+// Reserved lets an expression name an attribute whose name is, or may become, one of DynamoDB's more than 500 reserved words.
+func Reserved(name string) map[string]string { return map[string]string{"#" + name: name} }
 
-func (db *DB) item(a action) types.TransactWriteItem {
+func (db *DB) item(a Action) types.TransactWriteItem {
 	var condition *string
-	if a.condition != "" {
-		condition = &a.condition
+	if a.Condition != "" {
+		condition = &a.Condition
 	}
 	const old = types.ReturnValuesOnConditionCheckFailureAllOld
-	switch table, key := db.table(a.table), a.table.key(a.key); {
-	case a.item != nil:
-		return types.TransactWriteItem{Put: &types.Put{TableName: table, Item: a.item, ConditionExpression: condition,
-			ExpressionAttributeNames: a.names, ExpressionAttributeValues: a.values, ReturnValuesOnConditionCheckFailure: old}}
-	case a.update != "":
-		return types.TransactWriteItem{Update: &types.Update{TableName: table, Key: key, UpdateExpression: &a.update,
-			ConditionExpression: condition, ExpressionAttributeNames: a.names, ExpressionAttributeValues: a.values, ReturnValuesOnConditionCheckFailure: old}}
-	case a.remove:
+	switch table, key := db.Table(a.Table), a.Table.Key(a.Key); {
+	case a.Item != nil:
+		return types.TransactWriteItem{Put: &types.Put{TableName: table, Item: a.Item, ConditionExpression: condition,
+			ExpressionAttributeNames: a.Names, ExpressionAttributeValues: a.Values, ReturnValuesOnConditionCheckFailure: old}}
+	case a.Update != "":
+		return types.TransactWriteItem{Update: &types.Update{TableName: table, Key: key, UpdateExpression: &a.Update,
+			ConditionExpression: condition, ExpressionAttributeNames: a.Names, ExpressionAttributeValues: a.Values, ReturnValuesOnConditionCheckFailure: old}}
+	case a.Remove:
 		return types.TransactWriteItem{Delete: &types.Delete{TableName: table, Key: key, ConditionExpression: condition,
-			ExpressionAttributeNames: a.names, ExpressionAttributeValues: a.values, ReturnValuesOnConditionCheckFailure: old}}
+			ExpressionAttributeNames: a.Names, ExpressionAttributeValues: a.Values, ReturnValuesOnConditionCheckFailure: old}}
 	default:
 		return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{TableName: table, Key: key, ConditionExpression: condition,
-			ExpressionAttributeNames: a.names, ExpressionAttributeValues: a.values, ReturnValuesOnConditionCheckFailure: old}}
+			ExpressionAttributeNames: a.Names, ExpressionAttributeValues: a.Values, ReturnValuesOnConditionCheckFailure: old}}
 	}
 }
 
-// writtenBy is the attribute in which a row that was put on a condition keeps the token of its transaction. DynamoDB
+// WrittenBy is the attribute in which a row that was put on a condition keeps the token of its transaction. DynamoDB
 // remembers a token for ten minutes, the row for as long as it stays: when the answer to an attempt was lost, the
 // condition of the next one fails at a row that says who wrote it. Versions and times cannot tell: two servers may write the
 // same ones at the same millisecond.
-const writtenBy = "_written_by"
+const WrittenBy = "_written_by"
 
-// transact carries out all actions or none, and records the idempotency key with them. A conflict with another transaction
+// Transact carries out all actions or none, and records the idempotency key with them. A conflict with another transaction
 // and throttling are tried again, with the same token, until the deadline. What a failed condition means is asked of the
 // first action whose condition failed, the idempotency key before all others.
 //
 // Cost: 1 TransactWriteItems, two write units per started KB of each row.
-func (db *DB) transact(ctx context.Context, actions []action, once idempotency.Key) error {
+func (db *DB) Transact(ctx context.Context, actions []Action, once idempotency.Key) error {
 	if once.Given() {
-		return db.tallies.spend(allowedKeys, once.Viewer, 1, func() error {
-			return db.transact(ctx, append([]action{db.remember(once)}, actions...), idempotency.Key{})
+		return db.Spend(allowedKeys, once.Viewer, 1, func() error {
+			return db.Transact(ctx, append([]Action{db.remember(once)}, actions...), idempotency.Key{})
 		})
 	}
 	return db.transactAs(ctx, uuid.NewString(), actions)
 }
 
 // transactAs carries out all actions or none, once within ten minutes for each token, however often it is asked.
-func (db *DB) transactAs(ctx context.Context, token string, actions []action) error {
+func (db *DB) transactAs(ctx context.Context, token string, actions []Action) error {
 	if len(actions) == 0 {
 		return nil
 	}
-	if len(actions) > maxActions {
-		return fault.New(fault.Exhausted, "this change touches more than %d rows at once: make it in parts", maxActions)
+	if len(actions) > MaxActions {
+		return fault.New(fault.Exhausted, "this change touches more than %d rows at once: make it in parts", MaxActions)
 	}
-	ctx, cancel := within(ctx)
+	ctx, cancel := Within(ctx)
 	defer cancel()
 	in := dynamodb.TransactWriteItemsInput{ClientRequestToken: &token, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
 	for _, a := range actions {
-		if a.item != nil && a.condition != "" {
-			a.item[writtenBy] = str(token)
+		if a.Item != nil && a.Condition != "" {
+			a.Item[WrittenBy] = Str(token)
 		}
-		if a.signed {
-			a.update += ", #written_by = :written_by"
-			a.names["#written_by"], a.values[":written_by"] = writtenBy, str(token)
+		if a.Signed {
+			a.Update += ", #written_by = :written_by"
+			a.Names["#written_by"], a.Values[":written_by"] = WrittenBy, Str(token)
 		}
 		in.TransactItems = append(in.TransactItems, db.item(a))
 	}
 	for idle := 0; ; idle++ {
-		_, err := db.client.TransactWriteItems(ctx, &in)
+		_, err := db.Client.TransactWriteItems(ctx, &in)
 		if err == nil {
 			db.told(actions)
 			return nil
 		}
-		again := repeatable(err)
+		again := Repeatable(err)
 		if canceled, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
 			if carriedOut(canceled, token) {
 				db.told(actions)
@@ -122,29 +122,29 @@ func (db *DB) transactAs(ctx context.Context, token string, actions []action) er
 		if !again {
 			return refused(err)
 		}
-		if !db.pause(ctx, idle) {
-			return failed(errors.Join(err, ctx.Err()), "the change could not be made in time; whether it was made is unknown")
+		if !db.Pause(ctx, idle) {
+			return Failed(errors.Join(err, ctx.Err()), "the change could not be made in time; whether it was made is unknown")
 		}
 	}
 }
 
 // told lets who works on tasks know that there is one.
-func (db *DB) told(actions []action) {
-	if db.onTask != nil && slices.ContainsFunc(actions, func(a action) bool { return a.task }) {
+func (db *DB) told(actions []Action) {
+	if db.onTask != nil && slices.ContainsFunc(actions, func(a Action) bool { return a.task }) {
 		db.onTask()
 	}
 }
 
 // carriedOut reports whether a condition failed because an earlier attempt of the same transaction had succeeded.
 func carriedOut(canceled *types.TransactionCanceledException, token string) bool {
-	return slices.ContainsFunc(canceled.CancellationReasons, func(r types.CancellationReason) bool { return text(r.Item[writtenBy]) == token })
+	return slices.ContainsFunc(canceled.CancellationReasons, func(r types.CancellationReason) bool { return Text(r.Item[WrittenBy]) == token })
 }
 
 // cancelled returns what the reasons of a cancelled transaction mean, or whether it is worth another try.
-func cancelled(actions []action, canceled *types.TransactionCanceledException) (again bool, meaning error) {
+func cancelled(actions []Action, canceled *types.TransactionCanceledException) (again bool, meaning error) {
 	for i, reason := range canceled.CancellationReasons {
-		if aws.ToString(reason.Code) == "ConditionalCheckFailed" && i < len(actions) && actions[i].failed != nil {
-			return false, actions[i].failed(reason.Item)
+		if aws.ToString(reason.Code) == "ConditionalCheckFailed" && i < len(actions) && actions[i].Failed != nil {
+			return false, actions[i].Failed(reason.Item)
 		}
 	}
 	for _, reason := range canceled.CancellationReasons {
@@ -166,7 +166,7 @@ func refused(err error) error {
 	case strings.Contains(err.Error(), "Item size"):
 		return fault.Wrap(fault.Exhausted, err, "this is larger than the %d KB that DynamoDB keeps in one item: make it shorter", maxItemKB)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return failed(err, "the change could not be made in time; whether it was made is unknown")
+		return Failed(err, "the change could not be made in time; whether it was made is unknown")
 	}
-	return failed(err, "the change could not be made")
+	return Failed(err, "the change could not be made")
 }

@@ -10,20 +10,20 @@ import (
 	"github.com/taggie/taggie/dynamo/keys"
 )
 
-// value is an attribute value on the wire: an object with one field that names the type, such as {"S":"text"}.
-type value struct{ d *jx.Decoder }
+// Value is an attribute value on the wire: an object with one field that names the type, such as {"S":"text"}.
+type Value struct{ D *jx.Decoder }
 
-// attributes calls each for every attribute of an item. each must read the value or [value.skip] it.
-func attributes(item []byte, each func(name []byte, v value) error) error {
+// Attributes calls each for every attribute of an item. each must read the value or [Value.Skip] it.
+func Attributes(item []byte, each func(name []byte, v Value) error) error {
 	d := jx.GetDecoder()
 	defer jx.PutDecoder(d)
 	d.ResetBytes(item)
-	return d.ObjBytes(func(d *jx.Decoder, name []byte) error { return each(name, value{d}) })
+	return d.ObjBytes(func(d *jx.Decoder, name []byte) error { return each(name, Value{d}) })
 }
 
-// open enters the object of the given type.
-func (v value) open(typ string) (jx.ObjIter, error) {
-	it, err := v.d.ObjIter()
+// Open enters the object of the given type.
+func (v Value) Open(typ string) (jx.ObjIter, error) {
+	it, err := v.D.ObjIter()
 	if err != nil {
 		return it, err
 	}
@@ -33,33 +33,37 @@ func (v value) open(typ string) (jx.ObjIter, error) {
 	return it, nil
 }
 
-func end(it *jx.ObjIter) error {
+// End returns what kept an iteration from coming to its end.
+func End(it *jx.ObjIter) error {
 	if it.Next() {
 		return fmt.Errorf("attribute has two types")
 	}
 	return it.Err()
 }
 
-func (v value) skip() error { return v.d.Skip() }
+// Skip goes past the value.
+func (v Value) Skip() error { return v.D.Skip() }
 
-func (v value) str() (string, error) {
-	it, err := v.open("S")
+// Str reads a text.
+func (v Value) Str() (string, error) {
+	it, err := v.Open("S")
 	if err != nil {
 		return "", err
 	}
-	s, err := v.d.Str()
+	s, err := v.D.Str()
 	if err != nil {
 		return "", err
 	}
-	return s, end(&it)
+	return s, End(&it)
 }
 
-func (v value) int() (int, error) {
-	it, err := v.open("N")
+// Int reads a whole number.
+func (v Value) Int() (int, error) {
+	it, err := v.Open("N")
 	if err != nil {
 		return 0, err
 	}
-	b, err := v.d.StrBytes()
+	b, err := v.D.StrBytes()
 	if err != nil {
 		return 0, err
 	}
@@ -67,16 +71,16 @@ func (v value) int() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return n, end(&it)
+	return n, End(&it)
 }
 
-// instant reads a string that keys.Instant wrote.
-func (v value) instant() (time.Time, error) {
-	it, err := v.open("S")
+// Instant reads a string that keys.Instant wrote.
+func (v Value) Instant() (time.Time, error) {
+	it, err := v.Open("S")
 	if err != nil {
 		return time.Time{}, err
 	}
-	b, err := v.d.StrBytes()
+	b, err := v.D.StrBytes()
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -84,16 +88,16 @@ func (v value) instant() (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	return t, end(&it)
+	return t, End(&it)
 }
 
-// set reads a string set.
-func (v value) set(each func(s string) error) error {
-	it, err := v.open("SS")
+// Set reads a string set.
+func (v Value) Set(each func(s string) error) error {
+	it, err := v.Open("SS")
 	if err != nil {
 		return err
 	}
-	if err := v.d.Arr(func(d *jx.Decoder) error {
+	if err := v.D.Arr(func(d *jx.Decoder) error {
 		s, err := d.Str()
 		if err != nil {
 			return err
@@ -102,17 +106,17 @@ func (v value) set(each func(s string) error) error {
 	}); err != nil {
 		return err
 	}
-	return end(&it)
+	return End(&it)
 }
 
-// list reads a list of strings.
-func (v value) list(each func(s string) error) error {
-	it, err := v.open("L")
+// List reads a list of strings.
+func (v Value) List(each func(s string) error) error {
+	it, err := v.Open("L")
 	if err != nil {
 		return err
 	}
-	if err := v.d.Arr(func(d *jx.Decoder) error {
-		s, err := value{d}.str()
+	if err := v.D.Arr(func(d *jx.Decoder) error {
+		s, err := Value{d}.Str()
 		if err != nil {
 			return err
 		}
@@ -120,12 +124,12 @@ func (v value) list(each func(s string) error) error {
 	}); err != nil {
 		return err
 	}
-	return end(&it)
+	return End(&it)
 }
 
-// anyTexts reads the texts of a list, and skips whatever is something else.
-func (v value) anyTexts(each func(s string) error) error {
-	return v.d.ObjBytes(func(d *jx.Decoder, typ []byte) error {
+// AnyTexts reads the texts of a list, and skips whatever is something else.
+func (v Value) AnyTexts(each func(s string) error) error {
+	return v.D.ObjBytes(func(d *jx.Decoder, typ []byte) error {
 		if string(typ) != "L" {
 			return d.Skip()
 		}
@@ -144,27 +148,27 @@ func (v value) anyTexts(each func(s string) error) error {
 	})
 }
 
-// object calls each for every attribute of a map. each must read the value or [value.skip] it.
-func (v value) object(each func(name []byte, v value) error) error {
-	it, err := v.open("M")
+// Object calls each for every attribute of a map. each must read the value or [Value.Skip] it.
+func (v Value) Object(each func(name []byte, v Value) error) error {
+	it, err := v.Open("M")
 	if err != nil {
 		return err
 	}
-	if err := v.d.ObjBytes(func(d *jx.Decoder, name []byte) error { return each(name, value{d}) }); err != nil {
+	if err := v.D.ObjBytes(func(d *jx.Decoder, name []byte) error { return each(name, Value{d}) }); err != nil {
 		return err
 	}
-	return end(&it)
+	return End(&it)
 }
 
 // binary reads bytes.
-func (v value) binary() ([]byte, error) {
-	it, err := v.open("B")
+func (v Value) binary() ([]byte, error) {
+	it, err := v.Open("B")
 	if err != nil {
 		return nil, err
 	}
-	b, err := v.d.Base64()
+	b, err := v.D.Base64()
 	if err != nil {
 		return nil, err
 	}
-	return b, end(&it)
+	return b, End(&it)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/entities"
 	"github.com/taggie/taggie/internal/app"
 	"github.com/taggie/taggie/internal/awsclient"
 	"github.com/taggie/taggie/internal/embedded/embeddedtest"
@@ -27,7 +28,7 @@ func (s *Server) Passes(d time.Duration) {
 	client, err := awsclient.DynamoDB(s.T.Context(), app.EmbeddedClient(embeddedtest.DynamoDB(s.T)))
 	require.NoError(s.T, err)
 	db := dynamo.New(dynamo.Options{Client: client, TablePrefix: s.Prefix, Now: now})
-	handlers := entity.NewService(entity.Options{Store: dynamo.Entities{DB: db}, Now: now, NewID: uuid.NewString}).Handlers()
+	handlers := entity.NewService(entity.Options{Store: entities.Store{DB: db}, Now: now, NewID: uuid.NewString}).Handlers()
 	tasks := dynamo.Tasks{DB: db}
 	for worked := true; worked; {
 		worked = false

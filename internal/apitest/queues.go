@@ -11,7 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/taggie/taggie/dynamo"
+	truth "github.com/taggie/taggie/dynamo/labelling"
+	"github.com/taggie/taggie/dynamo/projects"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/project"
@@ -167,7 +168,7 @@ func ItemKey(t *testing.T, id string) project.ItemID {
 // Rewrites changes an item and one of its efforts where they are stored, as if time had passed.
 func (l Crew) Rewrites(item string, change func(i *project.Item, efforts []project.Effort) *project.Effort) {
 	l.T.Helper()
-	truth := dynamo.Labelling{Projects: dynamo.Projects{DB: l.DB}}
+	truth := truth.Store{Store: projects.Store{DB: l.DB}}
 	before, efforts, err := truth.ItemWithEfforts(l.T.Context(), ItemKey(l.T, item))
 	require.NoError(l.T, err)
 	after := before

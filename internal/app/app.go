@@ -24,6 +24,12 @@ import (
 
 	"github.com/taggie/taggie/console"
 	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/entities"
+	"github.com/taggie/taggie/dynamo/filetags"
+	"github.com/taggie/taggie/dynamo/notes"
+	"github.com/taggie/taggie/dynamo/projects"
+	"github.com/taggie/taggie/dynamo/scores"
+	"github.com/taggie/taggie/dynamo/users"
 	"github.com/taggie/taggie/graph"
 	"github.com/taggie/taggie/internal/auth"
 	"github.com/taggie/taggie/internal/blob"
@@ -54,6 +60,9 @@ const ending = 5 * time.Second
 // garbage lets the heap grow to three times what is in use before it is collected, not twice: most of what a request needs
 // is garbage at its end, and collecting it is a tenth of the CPU. GOGC overrides it.
 const garbage = 200
+
+// sweepLabels is the kind of task by which projects lose labels that were written and never named.
+const sweepLabels = projects.SweepLabels
 
 // Serving says how a process serves.
 type Serving struct {
@@ -191,30 +200,29 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	}
 	now := s.Clock.Now
 	metrics.Clock(s.Clock.Ahead)
-	notesStore := dynamo.Notes{DB: s.DB}
+	usersStore, notesStore, entitiesStore := users.Store{DB: s.DB}, notes.Store{DB: s.DB}, entities.Store{DB: s.DB}
+	projectsStore, scoresStore, itemsStore := projects.Store{DB: s.DB}, scores.Store{DB: s.DB}, scores.Items{DB: s.DB}
 	news := edge.NewRevocations(s.Redis, cfg.TablePrefix+"users")
 	users := user.NewService(user.Options{
-		Store: dynamo.Users{DB: s.DB}, Probes: edge.NewLimiter(s.Redis, cfg.TablePrefix+"email", user.MaxTries, user.TryEvery, time.Now), Announcer: news, Now: s.Clock.Agreed, NewID: newID,
+		Store: usersStore, Probes: edge.NewLimiter(s.Redis, cfg.TablePrefix+"email", user.MaxTries, user.TryEvery, time.Now), Announcer: news, Now: s.Clock.Agreed, NewID: newID,
 	})
 	a.Revoked = revocations{news: news, Users: users, sockets: a.Sockets, Every: user.LookEvery}
 	notes := note.NewService(note.Options{Store: notesStore.Store(), People: users, Now: now, NewID: newID})
 	a.cleaning = note.NewCleaning(notesStore, now)
-	entities := entity.NewService(entity.Options{Store: dynamo.Entities{DB: s.DB}, People: users, Now: now, NewID: newID})
-	projectsStore := dynamo.Projects{DB: s.DB}
+	entities := entity.NewService(entity.Options{Store: entitiesStore, People: users, Now: now, NewID: newID})
 	a.Queues = newQueues(s, cfg.StreamPatience, metrics, log)
 	metrics.Sockets(a.Sockets.Open)
-	scoresStore := dynamo.Scores{DB: s.DB}
 	scores := score.NewService(score.Options{Store: scoresStore, Contents: s.Bucket, Now: now, NewID: newID})
 	pictures, err := thumbnails()
 	if err != nil {
 		return nil, err
 	}
 	items := score.NewItems(score.ItemsOptions{
-		Store: dynamo.ScoreItems{DB: s.DB}, Scores: scoresStore, Files: s.Bucket, Quota: cfg.ItemQuota, Now: now, NewID: newID,
+		Store: itemsStore, Scores: scoresStore, Files: s.Bucket, Quota: cfg.ItemQuota, Now: now, NewID: newID,
 		Render: pictures.Render, DecodeBytes: min(score.DecodeBytes, memory.Limit()/3),
 	})
 	tags := filetag.NewService(filetag.Options{
-		Store: dynamo.FileTags{DB: s.DB}, Items: items, Scores: scores, Kept: filetag.Kept{Items: dynamo.ScoreItems{DB: s.DB}, Scores: scoresStore}, Now: now, NewID: newID,
+		Store: filetags.Store{DB: s.DB}, Items: items, Scores: scores, Kept: filetag.Kept{Items: itemsStore, Scores: scoresStore}, Now: now, NewID: newID,
 	})
 	scores, items = scores.Telling(tags), items.Telling(tags)
 	projects := project.NewService(project.Options{
@@ -222,8 +230,8 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	})
 	handlers := entities.Handlers()
 	handlers[project.RunImport] = project.Importer{Store: projectsStore, Files: s.Bucket, Now: now, Count: a.Queues.importing, Originals: items}.Run
-	handlers[dynamo.SweepLabels] = projectsStore.SweepLabels
-	handlers[project.RunExport] = Exporter(projectsStore, s.Bucket, dynamo.Users{DB: s.DB}).Run
+	handlers[sweepLabels] = projectsStore.SweepLabels
+	handlers[project.RunExport] = Exporter(projectsStore, s.Bucket, usersStore).Run
 	handlers[score.SettleIntent], handlers[score.SweepItem], handlers[score.FollowItem] = scores.Settle, items.Sweep, items.Follow
 	handlers[filetag.Reshard] = tags.Spread
 	a.tags = tags
@@ -237,7 +245,7 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 
 	light := loaders.Light{
 		Notes:    notes.Without(notesStore.WithoutContent().Store()),
-		Entities: entities.Showing(dynamo.Entities{DB: s.DB}.WithoutAttributes()),
+		Entities: entities.Showing(entitiesStore.WithoutAttributes()),
 		Projects: projects.Showing(projectsStore.WithoutMetadata()),
 		Scores:   scores.Showing(scoresStore.WithoutPages()),
 	}
@@ -322,7 +330,7 @@ func (a *Application) Serve(ctx context.Context, listener net.Listener, started 
 	running.Go(func() { a.Revoked.Run(working, a.Log) })
 	running.Go(func() {
 		counts := []jobs.Job{{Name: "count what users have", Every: time.Second, Do: a.Stores.DB.CountAllowances}}
-		for _, kind := range dynamo.Recounted() {
+		for _, kind := range dynamo.Recounted(allowances()) {
 			counts = append(counts, jobs.Job{Name: "count the " + kind + " again", Every: 10 * time.Second, Do: func(ctx context.Context) error {
 				return a.Stores.DB.RecountAllowances(ctx, kind)
 			}})

@@ -4,14 +4,14 @@ import (
 	"context"
 	"time"
 
-	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/users"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/project"
 )
 
 // Exporter returns what writes the results of projects, with users called by the ids that the API has for them, and by their names.
-func Exporter(store project.ExportStore, files project.Files, users dynamo.Users) project.Exporter {
+func Exporter(store project.ExportStore, files project.Files, users users.Store) project.Exporter {
 	return project.Exporter{
 		Store: store, Files: files, Now: time.Now,
 		User: func(id project.UserID) string { return gid.Of("User", string(id)).String() },

@@ -9,7 +9,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/taggie/taggie/dynamo"
+	truth "github.com/taggie/taggie/dynamo/labelling"
+	"github.com/taggie/taggie/dynamo/projects"
+	"github.com/taggie/taggie/dynamo/users"
 	"github.com/taggie/taggie/internal/clock"
 	"github.com/taggie/taggie/internal/jobs"
 	"github.com/taggie/taggie/internal/labelling"
@@ -38,9 +40,9 @@ type queues struct {
 // newQueues wires labelling. Nothing runs until [queues.Run] does, or somebody listens to the hub, which is to be closed.
 func newQueues(s *Stores, patience time.Duration, metrics *telemetry.Metrics, log *slog.Logger) *queues {
 	kept := queue.New(s.Redis, queue.Options{Blocking: s.Waiting, Waiting: maxListened - listenedBesides, Log: log})
-	truth := dynamo.Labelling{Projects: dynamo.Projects{DB: s.DB}}
-	shown := lightItems{Labelling: truth, items: truth.WithoutMetadata()} // of which events are kept in memory
-	o := labelling.Options{Truth: truth, Queue: countedQueue{kept, metrics}, Now: s.Clock.Now, NewID: uuid.NewString, Log: log}
+	moves := truth.Store{Store: projects.Store{DB: s.DB}}
+	shown := lightItems{Store: moves, items: moves.WithoutMetadata()} // of which events are kept in memory
+	o := labelling.Options{Truth: moves, Queue: countedQueue{kept, metrics}, Now: s.Clock.Now, NewID: uuid.NewString, Log: log}
 	q := &queues{Queue: kept, Rebuild: labelling.NewRebuilder(o, 0), metrics: metrics, clock: s.Clock}
 	q.populate = labelling.NewPopulate(o, q.Rebuild)
 	q.Reaper = labelling.NewReaper(o, q.Rebuild)
@@ -51,15 +53,15 @@ func newQueues(s *Stores, patience time.Duration, metrics *telemetry.Metrics, lo
 	q.service = labelling.NewService(o, q.populate, q.Rebuild)
 	q.importing = labelling.NewImporting(o, q.populate, q.Rebuild)
 	q.Hub = labelling.NewHub(labelling.HubOptions[labelling.EventDetails]{
-		Events: countedEvents{kept, metrics}, Service: q.service, Hydrate: labelling.EventReader{Things: shown, People: dynamo.Users{DB: s.DB}}.Read, Patience: patience, Log: log,
+		Events: countedEvents{kept, metrics}, Service: q.service, Hydrate: labelling.EventReader{Things: shown, People: users.Store{DB: s.DB}}.Read, Patience: patience, Log: log,
 	})
 	return q
 }
 
 // lightItems are the things of projects, items without their metadata.
 type lightItems struct {
-	dynamo.Labelling
-	items dynamo.Projects
+	truth.Store
+	items projects.Store
 }
 
 // ItemsByID returns items without their metadata.

@@ -12,12 +12,17 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/aws/smithy-go/middleware"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/entities"
+	"github.com/taggie/taggie/dynamo/filetags"
+	"github.com/taggie/taggie/dynamo/notes"
+	"github.com/taggie/taggie/dynamo/projects"
 	"github.com/taggie/taggie/internal/awsclient"
 	"github.com/taggie/taggie/internal/blob"
 	"github.com/taggie/taggie/internal/clock"
@@ -36,6 +41,11 @@ type Stores struct {
 	Redis   redis.UniversalClient // nil for commands that need none
 	disk    *disk                 // nil when nothing is embedded that is kept on one
 	Waiting redis.UniversalClient // of the same Redis, for commands that wait there; nil where redis is, and for commands
+}
+
+// allowances are how much there may be of what is counted in the background.
+func allowances() []dynamo.Allowance {
+	return slices.Concat(notes.Allowances(), dynamo.Allowances(), entities.Allowances(), projects.Allowances(), filetags.Allowances())
 }
 
 // StoresFor says who opens the stores.

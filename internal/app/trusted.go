@@ -15,7 +15,7 @@ func LoadServer(environ []string, board []byte) (cfg config.Config, trusted docu
 	cfg, err = config.Load(environ, config.Check{Variable: "TAGGIE_TRUSTED_DOCUMENTS", Do: func(c config.Config) (err error) {
 		trusted, err = trustedDocuments(c, board)
 		return err
-	}}, config.Check{Variable: "TAGGIE_ALLOWANCES", Do: func(c config.Config) error { return dynamo.CheckAllowances(c.Allowances) }})
+	}}, config.Check{Variable: "TAGGIE_ALLOWANCES", Do: func(c config.Config) error { return dynamo.CheckAllowances(allowances(), c.Allowances) }})
 	return cfg, trusted, err
 }
 

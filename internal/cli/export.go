@@ -16,7 +16,8 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
-	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/projects"
+	"github.com/taggie/taggie/dynamo/users"
 	"github.com/taggie/taggie/internal/app"
 	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/project"
@@ -39,12 +40,12 @@ func (c exportCommand) Run(ctx context.Context, t *Terminal) error {
 		return fmt.Errorf("%q is not the id of a project", c.Project)
 	}
 	return withStores(ctx, t, func(s *app.Stores) error {
-		store := dynamo.Projects{DB: s.DB}
+		store := projects.Store{DB: s.DB}
 		if _, errs := store.ProjectsByID(ctx, "", []project.ID{project.ID(id.Key[0])}); errors.Join(errs...) != nil {
 			return errors.Join(errs...)
 		}
 		return c.write(t, func(w io.Writer, progress func(items int) error) (int, error) {
-			return app.Exporter(store, s.Bucket, dynamo.Users{DB: s.DB}).Write(ctx, w, project.ID(id.Key[0]), formats[c.Format], project.Status(strings.ToUpper(c.Status)), progress)
+			return app.Exporter(store, s.Bucket, users.Store{DB: s.DB}).Write(ctx, w, project.ID(id.Key[0]), formats[c.Format], project.Status(strings.ToUpper(c.Status)), progress)
 		})
 	})
 }

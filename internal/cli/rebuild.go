@@ -15,7 +15,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/term"
 
-	"github.com/taggie/taggie/dynamo"
+	truth "github.com/taggie/taggie/dynamo/labelling"
+	"github.com/taggie/taggie/dynamo/projects"
 	"github.com/taggie/taggie/internal/app"
 	"github.com/taggie/taggie/internal/config"
 	"github.com/taggie/taggie/internal/fault"
@@ -89,7 +90,7 @@ func newRebuilding(s *app.Stores, t *Terminal, log *slog.Logger) *rebuilding {
 		progressbar.OptionSetDescription("Reading items and efforts"), progressbar.OptionShowCount(),
 		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(),
 		progressbar.OptionSetSpinnerChangeInterval(0))} // else it has a goroutine, which races with what is added here
-	truth := watchedTruth{dynamo.Labelling{Projects: dynamo.Projects{DB: s.DB}}, r.read}
+	truth := watchedTruth{truth.Store{Store: projects.Store{DB: s.DB}}, r.read}
 	r.Options = labelling.Options{Truth: truth, Queue: queue.New(s.Redis, queue.Options{Log: log}), Now: s.Clock.Now, NewID: uuid.NewString, Log: log}
 	r.rebuilder = labelling.NewRebuilder(r.Options, 0)
 	return r

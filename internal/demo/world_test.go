@@ -24,6 +24,13 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/entities"
+	"github.com/taggie/taggie/dynamo/filetags"
+	truth "github.com/taggie/taggie/dynamo/labelling"
+	"github.com/taggie/taggie/dynamo/notes"
+	"github.com/taggie/taggie/dynamo/projects"
+	"github.com/taggie/taggie/dynamo/scores"
+	"github.com/taggie/taggie/dynamo/users"
 	"github.com/taggie/taggie/graph"
 	"github.com/taggie/taggie/internal/auth"
 	"github.com/taggie/taggie/internal/awsclient"
@@ -83,17 +90,17 @@ func newWorld(t *testing.T) *world {
 	w.local, err = auth.NewLocal([]byte(strings.Repeat("demo", 16)), time.Now)
 	require.NoError(t, err)
 	newID, log, metrics := uuid.NewString, slog.New(slog.DiscardHandler), telemetry.NewMetrics()
-	notesStore, projectsStore := dynamo.Notes{DB: db}, dynamo.Projects{DB: db}
-	users := user.NewService(user.Options{Store: dynamo.Users{DB: db}, Probes: unlimited{}, Now: time.Now, NewID: newID})
-	queues := w.queues(labelling.Options{Truth: dynamo.Labelling{Projects: projectsStore}, Now: time.Now, NewID: newID, Log: log}, dynamo.Users{DB: db})
+	usersStore, notesStore, projectsStore := users.Store{DB: db}, notes.Store{DB: db}, projects.Store{DB: db}
+	scoresStore, itemsStore := scores.Store{DB: db}, scores.Items{DB: db}
+	users := user.NewService(user.Options{Store: usersStore, Probes: unlimited{}, Now: time.Now, NewID: newID})
+	queues := w.queues(labelling.Options{Truth: truth.Store{Store: projectsStore}, Now: time.Now, NewID: newID, Log: log}, usersStore)
 	notes := note.NewService(note.Options{Store: notesStore.Store(), People: users, Now: time.Now, NewID: newID})
-	entities := entity.NewService(entity.Options{Store: dynamo.Entities{DB: db}, People: users, Now: time.Now, NewID: newID})
-	scoresStore := dynamo.Scores{DB: db}
+	entities := entity.NewService(entity.Options{Store: entities.Store{DB: db}, People: users, Now: time.Now, NewID: newID})
 	scores := score.NewService(score.Options{Store: scoresStore, Contents: bucket, Now: time.Now, NewID: newID})
-	items := score.NewItems(score.ItemsOptions{Store: dynamo.ScoreItems{DB: db}, Scores: scoresStore, Files: bucket, Quota: 1 << 30, Now: time.Now, NewID: newID})
+	items := score.NewItems(score.ItemsOptions{Store: itemsStore, Scores: scoresStore, Files: bucket, Quota: 1 << 30, Now: time.Now, NewID: newID})
 	tags := filetag.NewService(filetag.Options{
-		Store: dynamo.FileTags{DB: db}, Items: items, Scores: scores, Now: time.Now, NewID: newID,
-		Kept: filetag.Kept{Items: dynamo.ScoreItems{DB: db}, Scores: scoresStore},
+		Store: filetags.Store{DB: db}, Items: items, Scores: scores, Now: time.Now, NewID: newID,
+		Kept: filetag.Kept{Items: itemsStore, Scores: scoresStore},
 	})
 	scores, items = scores.Telling(tags), items.Telling(tags)
 	projects := project.NewService(project.Options{

@@ -21,7 +21,7 @@ const module = "github.com/taggie/taggie"
 // domain services → interfaces ← dynamo, blob, edge. An edge that is not here fails the test; adding one is a decision.
 var rooms = map[string][]string{
 	"":             {"internal/cli"},
-	"internal/cli": {"dynamo", "internal/app", "internal/config", "internal/demo", "internal/fault", "internal/gid", "internal/labelling", "internal/project", "internal/queue", "internal/score", "internal/user"},
+	"internal/cli": {"dynamo/labelling", "dynamo/projects", "dynamo/users", "internal/app", "internal/config", "internal/demo", "internal/fault", "internal/gid", "internal/labelling", "internal/project", "internal/queue", "internal/score", "internal/user"},
 	"internal/app": {"*"}, // it wires all rooms
 
 	"console":   {},
@@ -31,8 +31,17 @@ var rooms = map[string][]string{
 
 	"graph/model": {"internal/entity", "internal/filetag", "internal/gid", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/user"},
 
-	"dynamo":      {"dynamo/keys", "internal/entity", "internal/fault", "internal/filetag", "internal/idempotency", "internal/labelling", "internal/limit", "internal/note", "internal/page", "internal/project", "internal/retry", "internal/score", "internal/tag", "internal/task", "internal/user"},
-	"dynamo/keys": {},
+	"dynamo":            {"dynamo/keys", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/task"},
+	"dynamo/keys":       {},
+	"dynamo/users":      {"dynamo", "dynamo/keys", "internal/fault", "internal/idempotency", "internal/user"},
+	"dynamo/notes":      {"dynamo", "dynamo/keys", "dynamo/users", "internal/fault", "internal/idempotency", "internal/note", "internal/page", "internal/tag"},
+	"dynamo/entities":   {"dynamo", "dynamo/keys", "dynamo/users", "internal/entity", "internal/fault", "internal/idempotency", "internal/page", "internal/retry", "internal/task"},
+	"dynamo/uses":       {"dynamo", "dynamo/keys", "internal/idempotency", "internal/project", "internal/score"},
+	"dynamo/projects":   {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/users", "dynamo/uses", "internal/entity", "internal/fault", "internal/idempotency", "internal/page", "internal/project", "internal/score", "internal/task"},
+	"dynamo/labelling":  {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/projects", "internal/entity", "internal/fault", "internal/idempotency", "internal/labelling", "internal/project"},
+	"dynamo/scores":     {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/projects", "dynamo/uses", "internal/fault", "internal/idempotency", "internal/page", "internal/project", "internal/score", "internal/task"},
+	"dynamo/filetags":   {"dynamo", "dynamo/keys", "dynamo/scores", "dynamo/uses", "internal/filetag", "internal/idempotency", "internal/page", "internal/score", "internal/tag", "internal/task"},
+	"dynamo/dynamotest": {"*"},
 
 	// The domain. Notes carry tags and projects names that are compared like tags, so both know what a word is; otherwise
 	// domains share ids only.
@@ -102,11 +111,19 @@ var rooms = map[string][]string{
 	"internal/demo":        {},
 	"internal/faultinject": {},
 	"internal/storetest":   {"*"},
+
+	"internal/storetest/entitytest":    {"*"},
+	"internal/storetest/filetagtest":   {"*"},
+	"internal/storetest/labellingtest": {"*"},
+	"internal/storetest/notetest":      {"*"},
+	"internal/storetest/projecttest":   {"*"},
+	"internal/storetest/scoretest":     {"*"},
+	"internal/storetest/usertest":      {"*"},
 }
 
 // strangers are libraries that only the named rooms may import: what they are the adapters of.
 var strangers = map[string][]string{
-	"github.com/aws/":            {"internal/app", "dynamo", "internal/awsclient", "internal/blob", "internal/embedded/embeddedtest", "internal/faultinject", "internal/storetest", "internal/telemetry", "bench"},
+	"github.com/aws/":            {"internal/app", "dynamo", "dynamo/users", "dynamo/notes", "dynamo/entities", "dynamo/projects", "dynamo/labelling", "dynamo/scores", "dynamo/filetags", "dynamo/uses", "internal/awsclient", "internal/blob", "internal/embedded/embeddedtest", "internal/faultinject", "internal/storetest", "internal/telemetry", "bench"},
 	"github.com/redis/go-redis":  {"internal/app", "internal/cli", "internal/edge", "internal/embedded/embeddedtest", "internal/queue", "internal/redisclient"},
 	"github.com/99designs":       {"graph", "graph/model", "resolvers", "internal/generate", "internal/httpapi", "internal/httpapi/document", "internal/lean", "internal/scalar"},
 	"github.com/vektah":          {"graph", "internal/generate", "internal/httpapi", "internal/httpapi/document", "internal/httpapi/refusal", "internal/lean", "resolvers"},
@@ -116,7 +133,7 @@ var strangers = map[string][]string{
 	"github.com/alecthomas/kong": {"internal/cli"},
 	"github.com/gabriel-vasile":  {"internal/score"},
 	"golang.org/x/image":         {"internal/score", "internal/demo"},
-	"net/http":                   {"internal/app", "console", "internal/auth", "internal/awsclient", "internal/clock", "internal/demo", "internal/embedded", "internal/faultinject", "internal/httpapi", "internal/telemetry", "bench"},
+	"net/http":                   {"internal/app", "console", "internal/auth", "internal/awsclient", "internal/clock", "internal/demo", "internal/embedded", "internal/embedded/embeddedtest", "internal/faultinject", "internal/httpapi", "internal/telemetry", "bench"},
 }
 
 type listed struct {

@@ -1,7 +1,7 @@
-// Package storetest holds the contracts of the domain's stores as test suites.
+// Package storetest is what the suites in the folders below have in common: they hold the stores of the domain to their contracts, on whatever
+// implementation they are handed.
 //
-// It knows what the interfaces of internal/user and internal/note promise, and tests it on whatever implementation it is
-// handed. It must not know any implementation. Start reading at [Users] and [Notes].
+// It knows users and notes, which all others need. It must not know any implementation. Start reading at [World].
 package storetest
 
 import (
@@ -57,9 +57,9 @@ func (c *Clock) Advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// patient returns a context of the test in which a call has as much time as a busy machine may need: what is bounded by a part of
+// Patient returns a context of the test in which a call has as much time as a busy machine may need: what is bounded by a part of
 // what the caller has left is then done, not left to a task.
-func patient(t testing.TB) context.Context {
+func Patient(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
@@ -72,19 +72,19 @@ type World struct {
 	Rules *note.Service
 
 	cleaning *note.Cleaning
-	t        testing.TB
+	T        testing.TB
 }
 
 // NewWorld returns a world over empty stores that show the time of the clock.
 func NewWorld(t testing.TB, s Stores, clock *Clock) *World {
 	return &World{
 		Stores: s, Clock: clock, Rules: note.NewService(note.Options{Store: s.Notes, Now: clock.Now, NewID: uuid.NewString}),
-		cleaning: note.NewCleaning(s.Notes, clock.Now), t: t,
+		cleaning: note.NewCleaning(s.Notes, clock.Now), T: t,
 	}
 }
 
-// run opens stores for each test of a suite and runs all of them in parallel.
-func run(t *testing.T, open Open, tests map[string]func(*testing.T, *World)) {
+// Run opens stores for each test of a suite and runs all of them in parallel.
+func Run(t *testing.T, open Open, tests map[string]func(*testing.T, *World)) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -96,44 +96,44 @@ func run(t *testing.T, open Open, tests map[string]func(*testing.T, *World)) {
 
 // SignUp creates a user and returns its id with a context in which it asks.
 func (w *World) SignUp(name string) (viewer.UserID, context.Context) {
-	w.t.Helper()
+	w.T.Helper()
 	u := user.User{
 		ID: user.ID(uuid.NewString()), Name: name, Email: name + "@example.com", Version: 1,
 		CreatedAt: w.Clock.Now(), UpdatedAt: w.Clock.Now(),
 	}
-	assert.NoError(w.t, w.Users.CreateUser(w.t.Context(), u, "issuer", name, idempotency.Key{}))
+	assert.NoError(w.T, w.Users.CreateUser(w.T.Context(), u, "issuer", name, idempotency.Key{}))
 	return u.ID, w.As(u.ID)
 }
 
 // SignUpMany creates n users and returns their ids.
 func (w *World) SignUpMany(name string, n int) []viewer.UserID {
-	w.t.Helper()
+	w.T.Helper()
 	ids := make([]viewer.UserID, n)
-	together(n, func(i int) { ids[i], _ = w.SignUp(fmt.Sprint(name, " ", i)) })
+	Together(n, func(i int) { ids[i], _ = w.SignUp(fmt.Sprint(name, " ", i)) })
 	return ids
 }
 
 // As returns a context in which the user asks.
 func (w *World) As(id viewer.UserID) context.Context {
-	return viewer.With(w.t.Context(), viewer.Viewer{Identity: viewer.Identity{Issuer: "issuer", Subject: string(id)}, UserID: id})
+	return viewer.With(w.T.Context(), viewer.Viewer{Identity: viewer.Identity{Issuer: "issuer", Subject: string(id)}, UserID: id})
 }
 
 // Create creates a note of the asking user; its content is its title unless it has one.
 func (w *World) Create(ctx context.Context, in note.Create) note.Note {
-	w.t.Helper()
+	w.T.Helper()
 	if in.Content == "" {
 		in.Content = in.Title
 	}
 	n, err := w.Rules.Create(ctx, in)
-	assert.NoError(w.t, err)
+	assert.NoError(w.T, err)
 	return n
 }
 
 // Share shares a note of the asking user.
 func (w *World) Share(ctx context.Context, id note.ID, with viewer.UserID, p note.Permission) {
-	w.t.Helper()
+	w.T.Helper()
 	_, err := w.Rules.Share(ctx, note.PutShare{Note: id, User: with, Permission: p})
-	assert.NoError(w.t, err)
+	assert.NoError(w.T, err)
 }
 
 // Get returns the note as the asking user sees it.
@@ -147,9 +147,9 @@ func (w *World) Get(ctx context.Context, id note.ID) (note.Note, error) {
 
 // Versions returns the numbers of a note's versions, the newest first.
 func (w *World) Versions(ctx context.Context, n note.Note) []int {
-	w.t.Helper()
+	w.T.Helper()
 	s, err := w.ListVersions(ctx, n, page.Window{Limit: page.Max})
-	require.NoError(w.t, err)
+	require.NoError(w.T, err)
 	var numbers []int
 	for _, v := range s.Items {
 		numbers = append(numbers, v.Number)
@@ -159,9 +159,9 @@ func (w *World) Versions(ctx context.Context, n note.Note) []int {
 
 // Access returns the users with whom a note is shared, read alone and so through the index of the note.
 func (w *World) Access(n note.Note) []viewer.UserID {
-	w.t.Helper()
-	lists, errs := w.Notes.AccessLists(w.t.Context(), []note.AccessRequest{{Note: n.ID, Owner: n.Owner, Window: page.Window{Limit: page.Max}}})
-	require.Nil(w.t, errs)
+	w.T.Helper()
+	lists, errs := w.Notes.AccessLists(w.T.Context(), []note.AccessRequest{{Note: n.ID, Owner: n.Owner, Window: page.Window{Limit: page.Max}}})
+	require.Nil(w.T, errs)
 	var users []viewer.UserID
 	for _, s := range lists[0].Items {
 		users = append(users, s.User)
@@ -171,12 +171,12 @@ func (w *World) Access(n note.Note) []viewer.UserID {
 
 // Tagged returns the titles of the notes that carry a tag.
 func (w *World) Tagged(ctx context.Context, author viewer.UserID, value string) []string {
-	w.t.Helper()
+	w.T.Helper()
 	s, err := w.ListByTag(ctx, tag.ID{Author: author, Key: tag.Fold(value)}, page.Window{Limit: page.Max})
-	require.NoError(w.t, err)
+	require.NoError(w.T, err)
 	titles := []string{}
 	for _, f := range s.Items {
-		require.NoError(w.t, f.Err)
+		require.NoError(w.T, f.Err)
 		titles = append(titles, f.Note.Title)
 	}
 	return titles
@@ -202,9 +202,9 @@ func (w *World) ListVersions(ctx context.Context, n note.Note, win page.Window) 
 
 // Titles returns the titles of all notes due in a range, in order.
 func (w *World) Titles(ctx context.Context, owner viewer.UserID, due note.Due) []string {
-	w.t.Helper()
+	w.T.Helper()
 	s, err := w.Rules.ListByDeadline(ctx, owner, due, page.Window{Limit: page.Max})
-	require.NoError(w.t, err)
+	require.NoError(w.T, err)
 	titles := []string{}
 	for _, n := range s.Items {
 		titles = append(titles, n.Title)
@@ -212,9 +212,9 @@ func (w *World) Titles(ctx context.Context, owner viewer.UserID, due note.Due) [
 	return titles
 }
 
-// walk reads a list page by page in one direction and returns the positions in list order. It checks that every page but
+// Walk reads a list page by page in one direction and returns the positions in list order. It checks that every page but
 // the last is full, and what is said about both sides of it.
-func walk[T any](t require.TestingT, limit int, backward bool, list func(page.Window) (page.Slice[T], error)) []string {
+func Walk[T any](t require.TestingT, limit int, backward bool, list func(page.Window) (page.Slice[T], error)) []string {
 	all := []string{}
 	w := page.Window{Limit: limit, Backward: backward, Probe: true}
 	for {
@@ -238,11 +238,11 @@ func walk[T any](t require.TestingT, limit int, backward bool, list func(page.Wi
 	}
 }
 
-// pages checks that a list read in pages, forward and backward, is the list read whole, and returns its positions.
-func pages[T any](t require.TestingT, limit int, list func(page.Window) (page.Slice[T], error)) []string {
-	whole := walk(t, page.Max, false, list)
+// Pages checks that a list read in pages, forward and backward, is the list read whole, and returns its positions.
+func Pages[T any](t require.TestingT, limit int, list func(page.Window) (page.Slice[T], error)) []string {
+	whole := Walk(t, page.Max, false, list)
 	for _, backward := range []bool{false, true} {
-		require.Equal(t, whole, walk(t, limit, backward, list), "pages of %d, backward %t", limit, backward)
+		require.Equal(t, whole, Walk(t, limit, backward, list), "pages of %d, backward %t", limit, backward)
 	}
 	seen := map[string]bool{}
 	for _, p := range whole {
@@ -252,15 +252,17 @@ func pages[T any](t require.TestingT, limit int, list func(page.Window) (page.Sl
 	return whole
 }
 
-func isFault(t require.TestingT, err error, kind fault.Kind) {
+// IsFault requires an error of the kind.
+func IsFault(t require.TestingT, err error, kind fault.Kind) {
 	require.Error(t, err)
 	require.True(t, fault.Is(err, kind), "want %s, got %v", kind, err)
 }
 
-func ptr[T any](v T) *T { return &v }
+// Ptr returns a pointer to a copy of v.
+func Ptr[T any](v T) *T { return &v }
 
-// together does n things, eight at a time.
-func together(n int, do func(i int)) {
+// Together does n things, eight at a time.
+func Together(n int, do func(i int)) {
 	var group errgroup.Group
 	group.SetLimit(8)
 	for i := range n {
@@ -272,8 +274,8 @@ func together(n int, do func(i int)) {
 	_ = group.Wait()
 }
 
-// numbered returns "prefix 0", "prefix 1" and so on.
-func numbered(prefix string, n int) []string {
+// Numbered returns "prefix 0", "prefix 1" and so on.
+func Numbered(prefix string, n int) []string {
 	s := make([]string, n)
 	for i := range s {
 		s[i] = fmt.Sprintf("%s %d", prefix, i)
@@ -281,8 +283,47 @@ func numbered(prefix string, n int) []string {
 	return s
 }
 
-// day returns midnight of a day in 2027.
-func day(month time.Month, d int) time.Time { return time.Date(2027, month, d, 0, 0, 0, 0, time.UTC) }
+// Day returns midnight of a day in 2027.
+func Day(month time.Month, d int) time.Time { return time.Date(2027, month, d, 0, 0, 0, 0, time.UTC) }
 
-// ctx is what a viewer asks with.
-type ctx = context.Context
+// Delete deletes a note, by the rules.
+func (w *World) Delete(ctx context.Context, id note.ID) {
+	w.T.Helper()
+	_, err := w.Rules.Delete(ctx, note.Delete{ID: id})
+	assert.NoError(w.T, err)
+}
+
+// Clean runs the clean-up of everything that is due.
+func (w *World) Clean() error {
+	return w.cleaning.Run(w.T.Context())
+}
+
+// Remains returns what is left of a deleted note: shares, versions, and whether there is a tombstone.
+func (w *World) Remains(n note.Note) (shares, versions int, tombstone bool) {
+	w.T.Helper()
+	s, err := w.ListVersions(w.T.Context(), n, page.Window{Limit: page.Max})
+	require.NoError(w.T, err)
+	// Looked at before the time of undoing is over, a tombstone that is there is found.
+	now := w.Clock.Now()
+	w.Clock.Advance(n.UpdatedAt.Sub(now))
+	defer w.Clock.Advance(now.Sub(n.UpdatedAt))
+	_, _, err = w.Notes.FindDeleted(w.T.Context(), n.Owner, n.ID)
+	if err != nil {
+		IsFault(w.T, err, fault.NotFound)
+	}
+	return len(w.Access(n)), len(s.Items), err == nil
+}
+
+// Attempts does things together and returns the error of each.
+func Attempts(n int, do func(i int) error) []error {
+	errs := make([]error, n)
+	Together(n, func(i int) { errs[i] = do(i) })
+	return errs
+}
+
+// User returns a user as stored.
+func (w *World) User(t require.TestingT, id user.ID) user.User {
+	users, errs := w.Users.UsersByID(w.T.Context(), []user.ID{id})
+	require.Nil(t, errs)
+	return users[0]
+}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/entities"
 	"github.com/taggie/taggie/internal/apitest"
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/idempotency"
@@ -19,14 +19,14 @@ import (
 // What an answer does not show is not read from the engine: 300 records of 300 KB are a page like any other, as long as nobody
 // wants to see what is in them.
 func TestAPageOfLargeEntities(t *testing.T) {
-	const entities = 300
+	const many = 300
 	s := apitest.NewServer(t)
 	r := s.User("ada@example.com").Space("Large")
 	r.Declare("by-name", "Large", "STRING", "name")
-	store := dynamo.Entities{DB: s.DB}
+	store := entities.Store{DB: s.DB}
 	var group errgroup.Group
 	group.SetLimit(4)
-	for i := range entities {
+	for i := range many {
 		key := fmt.Sprintf("e%03d", i)
 		at := time.Date(2026, 11, 20, 8, 0, 0, i*1_000_000, time.UTC)
 		group.Go(func() error {
@@ -45,10 +45,10 @@ func TestAPageOfLargeEntities(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()
 			a := r.Do(`query($s: ID!) { scope(id: $s) { `+test.query+` } }`, apitest.Vars{"s": r.Scope})
-			t.Logf("%d entities took %v", entities, time.Since(began))
+			t.Logf("%d entities took %v", many, time.Since(began))
 			require.Empty(t, a.Errors, "%s", a.Body)
 			list := a.List(test.list)
-			require.Len(t, list, entities)
+			require.Len(t, list, many)
 			assert.Contains(t, list[0], "key")
 			assert.InDelta(t, 1, list[0].(map[string]any)["version"], 0)
 		})

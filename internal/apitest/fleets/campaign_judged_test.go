@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/dynamo"
+	truth "github.com/taggie/taggie/dynamo/labelling"
+	"github.com/taggie/taggie/dynamo/projects"
 	"github.com/taggie/taggie/internal/apitest"
 	"github.com/taggie/taggie/internal/app"
 	"github.com/taggie/taggie/internal/awsclient"
@@ -54,7 +56,7 @@ func (e *expedition) stored() campaign.Stored {
 	engine := app.EmbeddedClient(embeddedtest.DynamoDB(t))
 	client, err := awsclient.DynamoDB(t.Context(), engine)
 	require.NoError(t, err)
-	truth := dynamo.Labelling{Projects: dynamo.Projects{DB: dynamo.New(dynamo.Options{Client: client, TablePrefix: e.fleet.prefix})}}
+	truth := truth.Store{Store: projects.Store{DB: dynamo.New(dynamo.Options{Client: client, TablePrefix: e.fleet.prefix})}}
 
 	efforts, ids := map[string]int{}, []string{}
 	for cursor := any(nil); ; {

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/taggie/taggie/dynamo"
+	truth "github.com/taggie/taggie/dynamo/labelling"
+	"github.com/taggie/taggie/dynamo/projects"
 	"github.com/taggie/taggie/internal/apitest"
 	"github.com/taggie/taggie/internal/embedded/embeddedtest"
 	"github.com/taggie/taggie/internal/labelling"
@@ -123,7 +124,7 @@ func TestAnotherServerNoticesWhatADeadOneAndRedisLost(t *testing.T) {
 	there := l
 	there.Client = &apitest.Client{Server: stays, Token: l.Token, ID: l.Client.ID}
 	there.Counts("38 0 2 0")
-	truth, kept := dynamo.Labelling{Projects: dynamo.Projects{DB: stays.DB}}, stays.App.Queues.Queue
+	truth, kept := truth.Store{Store: projects.Store{DB: stays.DB}}, stays.App.Queues.Queue
 	require.Eventually(t, func() bool {
 		at, _, err := kept.Fits(t.Context(), l.Key(), labelling.Cursor{})
 		marks, failed := truth.Marks(t.Context(), []project.ID{l.Key()})

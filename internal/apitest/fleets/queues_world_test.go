@@ -23,6 +23,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/dynamo"
+	truth "github.com/taggie/taggie/dynamo/labelling"
+	"github.com/taggie/taggie/dynamo/projects"
 	"github.com/taggie/taggie/internal/apitest"
 	"github.com/taggie/taggie/internal/app"
 	"github.com/taggie/taggie/internal/auth"
@@ -353,7 +355,7 @@ func (f *fleet) unfollowed() int {
 	engine := app.EmbeddedClient(embeddedtest.DynamoDB(f.t))
 	client, err := awsclient.DynamoDB(f.t.Context(), engine)
 	require.NoError(f.t, err)
-	store := dynamo.Labelling{Projects: dynamo.Projects{DB: dynamo.New(dynamo.Options{Client: client, TablePrefix: f.prefix})}}
+	store := truth.Store{Store: projects.Store{DB: dynamo.New(dynamo.Options{Client: client, TablePrefix: f.prefix})}}
 	left, err := store.ListOutbox(f.t.Context(), time.Now().Add(time.Hour), 100_000)
 	require.NoError(f.t, err)
 	return len(left)

@@ -89,7 +89,7 @@ func provokedNotes() map[string]map[string]provocation {
 					return p.Mutate("shareNote", "note { id }", apitest.Vars{"noteId": id, "userId": p.User(fmt.Sprintf("friend%d@example.com", n)).ID, "permission": "VIEW"})
 				})
 			}),
-			"Time to undo a deletion, a note": testedIn("internal/storetest", "testUndoEndsAfter30Days", "fault.NotFound"),
+			"Time to undo a deletion, a note": testedIn("internal/storetest/notetest", "testUndoEndsAfter30Days", "fault.NotFound"),
 		},
 		"internal/tag": {"Size, a tag, in which `#`, `:` and `%` count three each": mutated("createNote", func(p *provoker) apitest.Vars { return noteWith(apitest.Vars{"tags": []string{p.long()}}) })},
 		"internal/entity": {
@@ -116,7 +116,7 @@ func provokedNotes() map[string]map[string]provocation {
 					return p.Mutate("addEntityRelations", "entity { id }", apitest.Vars{"entityId": of, "predicate": fmt.Sprint("p", n), "objects": apitest.Objects(of)})
 				})
 			}),
-			"Relations, an entity and predicate": testedIn("dynamo", "TestMostRelations", "fault.Exhausted"),
+			"Relations, an entity and predicate": testedIn("dynamo/entities", "TestMostRelations", "fault.Exhausted"),
 			"Objects of relations, a mutation": mutated("addEntityRelations", func(p *provoker) apitest.Vars {
 				of := p.Space("S").Set("t", "of", apitest.Vars{})
 				return apitest.Vars{"entityId": of, "predicate": "p", "objects": apitest.Objects(apitest.Many(of, p.most()+1)...)}

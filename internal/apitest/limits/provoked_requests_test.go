@@ -187,7 +187,7 @@ func provokedRequests() map[string]map[string]provocation {
 			"Size, at least 1 byte, an idempotency key": asked(func(p *provoker) *apitest.Answer {
 				return p.Mutate("createNote", "note { id }", apitest.Vars{"title": "t", "content": "c", "idempotencyKey": p.long()})
 			}),
-			"Time for which it is remembered, an idempotency key": testedIn("internal/storetest", "testIdempotencyExpires", "idempotency.TTL"),
+			"Time for which it is remembered, an idempotency key": testedIn("internal/storetest/notetest", "testIdempotencyExpires", "idempotency.TTL"),
 			"Idempotency keys that are remembered, a user": asked(func(p *provoker) *apitest.Answer {
 				p.allowed("keys", 3)
 				id := p.Notes(1)[0]

@@ -81,8 +81,8 @@ func provokedScores() map[string]map[string]provocation {
 				return p.Mutate("createSnapshot", "snapshot { id } problem { __typename }", apitest.Vars{"scoreId": score, "name": "one more"})
 			}),
 			"Characters of the name, a snapshot":                       mutated("createSnapshot", func(p *provoker) apitest.Vars { return apitest.Vars{"scoreId": of(p), "name": p.long()} }),
-			"Snapshots whose content is read, an answer":               testedIn("internal/storetest", "contentsBounded", "score.MaxContents"),
-			"Contents of snapshots that are read, together, an answer": testedIn("internal/storetest", "contentsBounded", "score.MaxContentBytes"),
+			"Snapshots whose content is read, an answer":               testedIn("internal/storetest/scoretest", "contentsBounded", "score.MaxContents"),
+			"Contents of snapshots that are read, together, an answer": testedIn("internal/storetest/scoretest", "contentsBounded", "score.MaxContentBytes"),
 			"Items, with uploads that may still be completed, a user": asked(func(p *provoker) *apitest.Answer {
 				p.Uploads([]byte("music"), apitest.Vars{"type": "text/plain"})
 				p.counts("scores", p.itemsOfOwner(), "items", p.most())
@@ -93,7 +93,7 @@ func provokedScores() map[string]map[string]provocation {
 				p.counts("scores", p.itemsOfOwner(), "kept", p.most())
 				return p.Mutate("requestUpload", "upload { itemId }", apitest.Vars{"name": "n", "type": "text/plain", "size": 5, "sha256": apitest.Sha256Of([]byte("music"))})
 			}),
-			"Uploads that are completed at a time, a user, on a server": testedIn("internal/storetest", "completedInTurns", "fault.Exhausted"),
+			"Uploads that are completed at a time, a user, on a server": testedIn("internal/storetest/scoretest", "completedInTurns", "fault.Exhausted"),
 			"Size of the file, an item":                                 unnumbered(requesting(func(p *provoker) apitest.Vars { return apitest.Vars{"size": p.most() + 1} })),
 			"Size of the file, an image":                                unnumbered(requesting(func(p *provoker) apitest.Vars { return apitest.Vars{"size": p.most() + 1, "type": "image/png"} })),
 			"Size of what is put at once, an upload": met(func(p *provoker) {
@@ -141,7 +141,7 @@ func provokedScores() map[string]map[string]provocation {
 				return p.Mutate("updateUser", "user { id }", apitest.Vars{"name": strings.Repeat("é", 100)})
 			}),
 			"Size of notes, with their tags and what is shared with the user, as DynamoDB keeps them, a user": {because: "10 GB take hours to write, and the embedded engine has no such limit"},
-			"Rows that change together, a mutation":                                                           testedIn("dynamo", "TestTransactionOfMoreThan100RowsIsRefused", "fault.Exhausted"),
+			"Rows that change together, a mutation":                                                           testedIn("dynamo/notes", "TestTransactionOfMoreThan100RowsIsRefused", "fault.Exhausted"),
 		},
 	}
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/entities"
 	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/idempotency"
 )
@@ -41,7 +41,7 @@ func (w *world) renewScope() {
 // indexesAreReady makes what was declared in an empty scope ready at once: what runs in the background takes a minute.
 func (w *world) indexesAreReady(scope string) {
 	w.T.Helper()
-	store := dynamo.Entities{DB: w.DB}
+	store := entities.Store{DB: w.DB}
 	scopes, errs := store.ScopesByID(w.T.Context(), "", []string{scope})
 	require.Empty(w.T, slices.DeleteFunc(errs, func(err error) bool { return err == nil }))
 	after := scopes[0]

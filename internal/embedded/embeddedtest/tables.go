@@ -2,17 +2,42 @@ package embeddedtest
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/taggie/taggie/internal/awsclient"
+	"github.com/taggie/taggie/internal/embedded"
 )
 
 const dropTimeout = time.Minute // of a busy machine
+
+var prefixes atomic.Int64 // tests share one engine, each with tables of its own
+
+// Tables returns a client of [DynamoDB] whose calls go through wrap, and a prefix for tables that only this test has; they are deleted
+// when it is over.
+func Tables(t testing.TB, wrap func(engine http.RoundTripper) http.RoundTripper) (client *dynamodb.Client, prefix string) {
+	t.Helper()
+	prefix = fmt.Sprintf("test%d-", prefixes.Add(1))
+	DropTables(t, prefix)
+	client, err := awsclient.DynamoDB(t.Context(), options(DynamoDB(t), wrap))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client, prefix
+}
+
+func options(e embedded.Endpoint, wrap func(http.RoundTripper) http.RoundTripper) awsclient.Options {
+	return awsclient.Options{
+		Endpoint: e.URL, Region: e.Region, Wrap: wrap, Credentials: awsclient.Credentials{AccessKeyID: e.AccessKey, SecretAccessKey: e.SecretKey},
+	}
+}
 
 // DropTables deletes the tables of [DynamoDB] whose names begin with prefix when the test is over, after the clean-ups that
 // are registered later. Where a thousand tests have left their tables, making six more takes the engine half a second, and
@@ -35,10 +60,7 @@ var sharedClient = sync.OnceValues(func() (*dynamodb.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return awsclient.DynamoDB(context.Background(), awsclient.Options{
-		Endpoint: e.DynamoDB.URL, Region: e.DynamoDB.Region,
-		Credentials: awsclient.Credentials{AccessKeyID: e.DynamoDB.AccessKey, SecretAccessKey: e.DynamoDB.SecretKey},
-	})
+	return awsclient.DynamoDB(context.Background(), options(e.DynamoDB, nil))
 })
 
 func dropTables(ctx context.Context, prefix string) error {

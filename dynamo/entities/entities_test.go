@@ -1,0 +1,66 @@
+package entities_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/dynamotest"
+	"github.com/taggie/taggie/dynamo/entities"
+	"github.com/taggie/taggie/dynamo/users"
+	"github.com/taggie/taggie/internal/storetest/entitytest"
+)
+
+func TestMain(m *testing.M) { dynamotest.Main(m) }
+
+func entityStores(db *dynamo.DB) entitytest.Stores {
+	return entitytest.Stores{Users: users.Store{DB: db}, Entities: entities.Store{DB: db}, Tasks: dynamo.Tasks{DB: db}}
+}
+
+func openEntities(t *testing.T, now func() time.Time) entitytest.Stores {
+	db, inj := dynamotest.OpenDB(t, now)
+	t.Cleanup(func() { assert.Empty(t, inj.Recorder().Violations()) })
+	return entityStores(db)
+}
+
+// openFaultyEntities is openFaulty for entities.
+func openFaultyEntities(t *testing.T, now func() time.Time) entitytest.Stores {
+	return entityStores(dynamotest.OpenFaultyDB(t, now))
+}
+
+// openLaggingEntities returns stores whose indexes show nothing until they are settled, and whose transactions are shown row by row.
+func openLaggingEntities(t *testing.T, now func() time.Time) entitytest.Stores {
+	db, inj := dynamotest.OpenDB(t, now)
+	lag := inj.LagIndexes()
+	inj.RowByRow(func(context.Context, int, int) { runtime.Gosched() })
+	t.Cleanup(func() {
+		assert.NoError(t, lag.Stop(context.WithoutCancel(t.Context())))
+		assert.Empty(t, inj.Recorder().Violations())
+	})
+	s := entityStores(db)
+	s.Entities = entities.Store{DB: db}
+	s.Settle = func() { assert.NoError(t, lag.Settle(context.WithoutCancel(t.Context()))) }
+	return s
+}
+
+func TestEntities(t *testing.T) { entitytest.Suite(t, openEntities) }
+
+func TestEntitiesWithFaults(t *testing.T) { entitytest.Suite(t, openFaultyEntities) }
+
+func TestEntitiesLaggingRowByRow(t *testing.T) { entitytest.Suite(t, openLaggingEntities) }
+
+func TestScopes(t *testing.T) { entitytest.ScopesSuite(t, openEntities) }
+
+func TestScopesWithFaults(t *testing.T) { entitytest.ScopesSuite(t, openFaultyEntities) }
+
+func TestScopesLaggingRowByRow(t *testing.T) { entitytest.ScopesSuite(t, openLaggingEntities) }
+
+func TestTasks(t *testing.T) { entitytest.TasksSuite(t, openEntities) }
+
+func TestTasksWithFaults(t *testing.T) { entitytest.TasksSuite(t, openFaultyEntities) }
+
+func TestTasksLaggingRowByRow(t *testing.T) { entitytest.TasksSuite(t, openLaggingEntities) }

@@ -1,0 +1,269 @@
+package entities
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/internal/entity"
+)
+
+// Header is what every entity has besides its own attributes.
+type Header struct {
+	ID       entity.ID
+	Version  int
+	Created  time.Time
+	Updated  time.Time
+	Deleting time.Time           // zero unless the entity is being deleted
+	Index    map[string][]string // keys by index name: what it emits now
+	Key      dynamo.Key          // under which it is written
+}
+
+// EntityKey is the key of an entity of which a scope has not too many.
+func EntityKey(id entity.ID) dynamo.Key {
+	return dynamo.Key{PK: id.ID, SK: keys.ScopeTypeKey(id.Scope, id.Type)}
+}
+
+// ShardedKey is the key of an entity of which a scope has very many: items and efforts of projects.
+func ShardedKey(id entity.ID) dynamo.Key {
+	return dynamo.Key{PK: id.ID, SK: keys.ShardedScopeTypeKey(id.Scope, id.Type, keys.Shard(id.ID))}
+}
+
+// HeaderOf are the attributes that every entity has besides its own.
+func HeaderOf[T any](of func(*T) *Header) []dynamo.RowAttribute[T] {
+	return []dynamo.RowAttribute[T]{
+		{
+			Name:  "_id",
+			Write: func(t *T) types.AttributeValue { return dynamo.Str(of(t).Key.PK) },
+			Read:  func(t *T, v dynamo.Value) (err error) { of(t).ID.ID, err = v.Str(); return err },
+		},
+		{
+			Name:  "_scope_type_key",
+			Write: func(t *T) types.AttributeValue { return dynamo.Str(of(t).Key.SK) },
+			Read:  func(_ *T, v dynamo.Value) error { return v.Skip() }, // what a key consists of is in other attributes
+		},
+		dynamo.OfText("_scope", func(t *T) *string { return &of(t).ID.Scope }),
+		dynamo.OfText("_type", func(t *T) *string { return &of(t).ID.Type }),
+		dynamo.OfInstant("_created", func(t *T) *time.Time { return &of(t).Created }),
+		dynamo.OfInstant("_updated", func(t *T) *time.Time { return &of(t).Updated }),
+		{
+			Name:  "_meta",
+			Write: func(t *T) types.AttributeValue { return of(t).meta() },
+			Read:  func(t *T, v dynamo.Value) error { return of(t).readMeta(v) },
+		},
+		{
+			Name:  "_index_entries",
+			Write: func(t *T) types.AttributeValue { return emitted(of(t).Index) },
+			Read:  func(t *T, v dynamo.Value) error { return of(t).readIndex(v) },
+		},
+	}
+}
+
+var headerRows = dynamo.LayoutOf(HeaderOf(func(h *Header) *Header { return h })...)
+
+// EntityRow adds key and header to the attributes of an entity.
+func EntityRow(key dynamo.Key, h Header, own dynamo.Attrs) dynamo.Attrs {
+	if own == nil {
+		own = dynamo.Attrs{}
+	}
+	h.Key = key
+	headerRows.Write(&h, own)
+	return own
+}
+
+func (h *Header) meta() types.AttributeValue {
+	return &types.AttributeValueMemberM{Value: dynamo.Attrs{"version": dynamo.Number(int64(h.Version))}}
+}
+
+func (h *Header) readMeta(v dynamo.Value) error {
+	return v.Object(func(name []byte, v dynamo.Value) (err error) {
+		switch string(name) {
+		case "version":
+			h.Version, err = v.Int()
+		case "deleting":
+			h.Deleting, err = v.Instant()
+		default:
+			err = v.Skip()
+		}
+		return err
+	})
+}
+
+// emitted keeps the keys that an entity emits, by index.
+func emitted(index map[string][]string) types.AttributeValue {
+	entries := dynamo.Attrs{}
+	for name, list := range index {
+		entries[name] = dynamo.Texts(list)
+	}
+	return &types.AttributeValueMemberM{Value: entries}
+}
+
+func (h *Header) readIndex(v dynamo.Value) error {
+	return v.Object(func(name []byte, v dynamo.Value) error {
+		index := string(name)
+		return v.AnyTexts(func(key string) error { // another program may keep something else here
+			if h.Index == nil {
+				h.Index = map[string][]string{}
+			}
+			h.Index[index] = append(h.Index[index], key)
+			return nil
+		})
+	})
+}
+
+// Ours reports whether an attribute of a row is one of the store's and not the entity's own.
+func Ours(name []byte) bool { return len(name) > 0 && name[0] == '_' }
+
+// Read reads one of our attributes into the header; others are skipped.
+func (h *Header) Read(name []byte, v dynamo.Value) error { return headerRows.Read(h, name, v) }
+
+// DecodeOwn reads an entity whose own attributes are declared, and returns what else its row tells.
+func DecodeOwn[T any](own *dynamo.Layout[T], item []byte, into *T) (Header, error) {
+	h := headerRows.Take()
+	defer headerRows.Give(h)
+	err := dynamo.Attributes(item, func(name []byte, v dynamo.Value) error {
+		if Ours(name) {
+			return h.Read(name, v)
+		}
+		return own.Read(into, name, v)
+	})
+	return *h, err
+}
+
+// emits reports whether the entity has the key in the index now. Of an entity that another program put nothing tells but the row
+// of the index.
+func (h *Header) emits(index, key string) bool {
+	return h.Version == 0 || slices.Contains(h.Index[index], key)
+}
+
+// IndexRow is an entry of an index.
+func IndexRow(id entity.ID, name, key string, own dynamo.Attrs) dynamo.Attrs {
+	row := own
+	if row == nil {
+		row = dynamo.Attrs{}
+	}
+	k := IndexEntryKey(id, name, key)
+	row["_subject_key"], row["_unique_key"] = dynamo.Str(k.PK), dynamo.Str(k.SK)
+	row["_scope"], row["_type"], row["_id"] = dynamo.Str(id.Scope), dynamo.Str(id.Type), dynamo.Str(id.ID)
+	row["_index_name"], row["_index_key"] = dynamo.Str(name), dynamo.Str(key)
+	row["_scope_index_name"] = dynamo.Str(keys.ScopeIndexName(id.Scope, name))
+	return row
+}
+
+// IndexEntryKey is the key of an entry of an entity in the index of that name.
+func IndexEntryKey(id entity.ID, name, key string) dynamo.Key {
+	return dynamo.Key{PK: keys.SubjectKey(id.Scope, id.Type, id.ID), SK: keys.UniqueKey(name, key)}
+}
+
+// RelationRow is a relationship. Its generations are added by who changes many at once.
+func RelationRow(r entity.Relation, created time.Time, own dynamo.Attrs) dynamo.Attrs {
+	row := own
+	if row == nil {
+		row = dynamo.Attrs{}
+	}
+	k := RelationKey(r)
+	row["_subject_key"], row["_predicate_key"] = dynamo.Str(k.PK), dynamo.Str(k.SK)
+	row["_object_key"] = dynamo.Str(keys.SubjectKey(r.Object.Scope, r.Object.Type, r.Object.ID))
+	row["_subject_scope"], row["_subject_type"], row["_subject_id"] = dynamo.Str(r.Subject.Scope), dynamo.Str(r.Subject.Type), dynamo.Str(r.Subject.ID)
+	row["_object_scope"], row["_object_type"], row["_object_id"] = dynamo.Str(r.Object.Scope), dynamo.Str(r.Object.Type), dynamo.Str(r.Object.ID)
+	row["_predicate"], row["_index"] = dynamo.Str(r.Predicate), dynamo.Number(r.Index)
+	row["_created"] = dynamo.Str(keys.Instant(created))
+	return row
+}
+
+// RelationKey is the key of the row of a relation.
+func RelationKey(r entity.Relation) dynamo.Key {
+	return dynamo.Key{PK: keys.SubjectKey(r.Subject.Scope, r.Subject.Type, r.Subject.ID), SK: keys.PredicateKey(r.Predicate, r.Index, r.Object.Type, r.Object.ID)}
+}
+
+// RelationRecord is a relationship as its row tells it, or a marker at one end of a predicate's relationships, which has a
+// generation instead of an object.
+type RelationRecord struct {
+	entity.Relation
+	Key        dynamo.Key
+	Created    time.Time
+	From       int // the generation from which the row holds
+	Until      int // the generation from which it does not hold any more; 0 for none
+	Marker     bool
+	Generation int
+	Intent     *intent
+	single
+}
+
+// foreign reports whether another program has spelled the row's key.
+func (r RelationRecord) foreign() bool { return r.Key != RelationKey(r.Relation) }
+
+// Holds reports whether the row is part of a generation.
+func (r RelationRecord) Holds(generation int) bool {
+	return r.From <= generation && (r.Until == 0 || generation < r.Until)
+}
+
+// DecodeRelation reads a row of relationship_entries; its own attributes go to own, nil to skip them.
+func DecodeRelation(item []byte, r *RelationRecord, own func(name []byte, v dynamo.Value) error) error {
+	return dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
+		switch string(name) {
+		case "_subject_key":
+			r.Key.PK, err = v.Str()
+		case "_predicate_key":
+			r.Key.SK, err = v.Str()
+		case "_subject_scope":
+			r.Subject.Scope, err = v.Str()
+		case "_subject_type":
+			r.Subject.Type, err = v.Str()
+		case "_subject_id":
+			r.Subject.ID, err = v.Str()
+		case "_object_scope":
+			r.Object.Scope, err = v.Str()
+		case "_object_type":
+			r.Object.Type, err = v.Str()
+		case "_object_id":
+			r.Object.ID, err = v.Str()
+		case "_predicate":
+			r.Predicate, err = v.Str()
+		case "_index":
+			var n int
+			n, err = v.Int()
+			r.Index = int64(n)
+		case "_created":
+			r.Created, err = v.Instant()
+		case "_from":
+			r.From, err = v.Int()
+		case "_until":
+			r.Until, err = v.Int()
+		case "_generation":
+			r.Marker = true
+			r.Generation, err = v.Int()
+		case "_came":
+			r.Came, err = v.Str()
+		case "_went":
+			r.Went, err = v.Str()
+		case "_intent":
+			r.Intent = &intent{}
+			err = r.Intent.read(v)
+		default:
+			if Ours(name) || own == nil {
+				return v.Skip()
+			}
+			err = own(name, v)
+		}
+		return err
+	})
+}
+
+// indexed returns the entries of an entity in the order of names and keys.
+func (h *Header) indexed() []entity.IndexEntry {
+	var all []entity.IndexEntry
+	for name, list := range h.Index {
+		for _, key := range list {
+			all = append(all, entity.IndexEntry{Name: name, Key: key})
+		}
+	}
+	slices.SortFunc(all, func(a, b entity.IndexEntry) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Key, b.Key))
+	})
+	return all
+}

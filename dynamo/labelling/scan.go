@@ -1,0 +1,96 @@
+package labelling
+
+import (
+	"context"
+
+	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/dynamo/projects"
+	"github.com/taggie/taggie/internal/labelling"
+	"github.com/taggie/taggie/internal/project"
+)
+
+// labelling asks for shards by number; they are those of the keys.
+var _ [labelling.Shards]struct{} = [keys.Shards]struct{}{}
+
+// ListByStatus lists items by what the index says of them, without looking at them: what was changed a moment ago may be
+// missing, or be listed still.
+//
+// Index: index_lookup, eventually consistent. Key: _scope_index_name = <project>:status~<shard> AND
+// begins_with(_index_key, <status>:<shard>:). Cost: 1 Query.
+func (db Store) ListByStatus(ctx context.Context, p project.ID, status project.Status, shard int, after string, limit int) (items []string, next string, err error) {
+	s := dynamo.Span{
+		Table: dynamo.IndexEntries, Index: dynamo.IndexLookup, PK: keys.ScopeIndexName(string(p), keys.IndexName(keys.StatusIndex, shard)),
+		Limit: limit, Single: true, Keys: true,
+	}
+	s.Low, s.High = keys.StatusRange(string(status), shard)
+	if after != "" {
+		key, item := projects.SplitPosition(after)
+		s.Start = projects.StatusStart(p, s.PK, key, item)
+	}
+	last, err := db.Query(ctx, s, func(raw []byte) (bool, error) {
+		row, err := dynamo.KeyOf(raw, dynamo.IndexEntries)
+		items = append(items, indexed(row))
+		return true, err
+	})
+	if err != nil || last == nil {
+		return items, "", err
+	}
+	return items, dynamo.Text(last[dynamo.IndexLookup.SK]) + ":" + indexed(dynamo.Key{PK: dynamo.Text(last[dynamo.IndexEntries.PK])}), nil
+}
+
+// indexed is the id of the item that an entry of an index belongs to.
+func indexed(entry dynamo.Key) string {
+	parts := keys.Split(entry.PK)
+	return parts[len(parts)-1]
+}
+
+// CountItems returns what was counted of the items of a project, within 10 %; see [dynamo.DB.CountAllowances].
+//
+// Index: primary. Key: PK = COUNT#items#<project> AND SK = COUNT. Cost: 1 GetItem.
+func (db Store) CountItems(ctx context.Context, p project.ID) (int, error) {
+	return db.ReadTally(ctx, dynamo.Allowed{Kind: projects.AllowedItems.Kind, Of: string(p)})
+}
+
+// ScanItems reads the items of a shard by when they changed last.
+//
+// Index: entities_by_type, eventually consistent. Key: _scope_type_key = <project>:ProjectItem~<shard>. Cost: 1 Query per
+// started megabyte.
+func (db Store) ScanItems(ctx context.Context, p project.ID, shard int, page func([]project.Item) error) error {
+	return sweep(ctx, db.DB, keys.ShardedScopeTypeKey(string(p), projects.ItemType, shard), projects.DecodeItem, page)
+}
+
+// ScanEfforts reads the efforts of a shard by when they changed last.
+//
+// Index: entities_by_type, eventually consistent. Key: _scope_type_key = <project>:ProjectItemEffort~<shard>. Cost: 1 Query
+// per started megabyte.
+func (db Store) ScanEfforts(ctx context.Context, p project.ID, shard int, page func([]project.Effort) error) error {
+	return sweep(ctx, db.DB, keys.ShardedScopeTypeKey(string(p), projects.EffortType, shard), projects.DecodeEffort, page)
+}
+
+// sweep hands all entities of a partition over, page by page. What is changed meanwhile moves to the end, where it is met
+// again: nothing is missed.
+func sweep[T any](ctx context.Context, db *dynamo.DB, pk string, decode func([]byte, *T) error, page func([]T) error) error {
+	s := dynamo.Span{Table: dynamo.EntitiesMaster, Index: dynamo.EntitiesByType, PK: pk, Single: true}
+	for {
+		var found []T
+		next, err := db.Query(ctx, s, func(item []byte) (bool, error) {
+			var of T
+			err := decode(item, &of)
+			found = append(found, of)
+			return true, err
+		})
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 {
+			if err := page(found); err != nil {
+				return err
+			}
+		}
+		if next == nil {
+			return nil
+		}
+		s.Start = next
+	}
+}

@@ -1,0 +1,23 @@
+package notes
+
+// What only the tests use.
+const (
+	MaxCleanups = maxCleanups
+	TagRows     = tagRows
+)
+
+var (
+	CleanupRow     = cleanupRow
+	DecodeCleanup  = decodeCleanup
+	DecodeNote     = decodeNote
+	DecodeShare    = decodeShare
+	DecodeVersion  = decodeVersion
+	LocatorRow     = locatorRow
+	NoteKey        = noteKey
+	NoteRow        = noteRow
+	ShareRow       = shareRow
+	TagRow         = tagRow
+	TombstoneRow   = tombstoneRow
+	VersionRow     = versionRow
+	WithoutContent = withoutContent
+)

@@ -1,0 +1,58 @@
+package notes_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/dynamotest"
+	"github.com/taggie/taggie/dynamo/notes"
+	"github.com/taggie/taggie/internal/note"
+)
+
+// A view without content must lack the content and nothing else: an attribute that is missing from the projection would
+// be lost silently.
+func TestWithoutContentLacksContentOnly(t *testing.T) {
+	listed := map[string]bool{}
+	for _, attribute := range notes.WithoutContent.Names {
+		listed[attribute] = true
+	}
+	for _, row := range []dynamo.Attrs{
+		notes.NoteRow(fullNote), notes.TombstoneRow(fullNote, fullDeleted), notes.VersionRow("u1", fullVersion), notes.ShareRow(fullShare),
+		notes.TagRow(fullNote.Owner, fullNote.ID, fullNote.Tags[0]), notes.LocatorRow(fullNote),
+	} {
+		for attribute := range row {
+			switch attribute {
+			case "content", "GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK", "LSI1SK": // not read by primary key
+			default:
+				assert.True(t, listed[attribute], "%s is not in the projection", attribute)
+			}
+		}
+	}
+	require.False(t, listed["content"])
+}
+
+func TestLightNotesLackNothingButTheirContent(t *testing.T) {
+	n, v, s := fullNote, fullVersion, fullShare
+	n.Foreign, n.Permission = true, note.Owner // which no row has
+	dynamotest.Full(t, n)
+	n.Permission = note.None
+	dynamotest.Full(t, v)
+	dynamotest.Full(t, s)
+	var aNote note.Note
+	require.NoError(t, notes.DecodeNote(dynamotest.SeenThrough(notes.WithoutContent, notes.NoteRow(n)), &aNote, nil))
+	n.Content = ""
+	assert.Equal(t, n, aNote)
+	var aVersion note.Version
+	require.NoError(t, notes.DecodeVersion(dynamotest.SeenThrough(notes.WithoutContent, notes.VersionRow(n.Owner, v)), &aVersion))
+	v.Content = ""
+	assert.Equal(t, v, aVersion)
+	var aShare note.Share
+	require.NoError(t, notes.DecodeShare(dynamotest.SeenThrough(notes.WithoutContent, notes.ShareRow(s)), &aShare))
+	assert.Equal(t, s, aShare)
+	var deleted note.Deleted
+	require.NoError(t, notes.DecodeNote(dynamotest.SeenThrough(notes.WithoutContent, notes.TombstoneRow(n, fullDeleted)), &note.Note{}, &deleted))
+	assert.Equal(t, fullDeleted, deleted)
+}

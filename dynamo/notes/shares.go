@@ -1,0 +1,213 @@
+package notes
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/dynamo/users"
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/note"
+	"github.com/taggie/taggie/internal/page"
+)
+
+// PutShare puts the share of a user, whatever it was before.
+//
+// Index: primary. Key: USER#<user>/SHARED#<note_id>; on condition that NOTE#<id>/LOCATOR is the owner's and that
+// USER#<user>/PROFILE exists. Cost: 1 TransactWriteItems of 3 rows; where the locator is missing 1 Query of GSI2, and for a note that
+// another program put 2 TransactWriteItems more.
+func (db Store) PutShare(ctx context.Context, s note.Share, once idempotency.Key) error {
+	put := dynamo.Action{Table: dynamo.NotesTable, Item: shareRow(s)}
+	share := func() error {
+		return db.Transact(ctx, []dynamo.Action{
+			put,
+			{Table: dynamo.NotesTable, Key: locatorKey(s.Note), Condition: "user_id = :owner", Values: dynamo.Attrs{":owner": dynamo.Str(string(s.Owner))},
+				Failed: func(dynamo.Attrs) error { return fault.New(fault.NotFound, noSuchNote) }},
+			{Table: dynamo.NotesTable, Key: users.ProfileKey(s.User), Condition: "attribute_exists(PK)",
+				Failed: func(dynamo.Attrs) error { return &note.UnknownUser{} }},
+		}, once)
+	}
+	err := db.Spend(allowedShares, string(s.Owner), 1, share)
+	if full := err; fault.Is(err, fault.Exhausted) { // one that there is already can still be changed
+		put.Condition, put.Failed = "attribute_exists(PK)", func(dynamo.Attrs) error { return full }
+		err = share()
+	}
+	if fault.Is(err, fault.NotFound) {
+		if adopted, failed := db.adopt(ctx, s.Owner, s.Note); adopted || failed != nil {
+			if failed != nil {
+				return failed
+			}
+			return share()
+		}
+	}
+	return err
+}
+
+// DeleteShare removes the share of a user, if there is one.
+//
+// Index: primary. Key: USER#<user>/SHARED#<note_id>. Cost: 1 TransactWriteItems of 1 row.
+func (db Store) DeleteShare(ctx context.Context, s note.Share, once idempotency.Key) error {
+	return db.Transact(ctx, []dynamo.Action{{Table: dynamo.NotesTable, Key: shareKey(s.User, s.Note), Remove: true}}, once)
+}
+
+// ListSharedNotes lists the notes that are shared with a user, by note id, with as many as there are. Shares of deleted
+// notes are left out and the page stays full. The rows in the user's own partition are the permission to read the notes.
+//
+// Index: primary. Key: PK = USER#<user> AND begins_with(SK, SHARED#); then the notes as in NotesByID.
+// Cost: 1 Query and 2 × ⌈n/100⌉ BatchGetItem; where shares are left out, further Queries of 100, 200, 400, 500 … rows.
+func (db Store) ListSharedNotes(ctx context.Context, user note.UserID, w page.Window) (page.Slice[note.SharedNote], error) {
+	low, high := dynamo.Prefixed(keys.SharedPrefix)
+	l := dynamo.Listing[note.Share]{
+		Span:    dynamo.Span{Table: dynamo.NotesTable, PK: keys.UserPK(string(user)), Low: low, High: high},
+		Decode:  decodeShare,
+		SortKey: keys.SharedSK,
+	}
+	return dynamo.Filtered(ctx, db.DB, l, w, func(ctx context.Context, shares []note.Share) ([]note.SharedNote, error) {
+		found := make([]located, len(shares))
+		for i, s := range shares {
+			found[i] = located{reader: user, note: note.Note{ID: s.Note}, shared: s.Permission, known: true, sought: s.Owner != ""}
+		}
+		db.locate(ctx, found)
+		var kept []note.SharedNote
+		for i := range found {
+			if f := found[i].found(shares[i].Note); !fault.Is(f.Err, fault.NotFound) {
+				if shares[i].Owner == "" {
+					shares[i].Owner = f.Note.Owner
+				}
+				kept = append(kept, note.SharedNote{Share: shares[i], Found: f})
+			}
+		}
+		return kept, nil
+	}, func(s note.SharedNote) string { return string(s.Share.Note) })
+}
+
+// ownerRows is how many shares of one owner are read at once for the access lists of many notes: above, a Query per note
+// reads less.
+const ownerRows = 2000
+
+// AccessLists reads the users of many notes. Two or more notes of one owner are read together through the owner's shares;
+// what 2,000 rows do not cover, and single notes, are read note by note, concurrently within the bound.
+//
+// Index: GSI1, eventually consistent. Key: GSI1PK = OWNER#<owner> AND GSI1SK BETWEEN NOTE#<first># AND NOTE#<last>$.
+// Index: GSI2, eventually consistent. Key: GSI2PK = NOTE#<note_id> AND begins_with(GSI2SK, SHARED#).
+// Cost: 1 Query per owner, and 1 per note that this does not cover.
+func (db Store) AccessLists(ctx context.Context, requests []note.AccessRequest) ([]page.Slice[note.Share], []error) {
+	lists, errs := make([]page.Slice[note.Share], len(requests)), make([]error, len(requests))
+	byOwner := map[note.UserID][]int{}
+	var foreign []int
+	for i, r := range requests {
+		if r.Foreign { // its shares may have no keys in GSI1
+			foreign = append(foreign, i)
+		} else {
+			byOwner[r.Owner] = append(byOwner[r.Owner], i)
+		}
+	}
+	// Owners and notes are two waves, so that the bound holds over all of them.
+	owners := slices.Collect(maps.Keys(byOwner))
+	left := make([][]int, len(owners))
+	failed := db.Each(len(owners), func(n int) error {
+		indexes := byOwner[owners[n]]
+		if len(indexes) == 1 {
+			left[n] = indexes
+			return nil
+		}
+		left[n] = db.ownerAccess(ctx, owners[n], requests, indexes, lists)
+		return nil
+	})
+	for n, err := range failed {
+		for _, i := range byOwner[owners[n]] {
+			errs[i] = err
+		}
+	}
+	single := slices.Concat(append(left, foreign)...)
+	for n, err := range db.Each(len(single), func(n int) (err error) {
+		lists[single[n]], err = db.noteAccess(ctx, requests[single[n]])
+		return err
+	}) {
+		errs[single[n]] = err
+	}
+	return lists, dynamo.Missing(errs, noSuchNote)
+}
+
+// ownerAccess fills in the access lists that one read of the owner's shares covers and returns the requests left over.
+func (db Store) ownerAccess(ctx context.Context, owner note.UserID, requests []note.AccessRequest, indexes []int, into []page.Slice[note.Share]) (left []int) {
+	ids := make([]string, len(indexes))
+	for n, i := range indexes {
+		ids[n] = string(requests[i].Note)
+	}
+	low, high := keys.OwnerShareRange(slices.Min(ids), slices.Max(ids))
+	s := dynamo.Span{Table: dynamo.NotesTable, Index: dynamo.GSI1, PK: keys.OwnerPK(string(owner)), Low: low, High: high, Limit: ownerRows}
+	shares := map[note.ID][]note.Share{}
+	var last note.ID
+	next, err := db.Query(ctx, s, func(item []byte) (bool, error) {
+		var share note.Share
+		err := decodeShare(item, &share)
+		shares[share.Note] = append(shares[share.Note], share)
+		last = share.Note
+		return true, err
+	})
+	if err != nil {
+		return indexes // each note gets its own chance, and its own error
+	}
+	for _, i := range indexes {
+		if next != nil && requests[i].Note >= last {
+			left = append(left, i)
+			continue
+		}
+		into[i] = window(shares[requests[i].Note], requests[i].Window)
+	}
+	return left
+}
+
+// window cuts a page out of the whole access list of a note, which is ordered by user id.
+func window(all []note.Share, w page.Window) page.Slice[note.Share] {
+	position := func(s note.Share) string { return string(s.User) }
+	at, found := slices.BinarySearchFunc(all, w.From, func(s note.Share, from string) int {
+		switch p := position(s); {
+		case p < from:
+			return -1
+		case p > from:
+			return 1
+		}
+		return 0
+	})
+	var other bool
+	switch {
+	case w.From == "":
+	case w.Backward:
+		other = at < len(all)
+		all = all[:at]
+	default:
+		if found {
+			at++
+		}
+		other = at > 0
+		all = all[at:]
+	}
+	rows := slices.Clone(all)
+	if w.Backward {
+		slices.Reverse(rows)
+	}
+	slice := page.Fill(w, rows[:min(len(rows), w.Limit+1)], position)
+	slice.Other = other
+	return slice
+}
+
+func (db Store) noteAccess(ctx context.Context, r note.AccessRequest) (page.Slice[note.Share], error) {
+	low, high := dynamo.Prefixed(keys.SharedPrefix)
+	id := string(r.Note)
+	return dynamo.Listing[note.Share]{
+		Span:     dynamo.Span{Table: dynamo.NotesTable, Index: dynamo.GSI2, PK: keys.NotePK(id), Low: low, High: high},
+		Decode:   decodeShare,
+		Position: func(s note.Share) string { return string(s.User) },
+		SortKey:  keys.NoteSharedSK,
+		Start: func(user string) dynamo.Attrs {
+			start := dynamo.NotesTable.Key(shareKey(note.UserID(user), r.Note))
+			start["GSI2PK"], start["GSI2SK"] = dynamo.Str(keys.NotePK(id)), dynamo.Str(keys.NoteSharedSK(user))
+			return start
+		},
+	}.Read(ctx, db.DB, r.Window)
+}

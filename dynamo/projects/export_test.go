@@ -1,0 +1,29 @@
+package projects
+
+// What only the tests use.
+const (
+	DraftFor = draftFor
+	TeamList = teamList
+)
+
+type (
+	Listed    = listed
+	ShortList = shortList
+)
+
+var (
+	CountItems       = countItems
+	DecodeExport     = decodeExport
+	DecodeImport     = decodeImport
+	DecodeLabel      = decodeLabel
+	DecodeShortList  = decodeShortList
+	DecodeTeam       = decodeTeam
+	ExportRow        = exportRow
+	ImportRow        = importRow
+	LabelRow         = labelRow
+	ListID           = listID
+	ProjectMemberRow = projectMemberRow
+	ProjectRow       = projectRow
+	TeamRow          = teamRow
+	WithoutMetadata  = withoutMetadata
+)

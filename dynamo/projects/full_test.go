@@ -1,0 +1,90 @@
+package projects_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/dynamotest"
+	"github.com/taggie/taggie/dynamo/projects"
+	"github.com/taggie/taggie/internal/project"
+)
+
+// Things of which every attribute is there.
+var fullProject = project.Project{
+	ID: dynamotest.AUUID, Name: "Birds", Description: "of the garden", Keywords: []string{"night", "day"}, Paused: true, QueueSize: 50, Version: 3,
+	CreatedAt: dynamotest.FullTime, UpdatedAt: dynamotest.FullTime.Add(time.Second),
+}
+
+var fullMember = project.Member{Project: dynamotest.AUUID, User: "u1", Team: "t1", Type: project.Reviewer, AddedAt: dynamotest.FullTime}
+
+var fullTeam = project.Team{TeamID: project.TeamID{Project: dynamotest.AUUID, ID: "t1"}, Name: "Reviewers", Type: project.Reviewer, CreatedAt: dynamotest.FullTime}
+
+var fullLabel = project.Label{LabelID: project.LabelID{Project: dynamotest.AUUID, Kind: project.Category, ID: "l1"}, Name: "owl"}
+
+var fullList = projects.ShortList{
+	ID: projects.ListID(dynamotest.AUUID, projects.TeamList), Version: 3, Created: dynamotest.FullTime, Updated: dynamotest.FullTime.Add(time.Second),
+	Entries: []projects.Listed{{ID: "t1", Name: "Reviewers", Type: project.Reviewer, CreatedAt: dynamotest.FullTime}},
+}
+
+var fullItem = project.Item{
+	ItemID: project.ItemID{Project: dynamotest.AUUID, ID: "i1"}, ExternalID: "e", Name: "n", Type: "image/png", URL: "https://example.org", Metadata: map[string]any{"a": "b"},
+	Status: project.Claimed, Seq: "s", Category: "c", Subcategory: "d", Keywords: []string{"k"}, Efforts: 2, EffortsMade: 5, LastEffort: "l",
+	LastTransition: project.TransitionRef{ID: "d", At: dynamotest.FullTime},
+	Claim:          project.Claim{User: "u", Token: "t", Since: dynamotest.FullTime, Until: dynamotest.FullTime}, ReturnedTo: "r", Version: 3, CreatedAt: dynamotest.FullTime,
+	UpdatedAt: dynamotest.FullTime.Add(time.Second), Import: "x", Line: 4, Original: project.OriginalID{Owner: dynamotest.AUUID, Score: dynamotest.AUUID, ID: dynamotest.AUUID},
+}
+
+var fullEffort = project.Effort{
+	EffortID: project.EffortID{Project: dynamotest.AUUID, ID: "e1"}, Item: "i1", User: "u1", Team: "t1", Category: "c", Subcategory: "d", Keywords: []string{"k"}, FinishedAt: dynamotest.FullTime,
+	Review:   project.Review{Verdict: project.Incorrect, Comment: "a cat", By: "u2", At: dynamotest.FullTime.Add(time.Second)},
+	UndoneAt: dynamotest.FullTime.Add(2 * time.Second), UpdatedAt: dynamotest.FullTime.Add(3 * time.Second),
+}
+
+var fullImport = project.Import{
+	TransferID: project.TransferID{Project: dynamotest.AUUID, ID: "i1"}, Source: project.FromItems, Score: "s", Items: []project.OriginalID{fullItem.Original}, Listed: 2,
+	Format: project.CSV, Bytes: 1_000, State: project.Failed, CreatedBy: "u1", CreatedAt: dynamotest.FullTime, EndedAt: dynamotest.FullTime.Add(time.Second), Message: "too late", Version: 3,
+	Progress: project.Progress{Read: 500, Lines: 6, Imported: 3, Duplicates: 2, Mistakes: 1, Faults: []project.LineFault{{Line: 4, Message: "no name"}}},
+}
+
+var fullExport = project.Export{
+	TransferID: project.TransferID{Project: dynamotest.AUUID, ID: "e1"}, Format: project.CSV, Status: project.Claimed, State: project.Failed, CreatedBy: "u1", CreatedAt: dynamotest.FullTime,
+	EndedAt: dynamotest.FullTime.Add(time.Second), Message: "too late", Items: 7, Bytes: 1_000, Version: 3,
+}
+
+// What a row was written of is what is read from it, whatever it has.
+func TestRowsOfProjectsAreReadAsTheyWereWritten(t *testing.T) {
+	assert.Equal(t, fullProject, dynamotest.Decoded(t, projects.ProjectRow(fullProject), projects.DecodeProject))
+	dynamotest.Full(t, fullMember)
+	assert.Equal(t, fullMember, dynamotest.Decoded(t, projects.ProjectMemberRow(fullMember), projects.DecodeProjectMember))
+	dynamotest.Full(t, fullTeam)
+	assert.Equal(t, fullTeam, dynamotest.Decoded(t, projects.TeamRow(fullTeam, 1, dynamotest.FullTime), projects.DecodeTeam))
+	dynamotest.Full(t, fullLabel)
+	assert.Equal(t, fullLabel, dynamotest.Decoded(t, projects.LabelRow(fullLabel, fullList), projects.DecodeLabel))
+	assert.Equal(t, fullList, dynamotest.Decoded(t, fullList.Row(), projects.DecodeShortList))
+	dynamotest.Full(t, fullItem)
+	item, err := projects.ItemRow(fullItem)
+	require.NoError(t, err)
+	item[projects.EffortsMade] = dynamo.Number(5) // moves count them
+	assert.Equal(t, fullItem, dynamotest.Decoded(t, item, projects.DecodeItem))
+	dynamotest.Full(t, fullEffort)
+	assert.Equal(t, fullEffort, dynamotest.Decoded(t, projects.EffortRow(fullEffort), projects.DecodeEffort))
+	dynamotest.Full(t, fullImport)
+	dynamotest.Full(t, fullImport.Progress)
+	assert.Equal(t, fullImport, dynamotest.Decoded(t, projects.ImportRow(fullImport), projects.DecodeImport))
+	dynamotest.Full(t, fullExport)
+	assert.Equal(t, fullExport, dynamotest.Decoded(t, projects.ExportRow(fullExport), projects.DecodeExport))
+}
+
+// BenchmarkDecodeProjects reads one row of each kind that is read in large numbers.
+func BenchmarkDecodeProjects(b *testing.B) {
+	item, err := projects.ItemRow(fullItem)
+	require.NoError(b, err)
+	dynamotest.Decoding(b, "Project", projects.ProjectRow(fullProject), projects.DecodeProject)
+	dynamotest.Decoding(b, "ProjectMember", projects.ProjectMemberRow(fullMember), projects.DecodeProjectMember)
+	dynamotest.Decoding(b, "Item", item, projects.DecodeItem)
+	dynamotest.Decoding(b, "Effort", projects.EffortRow(fullEffort), projects.DecodeEffort)
+}

@@ -1,0 +1,7 @@
+package users
+
+// What only the tests use.
+var (
+	DecodeUser = decodeUser
+	ProfileRow = profileRow
+)

@@ -1,0 +1,289 @@
+// Package users keeps users, the locks of their addresses and their identities.
+//
+// It knows keys, rows and access patterns, and asks dynamo. It must not decide who may do what. Start reading at [Store].
+package users
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/user"
+)
+
+// Store keeps users, the locks of their addresses and their identities.
+type Store struct{ *dynamo.DB }
+
+var _ user.Store = Store{}
+
+// UsersByID reads profiles.
+//
+// Index: primary. Key: PK = USER#<user_id> AND SK = PROFILE. Cost: ⌈n/100⌉ BatchGetItem.
+func (db Store) UsersByID(ctx context.Context, ids []user.ID) ([]user.User, []error) {
+	users := make([]user.User, len(ids))
+	wants := make([]dynamo.Want, len(ids))
+	for i, id := range ids {
+		wants[i] = dynamo.Want{Table: dynamo.NotesTable, Key: ProfileKey(id), Decode: func(item []byte) error { return decodeUser(item, &users[i]) }}
+	}
+	return users, dynamo.Missing(db.BatchGet(ctx, wants), "there is no such user")
+}
+
+// ProfileKey is the key of the profile of a user.
+func ProfileKey(id user.ID) dynamo.Key {
+	return dynamo.Key{PK: keys.UserPK(string(id)), SK: keys.ProfileSK}
+}
+
+// UserIDByEmail reads the lock of an address rather than GSI1, because an index lags behind.
+//
+// Index: primary. Key: PK = EMAIL#<email> AND SK = UNIQUE_EMAILS. Index: GSI1, eventually consistent, where the lock does not tell
+// whose it is. Key: GSI1PK = EMAIL#<email> AND begins_with(GSI1SK, USER#). Cost: 1 GetItem, and then 1 Query.
+func (db Store) UserIDByEmail(ctx context.Context, folded string) (user.ID, error) {
+	id, err := db.userID(ctx, emailKey(folded))
+	if err != nil || id != "" {
+		return id, err
+	}
+	// The lock of another program need not tell whose it is.
+	s := dynamo.Span{Table: dynamo.NotesTable, Index: dynamo.GSI1, PK: keys.EmailPK(folded), Limit: 1, Keys: true}
+	s.Low, s.High = dynamo.Prefixed(keys.NoteOfUserPrefix)
+	_, err = db.Query(ctx, s, func(item []byte) (bool, error) {
+		key, err := dynamo.KeyOf(item, dynamo.NotesTable)
+		id = user.ID(keys.Part(key.PK, 1))
+		return false, err
+	})
+	if err == nil && id == "" {
+		err = fault.New(fault.NotFound, "there is no such user")
+	}
+	return id, err
+}
+
+// UserIDBySubject reads which user signed up with an identity.
+//
+// Index: primary. Key: PK = SUBJECT#<issuer>#<subject> AND SK = USER. Cost: 1 GetItem.
+func (db Store) UserIDBySubject(ctx context.Context, issuer, subject string) (user.ID, error) {
+	return db.userID(ctx, dynamo.Key{PK: keys.SubjectPK(issuer, subject), SK: keys.SubjectSK})
+}
+
+func emailKey(folded string) dynamo.Key {
+	return dynamo.Key{PK: keys.EmailPK(folded), SK: keys.UniqueEmailsSK}
+}
+
+func (db Store) userID(ctx context.Context, key dynamo.Key) (user.ID, error) {
+	var id string
+	found, err := db.Get(ctx, dynamo.NotesTable, key, func(item []byte) error {
+		return dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
+			if string(name) == "user_id" {
+				id, err = v.Str()
+				return err
+			}
+			return v.Skip()
+		})
+	})
+	if err == nil && !found {
+		err = fault.New(fault.NotFound, "there is no such user")
+	}
+	return user.ID(id), err
+}
+
+// RevokedByID reads since when users are revoked.
+//
+// Index: primary. Key: PK = USER#<user_id> AND SK = REVOKED. Cost: ⌈n/100⌉ BatchGetItem.
+func (db Store) RevokedByID(ctx context.Context, ids []user.ID) ([]time.Time, []error) {
+	times := make([]time.Time, len(ids))
+	wants := make([]dynamo.Want, len(ids))
+	for i, id := range ids {
+		wants[i] = dynamo.Want{Table: dynamo.NotesTable, Key: revokedKey(id), Decode: func(item []byte) error {
+			return dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
+				if string(name) == "revoked_at" {
+					times[i], err = v.Instant()
+					return err
+				}
+				return v.Skip()
+			})
+		}}
+	}
+	errs := db.BatchGet(ctx, wants)
+	failed := false
+	for i, err := range errs {
+		if err == dynamo.ErrMissing { //nolint:errorlint // BatchGet returns it bare
+			errs[i] = nil
+		}
+		failed = failed || errs[i] != nil
+	}
+	if !failed {
+		return times, nil
+	}
+	return times, errs
+}
+
+func revokedKey(id user.ID) dynamo.Key {
+	return dynamo.Key{PK: keys.UserPK(string(id)), SK: keys.RevokedSK}
+}
+
+// RevokeUser puts since when a user is revoked.
+//
+// Index: primary. Key: USER#<id>/REVOKED, on condition that USER#<id>/PROFILE is there; REVOCATIONS#<day>/<instant>#<id>.
+// Cost: 1 TransactWriteItems of 3 rows.
+func (db Store) RevokeUser(ctx context.Context, id user.ID, at time.Time, once idempotency.Key) error {
+	row := dynamo.NotesTable.Key(revokedKey(id))
+	row["revoked_at"] = dynamo.Str(keys.Instant(at))
+	news := dynamo.NotesTable.Key(dynamo.Key{PK: keys.RevocationsPK(at), SK: keys.RevocationSK(at, string(id))})
+	news["user_id"], news["revoked_at"] = dynamo.Str(string(id)), dynamo.Str(keys.Instant(at))
+	news["expires_at"] = dynamo.Number(at.Add(revocationsKept).Unix())
+	return db.Transact(ctx, []dynamo.Action{
+		{Table: dynamo.NotesTable, Key: ProfileKey(id), Condition: "attribute_exists(PK)", Failed: func(dynamo.Attrs) error { return fault.New(fault.NotFound, "there is no such user") }},
+		{Table: dynamo.NotesTable, Item: row},
+		{Table: dynamo.NotesTable, Item: news},
+	}, once)
+}
+
+// revocationsKept is for how long servers can follow what was revoked; a server that was away for longer reads the rows of its users.
+const revocationsKept = 24 * time.Hour
+
+// Revocations lists who was revoked lately.
+//
+// Index: primary. Key: PK = REVOCATIONS#<day> AND SK BETWEEN <from> AND <to>. Cost: 1 Query, 2 around midnight.
+func (db Store) Revocations(ctx context.Context, from, to time.Time) ([]user.Revocation, error) {
+	days := []string{keys.RevocationsPK(from)}
+	if last := keys.RevocationsPK(to); last != days[0] {
+		days = append(days, last)
+	}
+	var all []user.Revocation
+	for _, day := range days {
+		low, high := keys.RevocationSK(from, ""), keys.RevocationSK(to.Add(time.Millisecond), "")
+		_, err := db.Query(ctx, dynamo.Span{Table: dynamo.NotesTable, PK: day, Low: low, High: high}, func(item []byte) (bool, error) {
+			var one user.Revocation
+			err := dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
+				switch string(name) {
+				case "user_id":
+					var id string
+					id, err = v.Str()
+					one.User = user.ID(id)
+				case "revoked_at":
+					one.At, err = v.Instant()
+				default:
+					err = v.Skip()
+				}
+				return err
+			})
+			all = append(all, one)
+			return true, err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// CreateUser puts profile, lock and subject.
+//
+// Index: primary. Key: USER#<id>/PROFILE, EMAIL#<email>/UNIQUE_EMAILS, SUBJECT#<issuer>#<subject>/USER, the latter two
+// on condition that there is none. Cost: 1 TransactWriteItems of 3 rows.
+func (db Store) CreateUser(ctx context.Context, u user.User, issuer, subject string, once idempotency.Key) error {
+	subjectRow := dynamo.NotesTable.Key(dynamo.Key{PK: keys.SubjectPK(issuer, subject), SK: keys.SubjectSK})
+	subjectRow["user_id"] = dynamo.Str(string(u.ID))
+	return db.Transact(ctx, []dynamo.Action{
+		{Table: dynamo.NotesTable, Item: subjectRow, Condition: "attribute_not_exists(PK)",
+			Failed: func(row dynamo.Attrs) error { return &user.AlreadySignedUp{User: user.ID(dynamo.Text(row["user_id"]))} }},
+		lockEmail(u),
+		{Table: dynamo.NotesTable, Item: profileRow(u), Condition: "attribute_not_exists(PK)"},
+	}, once)
+}
+
+func lockEmail(u user.User) dynamo.Action {
+	row := dynamo.NotesTable.Key(emailKey(user.FoldEmail(u.Email)))
+	row["user_id"] = dynamo.Str(string(u.ID))
+	return dynamo.Action{Table: dynamo.NotesTable, Item: row, Condition: "attribute_not_exists(PK) OR user_id = :self", Values: dynamo.Attrs{":self": dynamo.Str(string(u.ID))},
+		Failed: func(dynamo.Attrs) error { return user.ErrEmailTaken }}
+}
+
+// UpdateUser changes the profile, and moves the lock when the address changes. What the profile counts stays.
+//
+// Index: primary. Key: USER#<id>/PROFILE on condition of its version, EMAIL#<old>/… and EMAIL#<new>/UNIQUE_EMAILS.
+// Cost: 1 TransactWriteItems of 1 or 3 rows.
+func (db Store) UpdateUser(ctx context.Context, before, after user.User, once idempotency.Key) error {
+	profile := dynamo.Action{Table: dynamo.NotesTable, Key: ProfileKey(after.ID), Signed: true, Names: map[string]string{}, Values: dynamo.Attrs{},
+		Failed: func(row dynamo.Attrs) error {
+			var conflict user.VersionConflict
+			if row == nil { // the user is gone
+				return &conflict
+			}
+			if err := decodeUser(dynamo.RowJSON(row), &conflict.Current); err != nil {
+				return err
+			}
+			return &conflict
+		}}
+	var sets []string
+	for name, of := range profileRow(after) {
+		if name == "PK" || name == "SK" {
+			continue
+		}
+		sets = append(sets, "#set_"+name+" = :set_"+name)
+		profile.Names["#set_"+name], profile.Values[":set_"+name] = name, of
+	}
+	slices.Sort(sets)
+	profile.Update = "SET " + strings.Join(sets, ", ")
+	profile = profile.IfVersion(before.Version, "version")
+	if before == after { // nothing to change, but a key to record
+		return db.Transact(ctx, nil, once)
+	}
+	actions := []dynamo.Action{profile}
+	if from, to := user.FoldEmail(before.Email), user.FoldEmail(after.Email); from != to {
+		actions = append(actions, lockEmail(after), dynamo.Action{Table: dynamo.NotesTable, Key: emailKey(from), Remove: true})
+	}
+	return db.Transact(ctx, actions, once)
+}
+
+// profile is a row of a user.
+type profile struct {
+	*user.User
+	pk string
+}
+
+// profileRows are the attributes of users.
+var profileRows = dynamo.LayoutOf(
+	dynamo.OfText("PK", func(p *profile) *string { return &p.pk }),
+	dynamo.IndexKey("SK", func(*profile) string { return keys.ProfileSK }),
+	dynamo.IndexKey("GSI1PK", func(p *profile) string { return keys.EmailPK(user.FoldEmail(p.Email)) }),
+	dynamo.IndexKey("GSI1SK", func(p *profile) string { return keys.NoteOfUserSK(string(p.ID)) }),
+	dynamo.OfText("user_id", func(p *profile) *user.ID { return &p.ID }),
+	dynamo.OfText("name", func(p *profile) *string { return &p.Name }),
+	dynamo.OfText("email", func(p *profile) *string { return &p.Email }),
+	dynamo.OfWhole("version", func(p *profile) *int { return &p.Version }),
+	dynamo.OfInstant("created_at", func(p *profile) *time.Time { return &p.CreatedAt }),
+	dynamo.OfInstant("updated_at", func(p *profile) *time.Time { return &p.UpdatedAt }),
+)
+
+func profileRow(u user.User) dynamo.Attrs { return profileRows.Row(&profile{&u, ProfileKey(u.ID).PK}) }
+
+// CreatesOne lets a user, who must exist, create one thing more of which the profile counts so many: unknown when there is no such
+// user, full when there are most.
+func CreatesOne(id user.ID, what string, most int, unknown, full error) dynamo.Action {
+	return dynamo.Action{
+		Table: dynamo.NotesTable, Key: ProfileKey(id), Update: "ADD #what :one", Condition: "attribute_exists(PK) AND (attribute_not_exists(#what) OR #what < :most)",
+		Names: map[string]string{"#what": what}, Values: dynamo.Attrs{":one": dynamo.Number(1), ":most": dynamo.Number(int64(most))},
+		Failed: func(row dynamo.Attrs) error {
+			if row == nil {
+				return unknown
+			}
+			return full
+		},
+	}
+}
+
+func decodeUser(item []byte, u *user.User) error {
+	p := profileRows.Take()
+	defer profileRows.Give(p)
+	p.User = u
+	err := profileRows.Decode(item, p)
+	if u.ID == "" {
+		u.ID = user.ID(keys.Part(p.pk, 1))
+	}
+	u.Version = dynamo.VersionOr(u.Version)
+	return err
+}

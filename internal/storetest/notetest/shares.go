@@ -1,0 +1,182 @@
+package notetest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/note"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/storetest"
+)
+
+func testSharedNotesBeyond100(t *testing.T, w *storetest.World) {
+	ada, asAda := w.SignUp("ada")
+	grace, asGrace := w.SignUp("grace")
+	const many = 300
+	var created [many]note.ID
+	storetest.Together(many, func(i int) {
+		created[i] = w.Create(asAda, note.Create{Title: fmt.Sprint(i)}).ID
+		w.Share(asAda, created[i], grace, note.View)
+	})
+	ids := map[note.ID]bool{}
+	for _, id := range created {
+		ids[id] = true
+	}
+	s, err := w.Rules.ListShared(asGrace, grace, page.Window{Limit: many})
+	require.NoError(t, err)
+	assert.False(t, s.More)
+	require.Len(t, s.Items, many)
+	for _, item := range s.Items {
+		require.NoError(t, item.Err)
+		assert.True(t, ids[item.ID])
+		assert.Equal(t, item.ID, item.Found.Note.ID)
+		assert.Equal(t, ada, item.Found.Note.Owner)
+		assert.Equal(t, note.View, item.Found.Note.Permission)
+	}
+	assert.Len(t, storetest.Pages(t, 130, func(win page.Window) (page.Slice[note.SharedNote], error) {
+		return w.Rules.ListShared(asGrace, grace, win)
+	}), many)
+}
+
+func testSharingIsIdempotent(t *testing.T, w *storetest.World) {
+	_, asAda := w.SignUp("ada")
+	grace, asGrace := w.SignUp("grace")
+	n := w.Create(asAda, note.Create{Title: "n"})
+	for _, p := range []note.Permission{note.View, note.View, note.Edit, note.Edit, note.View} {
+		w.Share(asAda, n.ID, grace, p)
+		assert.Equal(t, []note.UserID{grace}, w.Access(n))
+		seen, err := w.Get(asGrace, n.ID)
+		require.NoError(t, err)
+		assert.Equal(t, p, seen.Permission)
+	}
+	for range 2 { // ending a share twice is as good as once
+		require.NoError(t, w.Rules.Unshare(asAda, note.DeleteShare{Note: n.ID, User: grace}))
+		assert.Empty(t, w.Access(n))
+		_, err := w.Get(asGrace, n.ID)
+		storetest.IsFault(t, err, fault.NotFound)
+	}
+}
+
+func testSharingChecksNoteAndUser(t *testing.T, w *storetest.World) {
+	ada, asAda := w.SignUp("ada")
+	grace, asGrace := w.SignUp("grace")
+	n := w.Create(asAda, note.Create{Title: "n"})
+	_, err := w.Rules.Share(asAda, note.PutShare{Note: n.ID, User: "nobody", Permission: note.View})
+	unknown, ok := errors.AsType[*note.UnknownUser](err)
+	require.True(t, ok, "got %v", err)
+	assert.Equal(t, "input.userId", unknown.Field)
+	share := note.Share{Note: n.ID, Owner: grace, User: ada, Permission: note.Edit, SharedAt: w.Clock.Now()}
+	storetest.IsFault(t, w.Notes.PutShare(t.Context(), share, idempotency.Key{}), fault.NotFound)
+	_, err = w.Rules.Share(asAda, note.PutShare{Note: n.ID, User: ada, Permission: note.View})
+	storetest.IsFault(t, err, fault.Invalid)
+	_, err = w.Rules.Share(asGrace, note.PutShare{Note: n.ID, User: grace, Permission: note.Edit})
+	storetest.IsFault(t, err, fault.NotFound)
+	w.Share(asAda, n.ID, grace, note.Edit)
+	_, err = w.Rules.Share(asGrace, note.PutShare{Note: n.ID, User: ada, Permission: note.Edit})
+	storetest.IsFault(t, err, fault.Forbidden)
+	_, err = w.Rules.Delete(asAda, note.Delete{ID: n.ID})
+	require.NoError(t, err)
+	share = note.Share{Note: n.ID, Owner: ada, User: grace, Permission: note.Edit, SharedAt: w.Clock.Now()}
+	storetest.IsFault(t, w.Notes.PutShare(t.Context(), share, idempotency.Key{}), fault.NotFound)
+}
+
+func testPermissionIsTheShareRow(t *testing.T, w *storetest.World) {
+	_, asAda := w.SignUp("ada")
+	viewer, asViewer := w.SignUp("viewer")
+	editor, asEditor := w.SignUp("editor")
+	_, asStranger := w.SignUp("stranger")
+	n := w.Create(asAda, note.Create{Title: "n"})
+	w.Share(asAda, n.ID, viewer, note.View)
+	w.Share(asAda, n.ID, editor, note.Edit)
+	title := "changed"
+	_, err := w.Rules.Update(asViewer, note.Update{ID: n.ID, Title: &title})
+	storetest.IsFault(t, err, fault.Forbidden)
+	_, err = w.Rules.Update(asStranger, note.Update{ID: n.ID, Title: &title})
+	storetest.IsFault(t, err, fault.NotFound)
+	_, err = w.Rules.Update(w.As(""), note.Update{ID: n.ID, Title: &title})
+	storetest.IsFault(t, err, fault.Unauthenticated)
+	changed, err := w.Rules.Update(asEditor, note.Update{ID: n.ID, Title: &title})
+	require.NoError(t, err)
+	assert.Equal(t, note.Edit, changed.Permission)
+	_, err = w.Rules.Delete(asEditor, note.Delete{ID: n.ID})
+	storetest.IsFault(t, err, fault.Forbidden)
+	require.NoError(t, w.Rules.Unshare(asViewer, note.DeleteShare{Note: n.ID, User: viewer}), "a user may leave")
+	storetest.IsFault(t, w.Rules.Unshare(asEditor, note.DeleteShare{Note: n.ID, User: viewer}), fault.Forbidden)
+	_, err = w.Get(asViewer, n.ID)
+	storetest.IsFault(t, err, fault.NotFound)
+}
+
+// The share is gone or weaker between the editor's read and the write: the share is a condition of the write itself.
+func testRevokedEditor(t *testing.T, w *storetest.World) {
+	ada, asAda := w.SignUp("ada")
+	grace, asGrace := w.SignUp("grace")
+	n := w.Create(asAda, note.Create{Title: "n", Tags: []string{"a"}})
+	after := n
+	after.Title, after.Version = "by grace", n.Version+1
+	moved := after
+	moved.Deadline = storetest.Day(1, 1)
+	key := idempotency.Key{Viewer: string(grace), Key: "k", Hash: []byte{1}, ExpiresAt: w.Clock.Now().Add(time.Hour)}
+	for _, next := range []note.Note{after, moved, n} {
+		w.Share(asAda, n.ID, grace, note.View)
+		storetest.IsFault(t, w.Notes.UpdateNote(t.Context(), grace, n, next, nil, key), fault.Forbidden)
+		require.NoError(t, w.Rules.Unshare(asAda, note.DeleteShare{Note: n.ID, User: grace}))
+		storetest.IsFault(t, w.Notes.UpdateNote(t.Context(), grace, n, next, nil, key), fault.NotFound)
+	}
+	require.NoError(t, w.Notes.FindIdempotencyKey(t.Context(), key), "what was refused is not recorded")
+	read, err := w.Get(asAda, n.ID)
+	require.NoError(t, err)
+	assert.Equal(t, n, read)
+	_, err = w.Get(asGrace, n.ID)
+	storetest.IsFault(t, err, fault.NotFound)
+	assert.Equal(t, []string{"n"}, w.Titles(asAda, ada, note.Due{}))
+}
+
+// One note's access list is read through one index, those of several through another: they say the same.
+func testAccessListsPageLikeOneAnother(t *testing.T, w *storetest.World) {
+	_, asAda := w.SignUp("ada")
+	_, asOther := w.SignUp("other")
+	n, second, empty := w.Create(asAda, note.Create{Title: "n"}), w.Create(asAda, note.Create{Title: "2"}), w.Create(asAda, note.Create{Title: "3"})
+	foreign := w.Create(asOther, note.Create{Title: "foreign"})
+	for i := range 7 {
+		id, _ := w.SignUp(fmt.Sprint("reader ", i))
+		w.Share(asAda, n.ID, id, note.View)
+		w.Share(asOther, foreign.ID, id, note.Edit)
+		if i < 3 {
+			w.Share(asAda, second.ID, id, note.Edit)
+		}
+	}
+	var windows []page.Window
+	all, err := access(w, n, page.Window{Limit: 100}, nil)
+	require.NoError(t, err)
+	require.Len(t, all.Items, 7)
+	for _, from := range append(all.Positions, "", "0", "zz") {
+		for limit := 1; limit <= 8; limit += 3 {
+			windows = append(windows, page.Window{Limit: limit, From: from, Probe: true}, page.Window{Limit: limit, From: from, Probe: true, Backward: true})
+		}
+	}
+	for _, win := range windows {
+		alone, err := access(w, n, win, nil)
+		require.NoError(t, err)
+		lists, errs := w.Notes.AccessLists(t.Context(), []note.AccessRequest{
+			{Note: second.ID, Owner: second.Owner, Window: win}, {Note: n.ID, Owner: n.Owner, Window: win},
+			{Note: foreign.ID, Owner: foreign.Owner, Window: win}, {Note: empty.ID, Owner: empty.Owner, Window: win},
+		})
+		require.Nil(t, errs)
+		assert.Equal(t, alone.Positions, lists[1].Positions, "%+v", win)
+		assert.ElementsMatch(t, alone.Items, lists[1].Items, "%+v", win)
+		assert.Equal(t, []bool{alone.More, alone.Other}, []bool{lists[1].More, lists[1].Other}, "%+v", win)
+		assert.Equal(t, alone.Positions, lists[2].Positions, "%+v", win)
+		assert.Empty(t, lists[3].Items)
+		for _, s := range lists[0].Items {
+			assert.Equal(t, second.ID, s.Note)
+			assert.Equal(t, note.Edit, s.Permission)
+		}
+	}
+}
