@@ -14,7 +14,7 @@ import (
 // Any reads an attribute of which only the client knows the type: as string, [json.Number], bool, nil, map[string]any or
 // []any. Sets and bytes have no counterpart in JSON and are an error.
 func (v Value) Any() (any, error) {
-	it, err := v.D.ObjIter()
+	it, err := v.d.ObjIter()
 	if err != nil {
 		return nil, err
 	}
@@ -25,32 +25,32 @@ func (v Value) Any() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return of, End(&it)
+	return of, end(&it)
 }
 
 // typed reads what follows the name of the type.
 func (v Value) typed(typ string) (any, error) {
 	switch typ {
 	case "S":
-		return v.D.Str()
+		return v.d.Str()
 	case "N":
-		n, err := v.D.Str()
+		n, err := v.d.Str()
 		return json.Number(n), err
 	case "BOOL":
-		return v.D.Bool()
+		return v.d.Bool()
 	case "NULL":
-		_, err := v.D.Bool() // always true
+		_, err := v.d.Bool() // always true
 		return nil, err
 	case "M":
 		m := map[string]any{}
-		err := v.D.Obj(func(d *jx.Decoder, name string) (err error) {
+		err := v.d.Obj(func(d *jx.Decoder, name string) (err error) {
 			m[name], err = Value{d}.Any()
 			return err
 		})
 		return m, err
 	case "L":
 		l := []any{}
-		err := v.D.Arr(func(d *jx.Decoder) error {
+		err := v.d.Arr(func(d *jx.Decoder) error {
 			of, err := Value{d}.Any()
 			l = append(l, of)
 			return err

@@ -161,6 +161,52 @@ func OfTexts[T any](name string, of func(*T) *[]string) RowAttribute[T] {
 	}
 }
 
+// OfID is an attribute that is an id in its short spelling.
+func OfID[T any, ID ~string](name string, of func(*T) *ID) RowAttribute[T] {
+	return RowAttribute[T]{
+		Name:  name,
+		Write: func(t *T) types.AttributeValue { return Str(keys.EncodeUUID(string(*of(t)))) },
+		Read:  func(t *T, v Value) (err error) { *of(t), err = IDOf[ID](v); return err },
+		empty: func(t *T) bool { return *of(t) == "" },
+	}
+}
+
+// OfMap is an attribute that is a map, of declared attributes.
+func OfMap[T, M any](name string, of func(*T) *M, rows *Layout[M]) RowAttribute[T] {
+	return RowAttribute[T]{
+		Name:  name,
+		Write: func(t *T) types.AttributeValue { return &types.AttributeValueMemberM{Value: rows.Row(of(t))} },
+		Read: func(t *T, v Value) error {
+			m := of(t)
+			return v.Object(func(name []byte, v Value) error { return rows.Read(m, name, v) })
+		},
+	}
+}
+
+// OfMaps is an attribute that is a list of such maps.
+func OfMaps[T, M any](name string, of func(*T) *[]M, rows *Layout[M]) RowAttribute[T] {
+	return RowAttribute[T]{
+		Name: name,
+		Write: func(t *T) types.AttributeValue {
+			all := *of(t)
+			list := make([]types.AttributeValue, len(all))
+			for i := range all {
+				list[i] = &types.AttributeValueMemberM{Value: rows.Row(&all[i])}
+			}
+			return &types.AttributeValueMemberL{Value: list}
+		},
+		Read: func(t *T, v Value) error {
+			return v.Maps(func(v Value) error {
+				var m M
+				err := v.Object(func(name []byte, v Value) error { return rows.Read(&m, name, v) })
+				*of(t) = append(*of(t), m)
+				return err
+			})
+		},
+		empty: func(t *T) bool { return len(*of(t)) == 0 },
+	}
+}
+
 // OfFlag is an attribute that is true or false.
 func OfFlag[T any](name string, of func(*T) *bool) RowAttribute[T] {
 	return RowAttribute[T]{
@@ -197,6 +243,12 @@ func BigOnes[T any](all []RowAttribute[T], names ...string) []RowAttribute[T] {
 func Big[T any](a RowAttribute[T]) RowAttribute[T] {
 	a.large = true
 	return a
+}
+
+// Where is an attribute that a row lacks unless is.
+func Where[T any](is func(*T) bool, a RowAttribute[T]) RowAttribute[T] {
+	a.empty = func(t *T) bool { return !is(t) }
+	return Optional(a)
 }
 
 // Optional is an attribute that a row lacks where its field is at its zero value.

@@ -46,31 +46,6 @@ func ReadTexts(v Value) ([]string, error) {
 	return all, err
 }
 
-// NonEmpty returns attributes without those that are empty.
-func NonEmpty(own map[string]string) Attrs {
-	row := make(Attrs, len(own)+12)
-	for name, s := range own {
-		if s != "" {
-			row[name] = Str(s)
-		}
-	}
-	return row
-}
-
-// ReadText reads a text of some string type.
-func ReadText[T ~string](v Value, into *T) error {
-	s, err := v.Str()
-	*into = T(s)
-	return err
-}
-
-// ReadLong reads a number of more than 32 bits.
-func ReadLong(v Value, into *int64) error {
-	n, err := v.Int()
-	*into = int64(n)
-	return err
-}
-
 // Missing turns [ErrMissing] into NotFound, and a slice without any error into nil.
 func Missing(errs []error, text string) []error {
 	failed := false

@@ -11,7 +11,7 @@ import (
 )
 
 // Value is an attribute value on the wire: an object with one field that names the type, such as {"S":"text"}.
-type Value struct{ D *jx.Decoder }
+type Value struct{ d *jx.Decoder }
 
 // Attributes calls each for every attribute of an item. each must read the value or [Value.Skip] it.
 func Attributes(item []byte, each func(name []byte, v Value) error) error {
@@ -21,9 +21,9 @@ func Attributes(item []byte, each func(name []byte, v Value) error) error {
 	return d.ObjBytes(func(d *jx.Decoder, name []byte) error { return each(name, Value{d}) })
 }
 
-// Open enters the object of the given type.
-func (v Value) Open(typ string) (jx.ObjIter, error) {
-	it, err := v.D.ObjIter()
+// open enters the object of the given type.
+func (v Value) open(typ string) (jx.ObjIter, error) {
+	it, err := v.d.ObjIter()
 	if err != nil {
 		return it, err
 	}
@@ -33,8 +33,8 @@ func (v Value) Open(typ string) (jx.ObjIter, error) {
 	return it, nil
 }
 
-// End returns what kept an iteration from coming to its end.
-func End(it *jx.ObjIter) error {
+// end returns what kept an iteration from coming to its end.
+func end(it *jx.ObjIter) error {
 	if it.Next() {
 		return fmt.Errorf("attribute has two types")
 	}
@@ -42,28 +42,28 @@ func End(it *jx.ObjIter) error {
 }
 
 // Skip goes past the value.
-func (v Value) Skip() error { return v.D.Skip() }
+func (v Value) Skip() error { return v.d.Skip() }
 
 // Str reads a text.
 func (v Value) Str() (string, error) {
-	it, err := v.Open("S")
+	it, err := v.open("S")
 	if err != nil {
 		return "", err
 	}
-	s, err := v.D.Str()
+	s, err := v.d.Str()
 	if err != nil {
 		return "", err
 	}
-	return s, End(&it)
+	return s, end(&it)
 }
 
 // Int reads a whole number.
 func (v Value) Int() (int, error) {
-	it, err := v.Open("N")
+	it, err := v.open("N")
 	if err != nil {
 		return 0, err
 	}
-	b, err := v.D.StrBytes()
+	b, err := v.d.StrBytes()
 	if err != nil {
 		return 0, err
 	}
@@ -71,16 +71,16 @@ func (v Value) Int() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return n, End(&it)
+	return n, end(&it)
 }
 
 // Instant reads a string that keys.Instant wrote.
 func (v Value) Instant() (time.Time, error) {
-	it, err := v.Open("S")
+	it, err := v.open("S")
 	if err != nil {
 		return time.Time{}, err
 	}
-	b, err := v.D.StrBytes()
+	b, err := v.d.StrBytes()
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -88,16 +88,16 @@ func (v Value) Instant() (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	return t, End(&it)
+	return t, end(&it)
 }
 
 // Set reads a string set.
 func (v Value) Set(each func(s string) error) error {
-	it, err := v.Open("SS")
+	it, err := v.open("SS")
 	if err != nil {
 		return err
 	}
-	if err := v.D.Arr(func(d *jx.Decoder) error {
+	if err := v.d.Arr(func(d *jx.Decoder) error {
 		s, err := d.Str()
 		if err != nil {
 			return err
@@ -106,16 +106,16 @@ func (v Value) Set(each func(s string) error) error {
 	}); err != nil {
 		return err
 	}
-	return End(&it)
+	return end(&it)
 }
 
 // List reads a list of strings.
 func (v Value) List(each func(s string) error) error {
-	it, err := v.Open("L")
+	it, err := v.open("L")
 	if err != nil {
 		return err
 	}
-	if err := v.D.Arr(func(d *jx.Decoder) error {
+	if err := v.d.Arr(func(d *jx.Decoder) error {
 		s, err := Value{d}.Str()
 		if err != nil {
 			return err
@@ -124,12 +124,24 @@ func (v Value) List(each func(s string) error) error {
 	}); err != nil {
 		return err
 	}
-	return End(&it)
+	return end(&it)
+}
+
+// Maps calls each for every map of a list of maps.
+func (v Value) Maps(each func(v Value) error) error {
+	it, err := v.open("L")
+	if err != nil {
+		return err
+	}
+	if err := v.d.Arr(func(d *jx.Decoder) error { return each(Value{d}) }); err != nil {
+		return err
+	}
+	return end(&it)
 }
 
 // AnyTexts reads the texts of a list, and skips whatever is something else.
 func (v Value) AnyTexts(each func(s string) error) error {
-	return v.D.ObjBytes(func(d *jx.Decoder, typ []byte) error {
+	return v.d.ObjBytes(func(d *jx.Decoder, typ []byte) error {
 		if string(typ) != "L" {
 			return d.Skip()
 		}
@@ -150,25 +162,25 @@ func (v Value) AnyTexts(each func(s string) error) error {
 
 // Object calls each for every attribute of a map. each must read the value or [Value.Skip] it.
 func (v Value) Object(each func(name []byte, v Value) error) error {
-	it, err := v.Open("M")
+	it, err := v.open("M")
 	if err != nil {
 		return err
 	}
-	if err := v.D.ObjBytes(func(d *jx.Decoder, name []byte) error { return each(name, Value{d}) }); err != nil {
+	if err := v.d.ObjBytes(func(d *jx.Decoder, name []byte) error { return each(name, Value{d}) }); err != nil {
 		return err
 	}
-	return End(&it)
+	return end(&it)
 }
 
 // binary reads bytes.
 func (v Value) binary() ([]byte, error) {
-	it, err := v.Open("B")
+	it, err := v.open("B")
 	if err != nil {
 		return nil, err
 	}
-	b, err := v.D.Base64()
+	b, err := v.d.Base64()
 	if err != nil {
 		return nil, err
 	}
-	return b, End(&it)
+	return b, end(&it)
 }

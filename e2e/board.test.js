@@ -312,7 +312,7 @@ onBoard('a new tab shows the project that was shown last, and in a new browser t
   const projects = async () => (await ask(world.server, '{ viewer { projects(first: 20) { nodes { id } } } }')).viewer.projects.nodes;
   let all = await projects();
   while (all[0].id === project.id) { // which would be shown without a reason; ids are random, and lists in their order
-    await ask(world.server, 'mutation { createProject(input: { name: "Before" }) { project { id } } }');
+    await ask(world.server, 'mutation { createProject(input: { name: "Before", categories: ["Music"] }) { project { id } } }');
     all = await projects();
   }
   for (const { id } of all) await giveBack(world.server, id);

@@ -165,13 +165,7 @@ func RelationRow(r entity.Relation, created time.Time, own dynamo.Attrs) dynamo.
 	if row == nil {
 		row = dynamo.Attrs{}
 	}
-	k := RelationKey(r)
-	row["_subject_key"], row["_predicate_key"] = dynamo.Str(k.PK), dynamo.Str(k.SK)
-	row["_object_key"] = dynamo.Str(keys.SubjectKey(r.Object.Scope, r.Object.Type, r.Object.ID))
-	row["_subject_scope"], row["_subject_type"], row["_subject_id"] = dynamo.Str(r.Subject.Scope), dynamo.Str(r.Subject.Type), dynamo.Str(r.Subject.ID)
-	row["_object_scope"], row["_object_type"], row["_object_id"] = dynamo.Str(r.Object.Scope), dynamo.Str(r.Object.Type), dynamo.Str(r.Object.ID)
-	row["_predicate"], row["_index"] = dynamo.Str(r.Predicate), dynamo.Number(r.Index)
-	row["_created"] = dynamo.Str(keys.Instant(created))
+	relationRows.Write(&RelationRecord{Relation: r, Key: RelationKey(r), Created: created}, row)
 	return row
 }
 
@@ -202,56 +196,62 @@ func (r RelationRecord) Holds(generation int) bool {
 	return r.From <= generation && (r.Until == 0 || generation < r.Until)
 }
 
-// DecodeRelation reads a row of relationship_entries; its own attributes go to own, nil to skip them.
-func DecodeRelation(item []byte, r *RelationRecord, own func(name []byte, v dynamo.Value) error) error {
-	return dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
-		switch string(name) {
-		case "_subject_key":
-			r.Key.PK, err = v.Str()
-		case "_predicate_key":
-			r.Key.SK, err = v.Str()
-		case "_subject_scope":
-			r.Subject.Scope, err = v.Str()
-		case "_subject_type":
-			r.Subject.Type, err = v.Str()
-		case "_subject_id":
-			r.Subject.ID, err = v.Str()
-		case "_object_scope":
-			r.Object.Scope, err = v.Str()
-		case "_object_type":
-			r.Object.Type, err = v.Str()
-		case "_object_id":
-			r.Object.ID, err = v.Str()
-		case "_predicate":
-			r.Predicate, err = v.Str()
-		case "_index":
-			var n int
-			n, err = v.Int()
-			r.Index = int64(n)
-		case "_created":
-			r.Created, err = v.Instant()
-		case "_from":
-			r.From, err = v.Int()
-		case "_until":
-			r.Until, err = v.Int()
-		case "_generation":
+// relationRows are the attributes of a relationship and of a marker that are ours.
+var relationRows = dynamo.LayoutOf(
+	dynamo.OfText("_subject_key", func(r *RelationRecord) *string { return &r.Key.PK }),
+	dynamo.OfText("_predicate_key", func(r *RelationRecord) *string { return &r.Key.SK }),
+	dynamo.IndexKey("_object_key", func(r *RelationRecord) string {
+		return keys.SubjectKey(r.Object.Scope, r.Object.Type, r.Object.ID)
+	}),
+	dynamo.OfText("_subject_scope", func(r *RelationRecord) *string { return &r.Subject.Scope }),
+	dynamo.OfText("_subject_type", func(r *RelationRecord) *string { return &r.Subject.Type }),
+	dynamo.OfText("_subject_id", func(r *RelationRecord) *string { return &r.Subject.ID }),
+	dynamo.OfText("_object_scope", func(r *RelationRecord) *string { return &r.Object.Scope }),
+	dynamo.OfText("_object_type", func(r *RelationRecord) *string { return &r.Object.Type }),
+	dynamo.OfText("_object_id", func(r *RelationRecord) *string { return &r.Object.ID }),
+	dynamo.OfText("_predicate", func(r *RelationRecord) *string { return &r.Predicate }),
+	dynamo.OfWhole("_index", func(r *RelationRecord) *int64 { return &r.Index }),
+	dynamo.OfInstant("_created", func(r *RelationRecord) *time.Time { return &r.Created }),
+	dynamo.Optional(dynamo.OfWhole("_from", func(r *RelationRecord) *int { return &r.From })),
+	dynamo.Optional(dynamo.OfWhole("_until", func(r *RelationRecord) *int { return &r.Until })),
+	dynamo.RowAttribute[RelationRecord]{ // changes of relationships write what markers have besides
+		Name: "_generation",
+		Read: func(r *RelationRecord, v dynamo.Value) (err error) {
 			r.Marker = true
 			r.Generation, err = v.Int()
-		case "_came":
-			r.Came, err = v.Str()
-		case "_went":
-			r.Went, err = v.Str()
-		case "_intent":
+			return err
+		},
+	},
+	dynamo.Optional(dynamo.OfText("_came", func(r *RelationRecord) *string { return &r.Came })),
+	dynamo.Optional(dynamo.OfText("_went", func(r *RelationRecord) *string { return &r.Went })),
+	dynamo.RowAttribute[RelationRecord]{
+		Name: "_intent",
+		Read: func(r *RelationRecord, v dynamo.Value) error {
 			r.Intent = &intent{}
-			err = r.Intent.read(v)
-		default:
-			if Ours(name) || own == nil {
-				return v.Skip()
-			}
-			err = own(name, v)
+			return r.Intent.read(v)
+		},
+	},
+)
+
+// withoutAttributes is everything in the row of a relationship that is ours.
+var withoutAttributes = dynamo.Lightest(relationRows.Light())
+
+// DecodeRelation reads a row of relationship_entries; its own attributes go to own, nil to skip them.
+func DecodeRelation(item []byte, r *RelationRecord, own func(name []byte, v dynamo.Value) error) error {
+	return dynamo.Attributes(item, func(name []byte, v dynamo.Value) error {
+		if own != nil && !Ours(name) {
+			return own(name, v)
 		}
-		return err
+		return relationRows.Read(r, name, v)
 	})
+}
+
+// DecodeOwnOf reads a relationship whose own attributes are declared, and returns what else its row tells.
+func DecodeOwnOf[T any](own *dynamo.Layout[T], item []byte, into *T) (RelationRecord, error) {
+	r := relationRows.Take()
+	defer relationRows.Give(r)
+	err := DecodeRelation(item, r, func(name []byte, v dynamo.Value) error { return own.Read(into, name, v) })
+	return *r, err
 }
 
 // indexed returns the entries of an entity in the order of names and keys.

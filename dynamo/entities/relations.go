@@ -177,11 +177,6 @@ func indexOf(sk string) int64 {
 	return n
 }
 
-// withoutAttributes is everything in the row of a relationship that is ours.
-var withoutAttributes = dynamo.ProjectionOf("_subject_key", "_predicate_key", "_subject_scope", "_subject_type", "_subject_id",
-	"_object_scope", "_object_type", "_object_id", "_predicate", "_index", "_created", "_from", "_until",
-	"_generation", "_intent", "_came", "_went")
-
 // settledRow checks, where the row is not as the head says, that it is not there: it was left out of what holds. It came, but
 // is not shown yet, and the check fails, or an object's deletion has taken it; or it went and is shown still.
 func (p *predicateState) settledRow() []dynamo.Action {

@@ -88,7 +88,7 @@ func updateScope(before, after entity.Scope) dynamo.Action {
 			":next": dynamo.Number(int64(after.Version)), ":change": dynamo.Str(uuid.NewString())},
 		Failed: scopeConflict(before.Role),
 	}
-	for name, of := range scopeAttributes(after) {
+	for name, of := range scopeRows.Row(&after) {
 		a.Values[":"+name] = of
 	}
 	return a

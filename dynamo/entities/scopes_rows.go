@@ -1,16 +1,11 @@
 package entities
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/taggie/taggie/dynamo"
-	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/internal/entity"
 )
 
@@ -47,107 +42,63 @@ func parseRole(s string) entity.Role {
 	return entity.NoRole
 }
 
+// memberRows are the attributes that memberships have of their own.
+var memberRows = dynamo.LayoutOf(
+	dynamo.RowAttribute[entity.Member]{
+		Name:  "role",
+		Write: func(m *entity.Member) types.AttributeValue { return dynamo.Str(roles[m.Role]) },
+		Read: func(m *entity.Member, v dynamo.Value) error {
+			role, err := v.Str()
+			m.Role = parseRole(role)
+			return err
+		},
+	},
+)
+
 func scopeMemberRow(m entity.Member) dynamo.Attrs {
-	return RelationRow(scopeMember(m.Scope, m.User), m.AddedAt, dynamo.Attrs{"role": dynamo.Str(roles[m.Role])})
+	return RelationRow(scopeMember(m.Scope, m.User), m.AddedAt, memberRows.Row(&m))
 }
 
 func decodeScopeMember(item []byte, m *entity.Member) error {
-	var r RelationRecord
-	err := DecodeRelation(item, &r, func(name []byte, v dynamo.Value) error {
-		if string(name) != "role" {
-			return v.Skip()
-		}
-		role, err := v.Str()
-		m.Role = parseRole(role)
-		return err
-	})
+	r, err := DecodeOwnOf(memberRows, item, m)
 	m.Scope, m.User, m.AddedAt = r.Subject.ID, entity.UserID(r.Object.ID), r.Created
 	return err
 }
 
-// scopeAttributes are the attributes of a scope that change.
-func scopeAttributes(s entity.Scope) dynamo.Attrs {
-	declared := make([]types.AttributeValue, len(s.Indexes))
-	for i, x := range s.Indexes {
-		path := make([]types.AttributeValue, len(x.Path))
-		for n, name := range x.Path {
-			path[n] = dynamo.Str(name)
-		}
-		declaration := dynamo.Attrs{
-			"name": dynamo.Str(x.Name), "type": dynamo.Str(x.Type), "path": &types.AttributeValueMemberL{Value: path}, "kind": dynamo.Str(string(x.Kind)),
-			"declared_at": dynamo.Str(keys.Instant(x.DeclaredAt)), "ready": &types.AttributeValueMemberBOOL{Value: x.Ready},
-			"done": dynamo.Number(int64(x.Done)), "pass": dynamo.Number(int64(x.Pass)), "at": dynamo.Str(x.At),
-		}
-		if !x.RemovedAt.IsZero() {
-			declaration["removed_at"] = dynamo.Str(keys.Instant(x.RemovedAt))
-		}
-		declared[i] = &types.AttributeValueMemberM{Value: declaration}
-	}
-	return dynamo.Attrs{"name": dynamo.Str(s.Name), "indexes": &types.AttributeValueMemberL{Value: declared}}
-}
+// declarationRows are the attributes of the declaration of an index.
+var declarationRows = dynamo.LayoutOf(
+	dynamo.OfText("name", func(x *entity.Index) *string { return &x.Name }),
+	dynamo.OfText("type", func(x *entity.Index) *string { return &x.Type }),
+	dynamo.OfTexts("path", func(x *entity.Index) *[]string { return &x.Path }),
+	dynamo.OfText("kind", func(x *entity.Index) *entity.KeyKind { return &x.Kind }),
+	dynamo.OfInstant("declared_at", func(x *entity.Index) *time.Time { return &x.DeclaredAt }),
+	dynamo.OfFlag("ready", func(x *entity.Index) *bool { return &x.Ready }),
+	dynamo.OfWhole("done", func(x *entity.Index) *int { return &x.Done }),
+	dynamo.OfWhole("pass", func(x *entity.Index) *int { return &x.Pass }),
+	dynamo.OfText("at", func(x *entity.Index) *string { return &x.At }),
+	dynamo.Optional(dynamo.OfInstant("removed_at", func(x *entity.Index) *time.Time { return &x.RemovedAt })),
+)
+
+// scopeRows are the attributes that scopes have of their own. They change.
+var scopeRows = dynamo.LayoutOf(
+	dynamo.OfText("name", func(s *entity.Scope) *string { return &s.Name }),
+	dynamo.OfMaps("indexes", func(s *entity.Scope) *[]entity.Index { return &s.Indexes }, declarationRows),
+)
 
 // scopeRow is the row of a new scope, whose first member is its first owner.
 func scopeRow(s entity.Scope) dynamo.Attrs {
-	row := EntityRow(scopeKey(s.ID), Header{ID: scopeID(s.ID), Version: s.Version, Created: s.CreatedAt, Updated: s.UpdatedAt}, scopeAttributes(s))
+	row := EntityRow(scopeKey(s.ID), Header{ID: scopeID(s.ID), Version: s.Version, Created: s.CreatedAt, Updated: s.UpdatedAt}, scopeRows.Row(&s))
 	row["_meta"] = &types.AttributeValueMemberM{Value: dynamo.Attrs{"version": dynamo.Number(int64(s.Version)), "members": dynamo.Number(1), "owners": dynamo.Number(1)}}
 	return row
 }
 
-// decodeScope reads the row of a scope.
+// decodeScope reads the row of a scope that is not being deleted.
 func decodeScope(item []byte, s *entity.Scope) error {
-	var r entityRecord
-	if err := present(&r)(item); err != nil {
-		return err
-	}
-	s.ID, s.Version, s.CreatedAt, s.UpdatedAt = r.ID.ID, r.Version, r.Created, r.Updated
-	d := declarations{r.Own}
-	s.Name = d.text("name")
-	list, _ := r.Own["indexes"].([]any)
 	s.Indexes = nil
-	for _, of := range list {
-		x, err := decodeIndex(of)
-		if err != nil {
-			return err
-		}
-		s.Indexes = append(s.Indexes, x)
+	h, err := DecodeOwn(scopeRows, item, s)
+	if err == nil && !h.Deleting.IsZero() {
+		err = dynamo.ErrMissing
 	}
-	return nil
-}
-
-func decodeIndex(of any) (entity.Index, error) {
-	m, ok := of.(map[string]any)
-	if !ok {
-		return entity.Index{}, errors.New("an index is declared by a map")
-	}
-	d := declarations{m}
-	x := entity.Index{Name: d.text("name"), Type: d.text("type"), Kind: entity.KeyKind(d.text("kind")), At: d.text("at")}
-	x.Ready, _ = m["ready"].(bool)
-	path, _ := m["path"].([]any)
-	for _, name := range path {
-		x.Path = append(x.Path, fmt.Sprint(name))
-	}
-	var errs [4]error
-	x.DeclaredAt, errs[0] = d.instant("declared_at")
-	x.RemovedAt, errs[1] = d.instant("removed_at")
-	x.Done, errs[2] = d.int("done")
-	x.Pass, errs[3] = d.int("pass")
-	return x, errors.Join(errs[:]...)
-}
-
-// declarations are attributes as [dynamo.Value.Any] reads them.
-type declarations struct{ of map[string]any }
-
-func (d declarations) text(name string) string {
-	s, _ := d.of[name].(string)
-	return s
-}
-
-func (d declarations) instant(name string) (time.Time, error) { return keys.ParseInstant(d.text(name)) }
-
-func (d declarations) int(name string) (int, error) {
-	n, ok := d.of[name].(json.Number)
-	if !ok {
-		return 0, nil
-	}
-	return strconv.Atoi(string(n))
+	s.ID, s.Version, s.CreatedAt, s.UpdatedAt = h.ID.ID, h.Version, h.Created, h.Updated
+	return err
 }

@@ -4,32 +4,19 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/internal/filetag"
+	"github.com/taggie/taggie/internal/score"
 	"github.com/taggie/taggie/internal/tag"
 )
 
 func tagSetKey(k filetag.Key) dynamo.Key {
 	return dynamo.Key{PK: keys.FileID(string(k.Item.ID)), SK: string(k.Author)}
-}
-
-// tagSetRow is the row of a set: the one that holds. Of each tag it has three texts in a row: the key, the value as typed, and who may
-// see it.
-func tagSetRow(s filetag.Set) dynamo.Attrs {
-	row := tagIndexAttributes(s.Index)
-	for name, v := range dynamo.TagsTable.Key(tagSetKey(s.Key)) {
-		row[name] = v
-	}
-	row["authorUserId"], row["fileUniqueId"] = dynamo.Str(string(s.Author)), dynamo.Str(string(s.Item.ID))
-	row["owner"], row["score"], row["version"] = dynamo.Str(string(s.Item.Owner)), dynamo.Str(string(s.Item.Score)), dynamo.Str(s.Version)
-	if s.Counted != nil {
-		row["counted"] = &types.AttributeValueMemberM{Value: tagIndexAttributes(*s.Counted)}
-	}
-	return row
 }
 
 // The values of who may see a tag.
@@ -38,64 +25,72 @@ const (
 	privateTag = "private"
 )
 
-func tagIndexAttributes(x filetag.Index) dynamo.Attrs {
-	all := make([]string, 0, 3*len(x.Tags))
-	for _, t := range x.Tags {
-		seen := privateTag
-		if t.Public {
-			seen = publicTag
-		}
-		all = append(all, t.Key, t.Value, seen)
+// indexAttributes are what tags are searched by. Of each tag there are three texts in a row: the key, the value as typed, and who may see it.
+func indexAttributes[T any](of func(*T) *filetag.Index) []dynamo.RowAttribute[T] {
+	return []dynamo.RowAttribute[T]{
+		dynamo.Optional(dynamo.OfText("setName", func(t *T) *string { return &of(t).SetName })),
+		dynamo.Optional(dynamo.OfText("via", func(t *T) *score.ID { return &of(t).Via })),
+		dynamo.OfWhole("shards", func(t *T) *int { return &of(t).Shards }),
+		{
+			Name: "tags",
+			Write: func(t *T) types.AttributeValue {
+				tags := of(t).Tags
+				all := make([]string, 0, 3*len(tags))
+				for _, t := range tags {
+					seen := privateTag
+					if t.Public {
+						seen = publicTag
+					}
+					all = append(all, t.Key, t.Value, seen)
+				}
+				return dynamo.Texts(all)
+			},
+			Read: func(t *T, v dynamo.Value) error {
+				all, err := dynamo.ReadTexts(v)
+				if err == nil && len(all)%3 != 0 {
+					err = fmt.Errorf("a set has %d texts, not three for each tag", len(all))
+				}
+				for i := 0; err == nil && i < len(all); i += 3 {
+					of(t).Tags = append(of(t).Tags, filetag.Tag{Word: tag.Word{Key: all[i], Value: all[i+1]}, Public: all[i+2] == publicTag})
+				}
+				return err
+			},
+		},
 	}
-	m := dynamo.NonEmpty(map[string]string{"setName": x.SetName, "via": string(x.Via)})
-	m["tags"], m["shards"] = dynamo.Texts(all), dynamo.Number(int64(x.Shards))
-	return m
 }
 
-func readTagIndex(name string, v dynamo.Value, x *filetag.Index) (err error) {
-	switch name {
-	case "setName":
-		x.SetName, err = v.Str()
-	case "via":
-		err = dynamo.ReadText(v, &x.Via)
-	case "shards":
-		x.Shards, err = v.Int()
-	case "tags":
-		var all []string
-		if all, err = dynamo.ReadTexts(v); err == nil && len(all)%3 != 0 {
-			err = fmt.Errorf("a set has %d texts, not three for each tag", len(all))
-		}
-		for i := 0; err == nil && i < len(all); i += 3 {
-			x.Tags = append(x.Tags, filetag.Tag{Word: tag.Word{Key: all[i], Value: all[i+1]}, Public: all[i+2] == publicTag})
-		}
-	default:
-		err = v.Skip()
-	}
-	return err
-}
+var indexRows = dynamo.LayoutOf(indexAttributes(func(x *filetag.Index) *filetag.Index { return x })...)
 
-func decodeTagSet(item []byte, s *filetag.Set) error {
-	return dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
-		switch string(name) {
-		case "authorUserId":
-			err = dynamo.ReadText(v, &s.Author)
-		case "fileUniqueId":
-			err = dynamo.ReadText(v, &s.Item.ID)
-		case "owner":
-			err = dynamo.ReadText(v, &s.Item.Owner)
-		case "score":
-			err = dynamo.ReadText(v, &s.Item.Score)
-		case "version":
-			s.Version, err = v.Str()
-		case "counted":
+// setRows are the attributes of a set besides its key: of the one that holds, and of the one that was counted last.
+var setRows = dynamo.LayoutOf(append(indexAttributes(func(s *filetag.Set) *filetag.Index { return &s.Index }),
+	dynamo.OfText("authorUserId", func(s *filetag.Set) *filetag.UserID { return &s.Author }),
+	dynamo.OfText("fileUniqueId", func(s *filetag.Set) *score.ItemID { return &s.Item.ID }),
+	dynamo.OfText("owner", func(s *filetag.Set) *score.UserID { return &s.Item.Owner }),
+	dynamo.OfText("score", func(s *filetag.Set) *score.ID { return &s.Item.Score }),
+	dynamo.OfText("version", func(s *filetag.Set) *string { return &s.Version }),
+	dynamo.RowAttribute[filetag.Set]{
+		Name: "counted",
+		Write: func(s *filetag.Set) types.AttributeValue {
+			if s.Counted == nil {
+				return nil
+			}
+			return &types.AttributeValueMemberM{Value: indexRows.Row(s.Counted)}
+		},
+		Read: func(s *filetag.Set, v dynamo.Value) error {
 			s.Counted = &filetag.Index{}
-			err = v.Object(func(name []byte, v dynamo.Value) error { return readTagIndex(string(name), v, s.Counted) })
-		default:
-			err = readTagIndex(string(name), v, &s.Index)
-		}
-		return err
-	})
+			return v.Object(func(name []byte, v dynamo.Value) error { return indexRows.Read(s.Counted, name, v) })
+		},
+	},
+)...)
+
+// tagSetRow is the row of a set.
+func tagSetRow(s filetag.Set) dynamo.Attrs {
+	row := dynamo.TagsTable.Key(tagSetKey(s.Key))
+	setRows.Write(&s, row)
+	return row
 }
+
+func decodeTagSet(item []byte, s *filetag.Set) error { return setRows.Decode(item, s) }
 
 // publicSetRow is the row of what others may see of a set, false where that is nothing. Those who list the tags of all authors
 // read these, and so neither pay for private ones nor learn of them.
@@ -119,58 +114,50 @@ func fileTagRows(k filetag.Key, x filetag.Index) map[dynamo.Key]dynamo.Attrs {
 		return rows
 	}
 	of := keys.TagShard(string(k.Author), string(k.Item.ID), x.Shards)
-	put := func(t filetag.Tag, author filetag.UserID, queryID, letterID string) dynamo.Attrs {
+	put := func(t filetag.Tag, author filetag.UserID, queryID, letterID, fileID string) {
 		key := dynamo.Key{PK: keys.TagID(string(k.Author), string(k.Item.ID)), SK: keys.ValueHash(t.Key, string(author))}
-		row := dynamo.NonEmpty(map[string]string{
-			dynamo.TagsTable.PK: key.PK, dynamo.TagsTable.SK: key.SK, "queryId": queryID, "letterId": letterID,
-			"valueOrder":   keys.ValueOrder(t.Key, string(k.Item.ID), string(k.Author)),
-			"authorUserId": string(k.Author), "fileUniqueId": string(k.Item.ID), "value": t.Key, "setName": x.SetName,
-			"owner": string(k.Item.Owner), "score": string(k.Item.Score), "via": string(x.Via),
-		})
+		row := dynamo.TagsTable.Key(key)
+		foundRows.Write(&foundTag{
+			Entry: filetag.Entry{Key: k, Via: x.Via, Value: t.Key}, Order: keys.ValueOrder(t.Key, string(k.Item.ID), string(k.Author)),
+			setName: x.SetName, queryID: queryID, letterID: letterID, fileID: fileID,
+		}, row)
 		rows[key] = row
-		return row
 	}
 	for _, t := range x.Tags {
 		if !x.Everybody(t) {
-			put(t, k.Author, keys.OwnQueryID(t.Key, string(k.Author)), keys.OwnLetterID(t.Key, string(k.Author)))
+			put(t, k.Author, keys.OwnQueryID(t.Key, string(k.Author)), keys.OwnLetterID(t.Key, string(k.Author)), "")
 			continue
 		}
-		put(t, k.Author, keys.QueryID(t.Key, string(k.Author)), keys.LetterID(t.Key, string(k.Author)))
-		put(t, "", keys.PublicQueryID(t.Key, of, x.Shards), keys.PublicLetterID(t.Key, of, x.Shards))["fileId"] = dynamo.Str(string(k.Item.ID))
+		put(t, k.Author, keys.QueryID(t.Key, string(k.Author)), keys.LetterID(t.Key, string(k.Author)), "")
+		put(t, "", keys.PublicQueryID(t.Key, of, x.Shards), keys.PublicLetterID(t.Key, of, x.Shards), string(k.Item.ID))
 	}
 	return rows
 }
 
-// decodeTagRow reads what a row of a search leads to, and its place in the order.
-func decodeTagRow(item []byte, e *foundTag) error {
-	return dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
-		switch string(name) {
-		case "authorUserId":
-			err = dynamo.ReadText(v, &e.Author)
-		case "fileUniqueId":
-			err = dynamo.ReadText(v, &e.Item.ID)
-		case "owner":
-			err = dynamo.ReadText(v, &e.Item.Owner)
-		case "score":
-			err = dynamo.ReadText(v, &e.Item.Score)
-		case "via":
-			err = dynamo.ReadText(v, &e.Via)
-		case "value":
-			e.Value, err = v.Str()
-		case "valueOrder":
-			e.Order, err = v.Str()
-		default:
-			err = v.Skip()
-		}
-		return err
-	})
-}
-
-// foundTag is what a search finds.
+// foundTag is what a search finds, and by what it is found.
 type foundTag struct {
 	filetag.Entry
-	Order string
+	Order                              string
+	setName, queryID, letterID, fileID string
 }
+
+// foundRows are the attributes of a row that a search finds, besides its key.
+var foundRows = dynamo.LayoutOf(
+	dynamo.IndexKey("queryId", func(f *foundTag) string { return f.queryID }),
+	dynamo.IndexKey("letterId", func(f *foundTag) string { return f.letterID }),
+	dynamo.IndexKey("fileId", func(f *foundTag) string { return f.fileID }),
+	dynamo.IndexKey("setName", func(f *foundTag) string { return f.setName }),
+	dynamo.Optional(dynamo.OfText("valueOrder", func(f *foundTag) *string { return &f.Order })),
+	dynamo.Optional(dynamo.OfText("authorUserId", func(f *foundTag) *filetag.UserID { return &f.Author })),
+	dynamo.Optional(dynamo.OfText("fileUniqueId", func(f *foundTag) *score.ItemID { return &f.Item.ID })),
+	dynamo.Optional(dynamo.OfText("value", func(f *foundTag) *string { return &f.Value })),
+	dynamo.Optional(dynamo.OfText("owner", func(f *foundTag) *score.UserID { return &f.Item.Owner })),
+	dynamo.Optional(dynamo.OfText("score", func(f *foundTag) *score.ID { return &f.Item.Score })),
+	dynamo.Optional(dynamo.OfText("via", func(f *foundTag) *score.ID { return &f.Via })),
+)
+
+// decodeTagRow reads what a row of a search leads to, and its place in the order.
+func decodeTagRow(item []byte, f *foundTag) error { return foundRows.Decode(item, f) }
 
 // tagTally is a row that counts.
 type tagTally struct {
@@ -231,54 +218,34 @@ func countsTags(key dynamo.Key, by tagTally) dynamo.Action {
 	return a
 }
 
-func decodeTally(item []byte, t *tagTally) error {
-	return dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
-		switch string(name) {
-		case "tags":
-			t.Tags, err = v.Int()
-		case "public":
-			t.Public, err = v.Int()
-		case "typed":
-			t.value, err = v.Str()
-		default:
-			err = v.Skip()
-		}
-		return err
-	})
-}
+// tallyRows are the attributes of a row that counts. Only updates write them.
+var tallyRows = dynamo.LayoutOf(
+	dynamo.OfWhole("tags", func(t *tagTally) *int { return &t.Tags }),
+	dynamo.OfWhole("public", func(t *tagTally) *int { return &t.Public }),
+	dynamo.OfText("typed", func(t *tagTally) *string { return &t.value }),
+)
 
-func decodeLayout(item []byte, l *filetag.Layout) error {
-	return dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
-		switch string(name) {
-		case "shards":
-			l.Shards, err = v.Int()
-		case "before":
-			l.Before, err = v.Int()
-		case "writing":
-			l.Writing = true
-			err = v.Skip()
-		case "since":
-			l.Since, err = v.Instant()
-		case "position":
-			l.Position, err = v.Str()
-		case "version":
-			l.Version, err = v.Str()
-		default:
-			err = v.Skip()
-		}
-		return err
-	})
-}
+func decodeTally(item []byte, t *tagTally) error { return tallyRows.Decode(item, t) }
+
+// layoutRows are the attributes of how tags are spread over shards.
+var layoutRows = dynamo.LayoutOf(
+	dynamo.OfWhole("shards", func(l *filetag.Layout) *int { return &l.Shards }),
+	dynamo.OfWhole("before", func(l *filetag.Layout) *int { return &l.Before }),
+	dynamo.RowAttribute[filetag.Layout]{
+		Name:  "writing",
+		Write: func(l *filetag.Layout) types.AttributeValue { return dynamo.OneWhen(l.Writing) },
+		Read:  func(l *filetag.Layout, v dynamo.Value) error { l.Writing = true; return v.Skip() },
+	},
+	dynamo.Optional(dynamo.OfInstant("since", func(l *filetag.Layout) *time.Time { return &l.Since })),
+	dynamo.Optional(dynamo.OfText("position", func(l *filetag.Layout) *string { return &l.Position })),
+	dynamo.Optional(dynamo.OfText("version", func(l *filetag.Layout) *string { return &l.Version })),
+)
+
+func decodeLayout(item []byte, l *filetag.Layout) error { return layoutRows.Decode(item, l) }
 
 func layoutRow(l filetag.Layout) dynamo.Attrs {
-	row := dynamo.NonEmpty(map[string]string{"since": keys.Instant(l.Since), "position": l.Position, "version": l.Version})
-	for name, v := range dynamo.TagsTable.Key(layoutKey) {
-		row[name] = v
-	}
-	row["shards"], row["before"] = dynamo.Number(int64(l.Shards)), dynamo.Number(int64(l.Before))
-	if l.Writing {
-		row["writing"] = dynamo.Number(1)
-	}
+	row := dynamo.TagsTable.Key(layoutKey)
+	layoutRows.Write(&l, row)
 	return row
 }
 

@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/entities"
-	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/project"
@@ -44,46 +41,27 @@ func listID(id project.ID, of string) entity.ID {
 	return entity.ID{Scope: string(id), Type: of + "List", ID: string(id)}
 }
 
+// listedRows are the attributes of an element of a short list.
+var listedRows = dynamo.LayoutOf(
+	dynamo.Optional(dynamo.OfText("id", func(e *listed) *string { return &e.ID })),
+	dynamo.Optional(dynamo.OfText("name", func(e *listed) *string { return &e.Name })),
+	dynamo.Optional(dynamo.OfText("type", func(e *listed) *project.TeamType { return &e.Type })),
+	dynamo.Optional(dynamo.OfInstant("created_at", func(e *listed) *time.Time { return &e.CreatedAt })),
+)
+
+// shortListRows are the attributes that a short list has of its own.
+var shortListRows = dynamo.LayoutOf(
+	dynamo.OfMaps("entries", func(l *shortList) *[]listed { return &l.Entries }, listedRows),
+)
+
 func (l shortList) Row() dynamo.Attrs {
-	entries := make([]types.AttributeValue, len(l.Entries))
-	for i, e := range l.Entries {
-		row := dynamo.NonEmpty(map[string]string{"id": e.ID, "name": e.Name, "type": string(e.Type)})
-		if !e.CreatedAt.IsZero() {
-			row["created_at"] = dynamo.Str(keys.Instant(e.CreatedAt))
-		}
-		entries[i] = &types.AttributeValueMemberM{Value: row}
-	}
-	return entities.EntityRow(entities.EntityKey(l.ID), entities.Header{ID: l.ID, Version: l.Version, Created: l.Created, Updated: l.Updated},
-		dynamo.Attrs{"entries": &types.AttributeValueMemberL{Value: entries}})
+	return entities.EntityRow(entities.EntityKey(l.ID), entities.Header{ID: l.ID, Version: l.Version, Created: l.Created, Updated: l.Updated}, shortListRows.Row(&l))
 }
 
 func decodeShortList(item []byte, l *shortList) error {
-	var h entities.Header
-	err := dynamo.Attributes(item, func(name []byte, v dynamo.Value) error {
-		if string(name) != "entries" {
-			return h.Read(name, v)
-		}
-		of, err := v.Any()
-		if err != nil {
-			return err
-		}
-		entries, _ := of.([]any) // we wrote it
-		for _, entry := range entries {
-			e, _ := entry.(map[string]any)
-			l.Entries = append(l.Entries, listed{ID: asText(e["id"]), Name: asText(e["name"]), Type: project.TeamType(asText(e["type"]))})
-			if l.Entries[len(l.Entries)-1].CreatedAt, err = keys.ParseInstant(asText(e["created_at"])); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	h, err := entities.DecodeOwn(shortListRows, item, l)
 	l.ID, l.Version, l.Created, l.Updated = h.ID, h.Version, h.Created, h.Updated
 	return err
-}
-
-func asText(of any) string {
-	s, _ := of.(string)
-	return s
 }
 
 // put replaces the list, which was read at the version before.

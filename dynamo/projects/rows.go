@@ -67,29 +67,21 @@ func projectOf(user project.UserID, id project.ID) entity.Relation {
 	return entity.Relation{Subject: entities.UserID(user), Predicate: "project", Object: ProjectID(id)}
 }
 
+// memberRows are the attributes that memberships have of their own.
+var memberRows = dynamo.LayoutOf(
+	dynamo.OfText("team", func(m *project.Member) *string { return &m.Team }),
+	dynamo.OfText("type", func(m *project.Member) *project.TeamType { return &m.Type }),
+	dynamo.OfInstant("added_at", func(m *project.Member) *time.Time { return &m.AddedAt }),
+)
+
 func projectMemberRow(m project.Member) dynamo.Attrs {
-	return entities.RelationRow(projectMemberOf(m.Project, m.User), m.AddedAt, dynamo.Attrs{
-		"team": dynamo.Str(m.Team), "type": dynamo.Str(string(m.Type)), "added_at": dynamo.Str(keys.Instant(m.AddedAt)),
-	})
+	return entities.RelationRow(projectMemberOf(m.Project, m.User), m.AddedAt, memberRows.Row(&m))
 }
 
 // DecodeProjectMember leaves the member empty unless its user is one of ours: who may write in a scope of a client can make
 // entities and relations whose keys are those of a project with the scope's id, but only to objects of that scope.
 func DecodeProjectMember(item []byte, m *project.Member) error {
-	var r entities.RelationRecord
-	err := entities.DecodeRelation(item, &r, func(name []byte, v dynamo.Value) (err error) {
-		switch string(name) {
-		case "team":
-			m.Team, err = v.Str()
-		case "type":
-			err = dynamo.ReadText(v, &m.Type)
-		case "added_at":
-			m.AddedAt, err = v.Instant()
-		default:
-			err = v.Skip()
-		}
-		return err
-	})
+	r, err := entities.DecodeOwnOf(memberRows, item, m)
 	if r.Object.Scope != entities.OurScope {
 		*m = project.Member{}
 		return err

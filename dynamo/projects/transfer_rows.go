@@ -2,7 +2,6 @@ package projects
 
 import (
 	"cmp"
-	"encoding/json"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -25,6 +24,12 @@ func importID(id project.TransferID) entity.ID {
 func exportID(id project.TransferID) entity.ID {
 	return entity.ID{Scope: string(id.Project), Type: exportType, ID: id.ID}
 }
+
+// faultRows are the attributes of a mistake in a line of an import.
+var faultRows = dynamo.LayoutOf(
+	dynamo.OfWhole("line", func(f *project.LineFault) *int { return &f.Line }),
+	dynamo.OfText("message", func(f *project.LineFault) *string { return &f.Message }),
+)
 
 // importRows are the attributes that imports have of their own.
 var importRows = dynamo.LayoutOf(
@@ -56,11 +61,7 @@ var importRows = dynamo.LayoutOf(
 	dynamo.OfWhole("imported", func(i *project.Import) *int { return &i.Imported }),
 	dynamo.OfWhole("duplicates", func(i *project.Import) *int { return &i.Duplicates }),
 	dynamo.OfWhole("mistakes", func(i *project.Import) *int { return &i.Mistakes }),
-	dynamo.RowAttribute[project.Import]{
-		Name:  "faults",
-		Write: func(i *project.Import) types.AttributeValue { return faultList(i.Faults) },
-		Read:  func(i *project.Import, v dynamo.Value) (err error) { i.Faults, err = readFaults(v); return err },
-	},
+	dynamo.OfMaps("faults", func(i *project.Import) *[]project.LineFault { return &i.Faults }, faultRows),
 )
 
 func importRow(i project.Import) dynamo.Attrs {
@@ -98,32 +99,4 @@ func decodeExport(item []byte, e *project.Export) error {
 	e.TransferID = project.TransferID{Project: project.ID(h.ID.Scope), ID: h.ID.ID}
 	e.Version, e.CreatedAt = h.Version, h.Created
 	return err
-}
-
-func faultList(all []project.LineFault) types.AttributeValue {
-	faults := make([]types.AttributeValue, len(all))
-	for n, f := range all {
-		faults[n] = &types.AttributeValueMemberM{Value: dynamo.Attrs{"line": dynamo.Number(int64(f.Line)), "message": dynamo.Str(f.Message)}}
-	}
-	return &types.AttributeValueMemberL{Value: faults}
-}
-
-// readFaults reads the mistakes of an import.
-func readFaults(v dynamo.Value) ([]project.LineFault, error) {
-	of, err := v.Any()
-	if err != nil {
-		return nil, err
-	}
-	list, _ := of.([]any) // we wrote it
-	var faults []project.LineFault
-	for _, element := range list {
-		f, _ := element.(map[string]any)
-		line, _ := f["line"].(json.Number)
-		n, err := line.Int64()
-		if err != nil {
-			return nil, err
-		}
-		faults = append(faults, project.LineFault{Line: int(n), Message: asText(f["message"])})
-	}
-	return faults, nil
 }

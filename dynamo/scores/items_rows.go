@@ -1,7 +1,7 @@
 package scores
 
 import (
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"time"
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/keys"
@@ -23,29 +23,44 @@ func uploadKey(ref score.ItemRef) dynamo.Key {
 	return dynamo.Key{PK: keys.ItemsPK(string(ref.Owner)), SK: keys.UploadSK(string(ref.Score), string(ref.ID))}
 }
 
-// ScoreItemRow is the document's row it: of an item. The document's type is the first part of the media type, which is kept whole
-// beside it.
+// itemRecord is an item as its row keeps it. The document's type is the first part of the media type, which is kept whole beside it.
+type itemRecord struct {
+	*score.Item
+	class string
+}
+
+// itemRows are the attributes of the document's row it: of an item, besides its key.
+var itemRows = dynamo.LayoutOf(
+	dynamo.Optional(dynamo.OfText("obj_name", func(r *itemRecord) *string { return &r.Object })),
+	dynamo.Optional(dynamo.OfText("type", func(r *itemRecord) *string { return &r.class })),
+	dynamo.Optional(dynamo.OfText("media_type", func(r *itemRecord) *string { return &r.Type })),
+	dynamo.Optional(dynamo.OfText("org_name", func(r *itemRecord) *string { return &r.Name })),
+	dynamo.Optional(dynamo.OfText("set_name", func(r *itemRecord) *string { return &r.SetName })),
+	dynamo.Optional(dynamo.OfText("sha256", func(r *itemRecord) *string { return &r.SHA256 })),
+	dynamo.OfWhole("size", func(r *itemRecord) *int64 { return &r.Size }),
+	dynamo.OfWhole("t_size", func(r *itemRecord) *int64 { return &r.Total }),
+	dynamo.OfInstant("at", func(r *itemRecord) *time.Time { return &r.CreatedAt }),
+	dynamo.Optional(dynamo.OfInstant(signedAttribute, func(r *itemRecord) *time.Time { return &r.Signed })),
+	dynamo.Optional(dynamo.OfWhole("width", func(r *itemRecord) *int { return &r.Width })),
+	dynamo.Optional(dynamo.OfWhole("height", func(r *itemRecord) *int { return &r.Height })),
+	dynamo.OfWhole(uses.RefsAttribute, func(r *itemRecord) *int { return &r.Refs }),
+	dynamo.Where(func(r *itemRecord) bool { return r.Thumbnail.Object != "" },
+		dynamo.OfMap("thumbnail", func(r *itemRecord) *score.Thumbnail { return &r.Thumbnail }, thumbnailRows)),
+)
+
+// thumbnailRows are what an item keeps of its thumbnail.
+var thumbnailRows = dynamo.LayoutOf(
+	dynamo.OfText("obj_name", func(t *score.Thumbnail) *string { return &t.Object }),
+	dynamo.OfWhole("size", func(t *score.Thumbnail) *int64 { return &t.Size }),
+	dynamo.OfText("media_type", func(t *score.Thumbnail) *string { return &t.Type }),
+	dynamo.OfWhole("width", func(t *score.Thumbnail) *int { return &t.Width }),
+	dynamo.OfWhole("height", func(t *score.Thumbnail) *int { return &t.Height }),
+)
+
+// ScoreItemRow is the row of an item.
 func ScoreItemRow(i score.Item) dynamo.Attrs {
-	row := dynamo.NonEmpty(map[string]string{
-		"obj_name": i.Object, "type": i.Class(), "media_type": i.Type, "org_name": i.Name, "set_name": i.SetName, "sha256": i.SHA256,
-	})
-	for name, v := range dynamo.ScoresTable.Key(uses.ItemKey(i.ItemRef)) {
-		row[name] = v
-	}
-	row[uses.RefsAttribute] = dynamo.Number(int64(i.Refs))
-	row["size"], row["t_size"], row["at"] = dynamo.Number(i.Size), dynamo.Number(i.Total), dynamo.Str(keys.Instant(i.CreatedAt))
-	if !i.Signed.IsZero() {
-		row[signedAttribute] = dynamo.Str(keys.Instant(i.Signed))
-	}
-	if i.Width > 0 {
-		row["width"], row["height"] = dynamo.Number(int64(i.Width)), dynamo.Number(int64(i.Height))
-	}
-	if i.Thumbnail.Object != "" {
-		row["thumbnail"] = &types.AttributeValueMemberM{Value: dynamo.Attrs{
-			"obj_name": dynamo.Str(i.Thumbnail.Object), "size": dynamo.Number(i.Thumbnail.Size), "media_type": dynamo.Str(i.Thumbnail.Type),
-			"width": dynamo.Number(int64(i.Thumbnail.Width)), "height": dynamo.Number(int64(i.Thumbnail.Height)),
-		}}
-	}
+	row := dynamo.ScoresTable.Key(uses.ItemKey(i.ItemRef))
+	itemRows.Write(&itemRecord{&i, i.Class()}, row)
 	return row
 }
 
@@ -70,107 +85,66 @@ func decodeScoreItem(item []byte, i *score.Item) (err error) {
 	if i.ItemRef, err = itemRefOf(item, ""); err != nil {
 		return err
 	}
-	var class string
-	err = dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
-		switch string(name) {
-		case "obj_name":
-			i.Object, err = v.Str()
-		case "type":
-			class, err = v.Str()
-		case "media_type":
-			i.Type, err = v.Str()
-		case "org_name":
-			i.Name, err = v.Str()
-		case "set_name":
-			i.SetName, err = v.Str()
-		case "sha256":
-			i.SHA256, err = v.Str()
-		case "size":
-			err = dynamo.ReadLong(v, &i.Size)
-		case "t_size":
-			err = dynamo.ReadLong(v, &i.Total)
-		case "at":
-			i.CreatedAt, err = v.Instant()
-		case signedAttribute:
-			i.Signed, err = v.Instant()
-		case "width":
-			i.Width, err = v.Int()
-		case "height":
-			i.Height, err = v.Int()
-		case "refs":
-			i.Refs, err = v.Int()
-		case "thumbnail":
-			err = v.Object(func(name []byte, v dynamo.Value) error { return readThumbnail(string(name), v, &i.Thumbnail) })
-		default:
-			err = v.Skip()
-		}
-		return err
-	})
+	r := itemRows.Take()
+	defer itemRows.Give(r)
+	r.Item = i
+	err = itemRows.Decode(item, r)
 	if i.Type == "" { // a row of the source document
-		i.Type = class
+		i.Type = r.class
 	}
 	return err
 }
 
-func readThumbnail(name string, v dynamo.Value, t *score.Thumbnail) (err error) {
-	switch name {
-	case "obj_name":
-		t.Object, err = v.Str()
-	case "media_type":
-		t.Type, err = v.Str()
-	case "size":
-		err = dynamo.ReadLong(v, &t.Size)
-	case "width":
-		t.Width, err = v.Int()
-	case "height":
-		t.Height, err = v.Int()
-	default:
-		err = v.Skip()
-	}
-	return err
+// usageRecord is what somebody uses as the row tells it.
+type usageRecord struct {
+	score.Usage
+	claimed bool // the row tells what is claimed
 }
+
+// usageRows are the attributes of a row that counts what somebody uses. Only updates write them.
+var usageRows = dynamo.LayoutOf(
+	dynamo.OfWhole("size", func(r *usageRecord) *int64 { return &r.Size }),
+	dynamo.RowAttribute[usageRecord]{
+		Name: "claimed",
+		Read: func(r *usageRecord, v dynamo.Value) error {
+			n, err := v.Int()
+			r.Claimed, r.claimed = int64(n), true
+			return err
+		},
+	},
+	dynamo.OfWhole("uploads", func(r *usageRecord) *int { return &r.Uploads }),
+	dynamo.OfWhole("quota", func(r *usageRecord) *int64 { return &r.Quota }),
+)
 
 func decodeUsage(item []byte, u *score.Usage) error {
-	claimed := false
-	err := dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
-		switch string(name) {
-		case "size":
-			err = dynamo.ReadLong(v, &u.Size)
-		case "claimed":
-			claimed = true
-			err = dynamo.ReadLong(v, &u.Claimed)
-		case "uploads":
-			u.Uploads, err = v.Int()
-		case "quota":
-			err = dynamo.ReadLong(v, &u.Quota)
-		default:
-			err = v.Skip()
-		}
-		return err
-	})
-	if !claimed {
-		u.Claimed = u.Size
+	var r usageRecord
+	err := usageRows.Decode(item, &r)
+	if !r.claimed {
+		r.Claimed = r.Size
 	}
+	*u = r.Usage
 	return err
 }
 
+// uploadRows are the attributes of an upload besides its key.
+var uploadRows = dynamo.LayoutOf(
+	dynamo.Optional(dynamo.OfText("media_type", func(u *score.Upload) *string { return &u.Type })),
+	dynamo.Optional(dynamo.OfText("org_name", func(u *score.Upload) *string { return &u.Name })),
+	dynamo.Optional(dynamo.OfText("set_name", func(u *score.Upload) *string { return &u.SetName })),
+	dynamo.Optional(dynamo.OfText("sha256", func(u *score.Upload) *string { return &u.SHA256 })),
+	dynamo.Optional(dynamo.OfWhole("part_size", func(u *score.Upload) *int64 { return &u.PartSize })),
+	dynamo.Optional(dynamo.OfText("multipart", func(u *score.Upload) *string { return &u.Multipart })),
+	dynamo.Optional(dynamo.OfText("state", func(u *score.Upload) *score.UploadState { return &u.State })),
+	dynamo.OfWhole("size", func(u *score.Upload) *int64 { return &u.Size }),
+	dynamo.OfInstant("at", func(u *score.Upload) *time.Time { return &u.CreatedAt }),
+	dynamo.OfInstant("until", func(u *score.Upload) *time.Time { return &u.ExpiresAt }),
+	dynamo.Optional(dynamo.OfInstant(signedAttribute, func(u *score.Upload) *time.Time { return &u.Signed })),
+	dynamo.Optional(dynamo.OfWhole(claimAttribute, func(u *score.Upload) *int64 { return &u.Claim })),
+)
+
 func uploadRow(u score.Upload) dynamo.Attrs {
-	row := dynamo.NonEmpty(map[string]string{
-		"media_type": u.Type, "org_name": u.Name, "set_name": u.SetName, "sha256": u.SHA256, "multipart": u.Multipart, "state": string(u.State),
-	})
-	for name, v := range dynamo.ScoresTable.Key(uploadKey(u.ItemRef)) {
-		row[name] = v
-	}
-	if u.PartSize > 0 {
-		row["part_size"] = dynamo.Number(u.PartSize)
-	}
-	row["size"], row["at"], row["until"] = dynamo.Number(u.Size), dynamo.Str(keys.Instant(u.CreatedAt)), dynamo.Str(keys.Instant(u.ExpiresAt))
-	if !u.Signed.IsZero() {
-		row[signedAttribute] = dynamo.Str(keys.Instant(u.Signed))
-	}
-	if u.Claim > 0 {
-		row[claimAttribute] = dynamo.Number(u.Claim)
-	}
+	row := dynamo.ScoresTable.Key(uploadKey(u.ItemRef))
+	uploadRows.Write(&u, row)
 	return row
 }
 
@@ -178,35 +152,5 @@ func decodeUpload(item []byte, u *score.Upload) (err error) {
 	if u.ItemRef, err = itemRefOf(item, keys.UploadPrefix); err != nil {
 		return err
 	}
-	return dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
-		switch string(name) {
-		case "media_type":
-			u.Type, err = v.Str()
-		case "org_name":
-			u.Name, err = v.Str()
-		case "set_name":
-			u.SetName, err = v.Str()
-		case "sha256":
-			u.SHA256, err = v.Str()
-		case "part_size":
-			err = dynamo.ReadLong(v, &u.PartSize)
-		case "multipart":
-			u.Multipart, err = v.Str()
-		case "state":
-			err = dynamo.ReadText(v, &u.State)
-		case "size":
-			err = dynamo.ReadLong(v, &u.Size)
-		case "at":
-			u.CreatedAt, err = v.Instant()
-		case "until":
-			u.ExpiresAt, err = v.Instant()
-		case signedAttribute:
-			u.Signed, err = v.Instant()
-		case claimAttribute:
-			err = dynamo.ReadLong(v, &u.Claim)
-		default:
-			err = v.Skip()
-		}
-		return err
-	})
+	return uploadRows.Decode(item, u)
 }

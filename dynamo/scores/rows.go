@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/go-faster/jx"
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/keys"
@@ -63,33 +63,123 @@ func accessOf(s string) (score.Access, error) {
 	return score.Private, fmt.Errorf("%q is no access", s)
 }
 
+// pageRecord is a page as the document keeps it: lists are in the order of their "i".
+type pageRecord struct {
+	at   int
+	of   score.ID // of which it is a page
+	page score.Page
+}
+
+// pageRows are the attributes of a page. An item of the score itself does not tell of which score it is.
+var pageRows = dynamo.LayoutOf(
+	dynamo.OfWhole("i", func(r *pageRecord) *int { return &r.at }),
+	dynamo.OfID("it", func(r *pageRecord) *score.ItemID { return &r.page.Item }),
+	dynamo.Where(func(r *pageRecord) bool { return r.page.ItemScore != r.of },
+		dynamo.OfID("s", func(r *pageRecord) *score.ID { return &r.page.ItemScore })),
+	dynamo.OfText("o", func(r *pageRecord) *string { return &r.page.Object }),
+	dynamo.OfText("p", func(r *pageRecord) *string { return &r.page.Label }),
+)
+
+// annotationRecord is an annotation as the document keeps it.
+type annotationRecord struct {
+	at   int
+	hash string
+}
+
+// annotationRows are the attributes of an annotation.
+var annotationRows = dynamo.LayoutOf(
+	dynamo.OfWhole("i", func(r *annotationRecord) *int { return &r.at }),
+	dynamo.OfText("h", func(r *annotationRecord) *string { return &r.hash }),
+)
+
+// scoreRecord is a score as its row keeps it.
+type scoreRecord struct {
+	*score.Score
+	pages       []pageRecord
+	annotations []annotationRecord
+}
+
+// recordOf returns how a score is kept.
+func recordOf(s *score.Score) *scoreRecord {
+	r := &scoreRecord{Score: s}
+	for i, p := range s.Pages {
+		r.pages = append(r.pages, pageRecord{i, s.ID, p})
+	}
+	for i, hash := range s.Annotations {
+		r.annotations = append(r.annotations, annotationRecord{i, hash})
+	}
+	return r
+}
+
+// whole is a list which is empty where the row has none of its elements, and nil where it was not read.
+func whole(a dynamo.RowAttribute[scoreRecord], begin func(*scoreRecord)) dynamo.RowAttribute[scoreRecord] {
+	read := a.Read
+	a.Read = func(r *scoreRecord, v dynamo.Value) error {
+		begin(r)
+		return read(r, v)
+	}
+	return a
+}
+
+// dataRows are the document's "data".
+var dataRows = dynamo.LayoutOf(
+	dynamo.OfText("title", func(r *scoreRecord) *string { return &r.Title }),
+	dynamo.OfText("des_h", func(r *scoreRecord) *string { return &r.DescriptionHash }),
+	dynamo.RowAttribute[scoreRecord]{
+		Name:  "v",
+		Write: func(*scoreRecord) types.AttributeValue { return dynamo.Str(strconv.Itoa(dataVersion)) },
+		Read: func(_ *scoreRecord, v dynamo.Value) error {
+			version, err := v.Str()
+			if err != nil {
+				return err
+			}
+			return knownData(version)
+		},
+	},
+	dynamo.RowAttribute[scoreRecord]{
+		Name:  "p_count",
+		Write: func(r *scoreRecord) types.AttributeValue { return dynamo.Number(int64(len(r.pages))) },
+		Read:  func(r *scoreRecord, v dynamo.Value) (err error) { r.PageCount, err = v.Int(); return err },
+	},
+	whole(dynamo.OfMaps("page", func(r *scoreRecord) *[]pageRecord { return &r.pages }, pageRows), func(r *scoreRecord) { r.pages = []pageRecord{} }),
+	dynamo.RowAttribute[scoreRecord]{
+		Name:  "a_count",
+		Write: func(r *scoreRecord) types.AttributeValue { return dynamo.Number(int64(len(r.annotations))) },
+		Read:  func(r *scoreRecord, v dynamo.Value) (err error) { r.AnnotationCount, err = v.Int(); return err },
+	},
+	whole(dynamo.OfMaps("anno", func(r *scoreRecord) *[]annotationRecord { return &r.annotations }, annotationRows), func(r *scoreRecord) { r.annotations = []annotationRecord{} }),
+)
+
 // scoreData is the document's "data".
 func scoreData(s score.Score) types.AttributeValue {
-	pages := make([]types.AttributeValue, len(s.Pages))
-	for i, p := range s.Pages {
-		page := dynamo.Attrs{"i": dynamo.Number(int64(i)), "it": dynamo.Str(keys.EncodeUUID(string(p.Item))), "o": dynamo.Str(p.Object), "p": dynamo.Str(p.Label)}
-		if p.ItemScore != s.ID {
-			page["s"] = dynamo.Str(keys.EncodeUUID(string(p.ItemScore)))
-		}
-		pages[i] = &types.AttributeValueMemberM{Value: page}
-	}
-	annotations := make([]types.AttributeValue, len(s.Annotations))
-	for i, hash := range s.Annotations {
-		annotations[i] = &types.AttributeValueMemberM{Value: dynamo.Attrs{"i": dynamo.Number(int64(i)), "h": dynamo.Str(hash)}}
-	}
-	return &types.AttributeValueMemberM{Value: dynamo.Attrs{
-		"title": dynamo.Str(s.Title), "des_h": dynamo.Str(s.DescriptionHash), "v": dynamo.Str(strconv.Itoa(dataVersion)),
-		"p_count": dynamo.Number(int64(len(s.Pages))), "page": &types.AttributeValueMemberL{Value: pages},
-		"a_count": dynamo.Number(int64(len(s.Annotations))), "anno": &types.AttributeValueMemberL{Value: annotations},
-	}}
+	return &types.AttributeValueMemberM{Value: dataRows.Row(recordOf(&s))}
 }
+
+// scoreRows are the attributes of a score besides its key.
+var scoreRows = dynamo.LayoutOf(
+	dynamo.OfText("d_hash", func(r *scoreRecord) *string { return &r.Hash }),
+	dynamo.RowAttribute[scoreRecord]{
+		Name:  "access",
+		Write: func(r *scoreRecord) types.AttributeValue { return dynamo.Str(accesses[r.Access]) },
+		Read: func(r *scoreRecord, v dynamo.Value) error {
+			spelled, err := v.Str()
+			if err == nil {
+				r.Access, err = accessOf(spelled)
+			}
+			return err
+		},
+	},
+	dynamo.OfMap("data", func(r *scoreRecord) *scoreRecord { return r }, dataRows),
+	dynamo.OfInstant("create_at", func(r *scoreRecord) *time.Time { return &r.CreatedAt }),
+	dynamo.OfInstant("update_at", func(r *scoreRecord) *time.Time { return &r.UpdatedAt }),
+	dynamo.OfWhole("s_count", func(r *scoreRecord) *int { return &r.Snapshots }),
+	dynamo.OfWhole("version", func(r *scoreRecord) *int { return &r.Version }),
+)
 
 // scoreRow is the row of a new score.
 func scoreRow(s score.Score) dynamo.Attrs {
 	row := dynamo.ScoresTable.Key(ScoreKey(s.Ref))
-	row["d_hash"], row["access"], row["data"] = dynamo.Str(s.Hash), dynamo.Str(accesses[s.Access]), scoreData(s)
-	row["create_at"], row["update_at"] = dynamo.Str(keys.Instant(s.CreatedAt)), dynamo.Str(keys.Instant(s.UpdatedAt))
-	row["s_count"], row["version"] = dynamo.Number(int64(s.Snapshots)), dynamo.Number(int64(s.Version))
+	scoreRows.Write(recordOf(&s), row)
 	return row
 }
 
@@ -123,85 +213,29 @@ func decodeScore(item []byte, s *score.Score) error {
 	if s.Ref, _, err = refOf(key, keys.ScorePrefix, 0); err != nil {
 		return err
 	}
-	err = dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
-		switch string(name) {
-		case "d_hash":
-			s.Hash, err = v.Str()
-		case "create_at":
-			s.CreatedAt, err = v.Instant()
-		case "update_at":
-			s.UpdatedAt, err = v.Instant()
-		case "access":
-			var spelled string
-			if spelled, err = v.Str(); err == nil {
-				s.Access, err = accessOf(spelled)
-			}
-		case "s_count":
-			s.Snapshots, err = v.Int()
-		case "version":
-			s.Version, err = v.Int()
-		case "data":
-			err = decodeData(v, s)
-		default:
-			err = v.Skip()
-		}
-		return err
-	})
+	r := scoreRows.Take()
+	defer scoreRows.Give(r)
+	r.Score = s
+	err = scoreRows.Decode(item, r)
 	s.Version, s.Snapshots = dynamo.VersionOr(s.Version), max(s.Snapshots, 0)
-	return err
-}
-
-// decodeData reads the document's "data". Lists are in the order of their "i".
-func decodeData(v dynamo.Value, s *score.Score) error {
-	return v.Object(func(name []byte, v dynamo.Value) (err error) {
-		switch string(name) {
-		case "v":
-			var version string
-			if version, err = v.Str(); err == nil {
-				err = knownData(version)
-			}
-		case "title":
-			s.Title, err = v.Str()
-		case "des_h":
-			s.DescriptionHash, err = v.Str()
-		case "p_count":
-			s.PageCount, err = v.Int()
-		case "a_count":
-			s.AnnotationCount, err = v.Int()
-		case "page":
-			s.Pages, err = ordered(v, func(name string, v dynamo.Value, p *score.Page) (err error) {
-				switch name {
-				case "it":
-					p.Item, err = dynamo.IDOf[score.ItemID](v)
-				case "s":
-					p.ItemScore, err = dynamo.IDOf[score.ID](v)
-				case "o":
-					p.Object, err = v.Str()
-				case "p":
-					p.Label, err = v.Str()
-				default:
-					err = v.Skip()
-				}
-				return err
-			})
-			for i := range s.Pages {
-				if s.Pages[i].ItemScore == "" {
-					s.Pages[i].ItemScore = s.ID
-				}
-			}
-		case "anno":
-			s.Annotations, err = ordered(v, func(name string, v dynamo.Value, hash *string) (err error) {
-				if name != "h" {
-					return v.Skip()
-				}
-				*hash, err = v.Str()
-				return err
-			})
-		default:
-			err = v.Skip()
+	slices.SortStableFunc(r.pages, func(a, b pageRecord) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(r.annotations, func(a, b annotationRecord) int { return cmp.Compare(a.at, b.at) })
+	if r.pages != nil {
+		s.Pages = make([]score.Page, len(r.pages))
+	}
+	for i, p := range r.pages {
+		if p.page.ItemScore == "" {
+			p.page.ItemScore = s.ID
 		}
-		return err
-	})
+		s.Pages[i] = p.page
+	}
+	if r.annotations != nil {
+		s.Annotations = make([]string, len(r.annotations))
+	}
+	for i, a := range r.annotations {
+		s.Annotations[i] = a.hash
+	}
+	return err
 }
 
 // knownData returns nil when data of this version can be read. There was none before the first.
@@ -216,48 +250,16 @@ func knownData(version string) error {
 	return nil
 }
 
-// ordered reads a list of maps, which have their index as "i".
-func ordered[T any](v dynamo.Value, each func(name string, v dynamo.Value, of *T) error) ([]T, error) {
-	type indexed struct {
-		i  int
-		of T
-	}
-	all := []indexed{}
-	err := eachMap(v, func(v dynamo.Value) error {
-		var one indexed
-		err := v.Object(func(name []byte, v dynamo.Value) (err error) {
-			if string(name) == "i" {
-				one.i, err = v.Int()
-				return err
-			}
-			return each(string(name), v, &one.of)
-		})
-		all = append(all, one)
-		return err
-	})
-	slices.SortStableFunc(all, func(a, b indexed) int { return cmp.Compare(a.i, b.i) })
-	list := make([]T, len(all))
-	for i, one := range all {
-		list[i] = one.of
-	}
-	return list, err
-}
-
-// eachMap reads a list of maps.
-func eachMap(v dynamo.Value, each func(v dynamo.Value) error) error {
-	it, err := v.Open("L")
-	if err != nil {
-		return err
-	}
-	if err := v.D.Arr(func(d *jx.Decoder) error { return each(dynamo.Value{D: d}) }); err != nil {
-		return err
-	}
-	return dynamo.End(&it)
-}
+// snapshotRows are the attributes of a snapshot besides its key.
+var snapshotRows = dynamo.LayoutOf(
+	dynamo.OfInstant("create_at", func(s *score.Snapshot) *time.Time { return &s.CreatedAt }),
+	dynamo.OfInstant("update_at", func(s *score.Snapshot) *time.Time { return &s.UpdatedAt }),
+	dynamo.OfText("snapname", func(s *score.Snapshot) *string { return &s.Name }),
+)
 
 func snapshotRow(s score.Snapshot) dynamo.Attrs {
 	row := dynamo.ScoresTable.Key(snapshotKey(s.SnapshotID))
-	row["create_at"], row["update_at"], row["snapname"] = dynamo.Str(keys.Instant(s.CreatedAt)), dynamo.Str(keys.Instant(s.UpdatedAt)), dynamo.Str(s.Name)
+	snapshotRows.Write(&s, row)
 	return row
 }
 
@@ -271,19 +273,7 @@ func decodeSnapshot(item []byte, s *score.Snapshot) error {
 		return err
 	}
 	s.Score, s.ID = ref, rest[0]
-	return dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
-		switch string(name) {
-		case "snapname":
-			s.Name, err = v.Str()
-		case "create_at":
-			s.CreatedAt, err = v.Instant()
-		case "update_at":
-			s.UpdatedAt, err = v.Instant()
-		default:
-			err = v.Skip()
-		}
-		return err
-	})
+	return snapshotRows.Decode(item, s)
 }
 
 // newestFirst orders snapshots by when they were taken.

@@ -85,6 +85,12 @@ func Count(ctx context.Context, db *dynamo.DB, item score.ItemRef) error {
 	return dynamo.UnlessMoved(err)
 }
 
+// rows are the attributes of a use besides its key, and the version from which on it holds.
+var rows = dynamo.LayoutOf(
+	dynamo.OfText("by", func(u *score.Use) *score.UseKind { return &u.Kind }),
+	dynamo.Optional(dynamo.OfID("sc", func(u *score.Use) *score.ID { return &u.Score })),
+)
+
 // Take makes an item used: by a new row, or by the row that is there already, because somebody prepared it or has not removed
 // it yet.
 func (by By) Take(item score.ItemRef, there bool) []dynamo.Action {
@@ -103,13 +109,15 @@ func (by By) Take(item score.ItemRef, there bool) []dynamo.Action {
 				}}}
 	}
 	row := dynamo.ScoresTable.Key(key)
-	row["by"], row["g"] = dynamo.Str(string(score.UsedByScore)), version
+	use := score.Use{Kind: score.UsedByScore}
 	switch {
 	case by.Project != "":
-		row["by"] = dynamo.Str(string(score.UsedByProject))
+		use.Kind = score.UsedByProject
 	case by.Snapshot != "":
-		row["by"], row["sc"] = dynamo.Str(string(score.UsedBySnapshot)), dynamo.Str(keys.EncodeUUID(string(by.Score.ID)))
+		use.Kind, use.Score = score.UsedBySnapshot, by.Score.ID
 	}
+	rows.Write(&use, row)
+	row["g"] = version
 	return []dynamo.Action{
 		{Table: dynamo.ScoresTable, Item: row, Condition: "attribute_not_exists(o)", Failed: func(dynamo.Attrs) error { return UnexpectedError{Item: item, There: true} }},
 		Counting(item, dynamo.Action{Update: "SET #refs = #refs + :one", Values: dynamo.Attrs{":one": dynamo.Number(1)}}, &score.UnknownItem{Item: item}),
@@ -132,17 +140,7 @@ func Decode(item []byte, u *score.Use) error {
 	}
 	u.Item.Owner, u.Item.ID, u.By = score.UserID(owner[0]), score.ItemID(ids[0]), ids[1]
 	u.Kind = score.UsedByScore // rows of the source document have nothing but keys
-	return dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
-		switch string(name) {
-		case "by":
-			err = dynamo.ReadText(v, &u.Kind)
-		case "sc":
-			u.Score, err = dynamo.IDOf[score.ID](v)
-		default:
-			err = v.Skip()
-		}
-		return err
-	})
+	return rows.Decode(item, u)
 }
 
 // Of lists what uses an item.
