@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -11,12 +12,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taggie/taggie/internal/storetest/entitytest"
 	"github.com/taggie/taggie/internal/task"
 )
 
-// fakeStore keeps tasks in memory, as task.Store describes it.
+// fakeStore keeps tasks in memory, for tests whose time does not pass by itself: no engine can be called in these. The suite of task.Store holds
+// it to what all stores of tasks do.
 type fakeStore struct {
 	mu       sync.Mutex
+	now      func() time.Time
 	rows     map[string]*fakeRow
 	listed   int
 	extended int
@@ -25,16 +29,25 @@ type fakeStore struct {
 }
 
 type fakeRow struct {
-	task.Task
-	until time.Time
+	task.Task // without a token
+	token     string
+	until     time.Time
 }
 
 func newFakeStore(tasks ...task.Task) *fakeStore {
-	s := &fakeStore{rows: map[string]*fakeRow{}}
+	s := &fakeStore{now: time.Now, rows: map[string]*fakeRow{}}
 	for _, t := range tasks {
 		_ = s.PutTask(context.Background(), t)
 	}
 	return s
+}
+
+func TestFakeStoreIsAStoreOfTasks(t *testing.T) {
+	entitytest.TasksSuite(t, func(_ *testing.T, now func() time.Time) entitytest.Stores {
+		s := newFakeStore()
+		s.now = now
+		return entitytest.Stores{Tasks: s}
+	})
 }
 
 func name(t task.Task) string { return string(t.Kind) + " " + t.ID }
@@ -54,11 +67,11 @@ func (s *fakeStore) ListDueTasks(_ context.Context, now time.Time, limit int) ([
 	s.listed++
 	var due []task.Task
 	for _, row := range s.rows {
-		if !row.Due.After(now) && row.until.Before(now) {
+		if !row.Due.After(now) && !row.until.After(now) {
 			due = append(due, row.Task)
 		}
 	}
-	slices.SortFunc(due, func(a, b task.Task) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(due, func(a, b task.Task) int { return cmp.Or(a.Due.Compare(b.Due), strings.Compare(a.ID, b.ID)) })
 	return due[:min(limit, len(due))], s.listErr
 }
 
@@ -66,12 +79,12 @@ func (s *fakeStore) ClaimTask(_ context.Context, t task.Task, token string, unti
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	row := s.rows[name(t)]
-	if row == nil || !row.until.Before(time.Now()) {
+	if row == nil || row.until.After(s.now()) {
 		return task.Task{}, false, nil
 	}
 	claimed := row.Task
 	claimed.Token = token
-	row.Task, row.until = claimed, until
+	row.token, row.until = token, until
 	row.Tries++
 	return claimed, true, nil
 }
@@ -84,7 +97,7 @@ func (s *fakeStore) ExtendTask(ctx context.Context, t task.Task, until time.Time
 	defer s.mu.Unlock()
 	s.extended++
 	row := s.rows[name(t)]
-	if row == nil || row.Token != t.Token {
+	if row == nil || row.token != t.Token {
 		return false, nil
 	}
 	row.until = until
@@ -96,11 +109,11 @@ func (s *fakeStore) FinishTask(_ context.Context, t task.Task, again time.Time) 
 	defer s.mu.Unlock()
 	row := s.rows[name(t)]
 	switch {
-	case row == nil || row.Token != t.Token:
+	case row == nil || row.token != t.Token:
 	case again.IsZero():
 		delete(s.rows, name(t))
 	default:
-		row.Due, row.until = again, time.Time{}
+		row.Due, row.token, row.until = again, "", time.Time{}
 	}
 	return nil
 }

@@ -177,8 +177,11 @@ func TestAHandlerEndsWhenItsLeaseIsLost(t *testing.T) {
 				s.extend = extend
 				begun := time.Now()
 				ended := make(chan time.Duration, 9)
-				_, log, stop := started(t, s, 1, map[task.Kind]task.Handler{"k": func(ctx context.Context, _ task.Task) (time.Time, error) {
+				_, log, stop := started(t, s, 1, map[task.Kind]task.Handler{"k": func(ctx context.Context, of task.Task) (time.Time, error) {
 					<-ctx.Done()
+					if of.Tries > 0 { // begun again, as the lease is over, and stopped
+						return time.Time{}, ctx.Err()
+					}
 					ended <- time.Since(begun)
 					return time.Time{}, nil // and yet it is not done
 				}})
