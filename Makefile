@@ -28,7 +28,7 @@ demo: build ## Load the full demo set into the running server, and have a crew l
 	bin/taggie demo
 
 build: console bin/taggie-s3 bin/taggie-redis bin/taggie-gate ## Build the server and the engines that are written in Go into bin/
-	$(BUILD) -ldflags '-X main.version=$(VERSION)' -o bin/taggie .
+	$(BUILD) -ldflags '-s -w -X main.version=$(VERSION)' -o bin/taggie .
 
 engines: bin/taggie-s3 bin/taggie-redis bin/taggie-gate embedded/dynamodb/node_modules/.installed ## Fetch and build the embedded engines
 

@@ -204,10 +204,7 @@ onBoard('a reviewer finds a result incorrect, and its author is told', {}, async
   await messages(page).getByText(`“${name}”: Music.`).waitFor({ timeout: WAIT_MS });
 
   const other = await openPage(world.browser, world.server.origin, `/board#project=${encodeURIComponent(project.id)}&page=review`, { pictures: [project.pictures] });
-  await other.page.getByRole('button', { name: 'Use own token' }).click();
-  await other.page.getByLabel('JSON Web Token').fill(reviewer);
-  await other.page.keyboard.press('Enter');
-  await other.page.getByText(/^Signed in as .+ \(own token\)$/).waitFor();
+  await signIn(other.page, reviewer);
   await other.page.locator('.picture-name').getByText(name).waitFor({ timeout: WAIT_MS });
   await other.page.locator('.picture img').evaluate((image) => image.decode());
   await other.page.screenshot({ path: new URL('board-review.png', out).pathname });
@@ -228,6 +225,23 @@ onBoard('a reviewer finds a result incorrect, and its author is told', {}, async
   await other.context.close();
 
   await messages(page).getByText(/was found incorrect, and is kept for you: This is the title page\./).waitFor({ timeout: WAIT_MS });
+});
+
+onBoard('Review shows results while others go on finishing', {}, async ({ page, project }) => {
+  const labeller = await member(world.server, project.id, 'TAGGIE', 'busy@example.com');
+  const finish = async (n) => {
+    await work(world.server, project.id, labeller);
+    await page.locator('.legend li').filter({ hasText: new RegExp(`^Finished ${n}\\b`) }).waitFor({ timeout: WAIT_MS });
+  };
+  await finish(1);
+  await page.keyboard.press('4');
+  const result = page.getByRole('form', { name: /^Review/ });
+  let shown = false;
+  for (let n = 2; n <= project.count && !shown; n++) {
+    await finish(n);
+    shown = await result.isVisible();
+  }
+  assert.ok(shown, 'each finish puts the look off');
 });
 
 onBoard('the queue is rebuilt, and the board begins anew without losing anything', {}, async ({ page, project }) => {
@@ -279,6 +293,40 @@ for (const [where, leave] of Object.entries(leaving)) {
     assert.equal(await page.getByText(name).count(), 0);
   });
 }
+
+/** Signs in on a page with a token. */
+async function signIn(page, token) {
+  await page.getByRole('button', { name: 'Use own token' }).click();
+  await page.getByLabel('JSON Web Token').fill(token);
+  await page.keyboard.press('Enter');
+  await page.getByText(/^Signed in as .+ \(own token\)$/).waitFor();
+}
+
+onBoard('somebody who is taken into a project sees it at once, and that it has no items', {}, async ({ page }) => {
+  const token = await world.server.token('new@example.com');
+  await signIn(page, token);
+  await page.getByRole('heading', { name: 'Not signed up yet' }).waitFor({ timeout: WAIT_MS });
+  await ask(world.server, 'mutation { createUser(input: { name: "New", email: "new@example.com" }) { user { id } } }', {}, token);
+  await page.getByRole('heading', { name: 'No project yet' }).waitFor({ timeout: WAIT_MS });
+  const { createProject } = await ask(world.server, 'mutation { createProject(input: { name: "Begins", categories: ["Music"] }) { project { id } } }');
+  const { createTeam } = await ask(world.server, 'mutation ($id: ID!) { createTeam(input: { projectId: $id, name: "All", type: TAGGIE }) { team { id } } }', { id: createProject.project.id });
+  await ask(world.server, 'mutation ($team: ID!) { putProjectMember(input: { teamId: $team, email: "new@example.com" }) { problem { ... on Problem { message } } } }', { team: createTeam.team.id });
+  await page.getByRole('banner', { name: 'Project' }).getByRole('button', { name: 'Begins' }).waitFor({ timeout: WAIT_MS });
+  await page.getByRole('heading', { name: 'No items yet' }).waitFor({ timeout: WAIT_MS });
+  assert.equal(await page.getByRole('button', { name: 'Claim the next item' }).count(), 0);
+});
+
+onBoard('after a project is chosen, the cursor is at its name', {}, async ({ page }) => {
+  await page.keyboard.press('p');
+  await page.getByRole('dialog').getByRole('option', { name: 'Postcards' }).click();
+  await focused(page.getByRole('banner', { name: 'Project' }).getByRole('button', { name: 'Postcards' }));
+});
+
+onBoard('a token that has ended is told apart from a lost connection', { expected: /401|4403|ERR_ABORTED/ }, async ({ page, project }) => {
+  await member(world.server, project.id, 'TAGGIE', 'short@example.com');
+  await signIn(page, await world.server.token('short@example.com', '--ttl', '4s'));
+  await page.getByRole('status').getByText(/^Your session has ended: sign in again above\./).waitFor({ timeout: WAIT_MS });
+});
 
 onBoard("the browser's Back leads to the page before, and to the project before", {}, async ({ page, project }) => {
   const heading = (name) => page.getByRole('banner', { name: 'Project' }).getByRole('button', { name });

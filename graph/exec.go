@@ -8001,7 +8001,7 @@ input RevokeUserInput {
 
 "What ` + "`" + `revokeUser` + "`" + ` did."
 type RevokeUserPayload {
-  "Tokens that were issued until then count no more."
+  "Tokens that were issued until then are not valid any more."
   revokedAt: DateTime
 }
 
@@ -10516,7 +10516,7 @@ type ItemUpload {
   partSize: Int64
   "How many parts the file comes in; 1 when it is put at once."
   partCount: Int!
-  "When it can be completed no more, and what was uploaded is removed."
+  "When it can no longer be completed, and what was uploaded is removed."
   expiresAt: DateTime!
 }
 
@@ -11064,7 +11064,7 @@ input ItemTagInput {
 
 "What ` + "`" + `setItemTags` + "`" + ` did."
 type SetItemTagsPayload {
-  "The item; null when the caller may read it no more."
+  "The item; null when the caller may no longer read it."
   item: Item
   "The caller's tags on the item after the change, by value."
   tags: [ItemTag!] @listSize(assumedSize: 20) @atMost(elements: 20)
@@ -11084,7 +11084,7 @@ input RemoveItemTagsInput {
 
 "What ` + "`" + `removeItemTags` + "`" + ` did."
 type RemoveItemTagsPayload {
-  "The item; null when the caller may read it no more."
+  "The item; null when the caller may no longer read it."
   item: Item
   "The author's tags that are left on the item, by value, as far as the caller may see them."
   tags: [ItemTag!] @listSize(assumedSize: 20) @atMost(elements: 20)

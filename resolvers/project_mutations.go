@@ -47,7 +47,7 @@ func conflicting(ctx context.Context, union, conflict, typ string) selection {
 	return payload(ctx).in("problem", conflict, union, "Problem").in("current", typ, "Node")
 }
 
-// doneProject is done for projects, of which there is none when a repeated request finds the viewer a member no more.
+// doneProject is done for projects, of which there is none when a repeated request finds that the viewer is no member any more.
 func (m mutation) doneProject(ctx context.Context, p project.Project, err error) (*project.Project, any, error) {
 	after, problem, err := done(ctx, m, p, err)
 	if after == nil || after.ID == "" {

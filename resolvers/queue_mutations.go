@@ -78,7 +78,7 @@ func labelGID(id project.LabelID) gid.ID {
 	return gid.Of(string(id.Kind), string(id.Project), id.ID)
 }
 
-// doneItem is done for items, of which there is none when a repeated request finds the viewer a member no more.
+// doneItem is done for items, of which there is none when a repeated request finds that the viewer is no member any more.
 func (m mutation) doneItem(ctx context.Context, i project.Item, err error) (*project.Item, any, error) {
 	after, problem, err := done(ctx, m, i, err)
 	if after == nil || after.ItemID.ID == "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/taggie/taggie/loaders"
 )
 
-// doneScope is done for scopes, of which there is none when a repeated request finds the viewer a member no more.
+// doneScope is done for scopes, of which there is none when a repeated request finds that the viewer is no member any more.
 func (m mutation) doneScope(ctx context.Context, s entity.Scope, err error) (*entity.Scope, any, error) {
 	after, problem, err := done(ctx, m, s, err)
 	if after != nil && after.ID == "" {

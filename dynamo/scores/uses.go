@@ -14,7 +14,7 @@ import (
 	"github.com/taggie/taggie/internal/score"
 )
 
-// drop makes an item used no more, unless somebody prepares to use it further. Of an item that is not there only the row of the
+// drop makes an item not used any more, unless somebody prepares to use it further. Of an item that is not there only the row of the
 // use is removed.
 func drop(by uses.By, item score.ItemRef, noItem bool) []dynamo.Action {
 	use := dynamo.Action{Table: dynamo.ScoresTable, Key: uses.Key(item, by.ID()), Remove: true, Condition: "attribute_exists(o) AND (attribute_not_exists(g) OR g <= :g)",
@@ -35,7 +35,7 @@ func (db Store) taking(ctx context.Context, by uses.By, items []score.ItemRef, o
 	return db.exchanging(ctx, by, items, nil, others, once)
 }
 
-// exchanging makes items used as taking does, and those that are released used no more. Of these the ones that are not used stay
+// exchanging makes items used as taking does, and those that are released not used any more. Of these the ones that are not used stay
 // as they are.
 func (db Store) exchanging(ctx context.Context, by uses.By, items, released []score.ItemRef, others []dynamo.Action, once idempotency.Key) error {
 	there, unused, noItem := map[score.ItemRef]bool{}, map[score.ItemRef]bool{}, map[score.ItemRef]bool{}
@@ -71,7 +71,7 @@ func (db Store) exchanging(ctx context.Context, by uses.By, items, released []sc
 	}
 }
 
-// dropping makes items used no more. Those that are not used, or that somebody prepares to use further, stay as they are.
+// dropping makes items not used any more. Those that are not used, or that somebody prepares to use further, stay as they are.
 //
 // Cost: ⌈n/100⌉ BatchGetItem and 1 TransactWriteItems per 45 items.
 func (db Store) dropping(ctx context.Context, by uses.By, items []score.ItemRef) error {

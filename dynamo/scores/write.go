@@ -52,7 +52,7 @@ func publishing(ref score.Ref, before, after score.Access) []dynamo.Action {
 // s = anno:<score><hash> and desc:<score><hash>; o = si:<owner> AND s = <item><score> on condition that there is none; o = it:<owner>
 // AND s = <score><item> on condition that it exists. Cost: 1 TransactWriteItems of 2 or 3 rows, one per text and two per item. With more than
 // 90 rows in steps: 1 TransactWriteItems of 2 rows, ⌈n/25⌉ BatchWriteItem of texts, 1 TransactWriteItems per 45 items,
-// and 1 of 4 or 5 rows, which makes the score appear. Where items are shown to everybody from now on, or no more,
+// and 1 of 4 or 5 rows, which makes the score appear. Where items are shown to everybody from now on, or not any more,
 // there are two rows more: todo:<score><intent> and a task.
 func (db Store) CreateScore(ctx context.Context, s score.Score, texts []score.Text, once idempotency.Key) error {
 	attempt := uuid.NewString()
@@ -111,7 +111,7 @@ func (db Store) DeleteScore(ctx context.Context, s score.Score, once idempotency
 	return i, db.Transact(ctx, append(actions, db.reshown(s, score.Score{})...), once)
 }
 
-// reshown records the intent to tell of items that everybody may read after the change, or no more.
+// reshown records the intent to tell of items that everybody may read after the change, or not any more.
 func (db Store) reshown(before, after score.Score) []dynamo.Action {
 	i, is := score.Shows(before, after)
 	if !is {
@@ -298,7 +298,7 @@ func (c *scoreChange) commit(ctx context.Context, i score.Intent) error {
 	return c.db.Transact(ctx, actions, c.once)
 }
 
-// cleanUp removes what is used no more. What it does not get done, the task does.
+// cleanUp removes what is not used any more. What it does not get done, the task does.
 func (c *scoreChange) cleanUp(ctx context.Context, i score.Intent) {
 	if !c.leavesRows() || c.db.removing(ctx, c.dropped, c.Version) != nil || c.db.dropping(ctx, c.By(), c.released) != nil {
 		return

@@ -1067,7 +1067,7 @@ type RemoveItemTagsInput struct {
 
 // What `removeItemTags` did.
 type RemoveItemTagsPayload struct {
-	// The item; null when the caller may read it no more.
+	// The item; null when the caller may no longer read it.
 	Item *score.Item `json:"item,omitempty"`
 	// The author's tags that are left on the item, by value, as far as the caller may see them.
 	Tags []filetag.ItemTag `json:"tags,omitempty"`
@@ -1326,7 +1326,7 @@ type RevokeUserInput struct {
 
 // What `revokeUser` did.
 type RevokeUserPayload struct {
-	// Tokens that were issued until then count no more.
+	// Tokens that were issued until then are not valid any more.
 	RevokedAt *time.Time `json:"revokedAt,omitempty"`
 }
 
@@ -1458,7 +1458,7 @@ type SetItemTagsInput struct {
 
 // What `setItemTags` did.
 type SetItemTagsPayload struct {
-	// The item; null when the caller may read it no more.
+	// The item; null when the caller may no longer read it.
 	Item *score.Item `json:"item,omitempty"`
 	// The caller's tags on the item after the change, by value.
 	Tags []filetag.ItemTag `json:"tags,omitempty"`

@@ -17,7 +17,7 @@ import (
 	"github.com/taggie/taggie/internal/viewer"
 )
 
-// revocations are what a server does about users whose tokens count no more: those who sign in are looked at anew, those who
+// revocations are what a server does about users whose tokens are revoked: those who sign in are looked at anew, those who
 // have sockets lose them. Redis tells it at once; without it, DynamoDB tells it within some seconds.
 type revocations struct {
 	news    *edge.Revocations
@@ -56,7 +56,7 @@ func (r revocations) read(ctx context.Context) error {
 	return nil
 }
 
-// told closes what was opened with tokens that count no more. Who had not signed up when it was opened may be this user now, which
+// told closes what was opened with tokens that are revoked. Who had not signed up when it was opened may be this user now, which
 // only the store can tell. They are listed before the others are closed: whoever becomes a user in between is among them.
 func (r revocations) told(ctx context.Context, id string, by time.Time) error {
 	r.Users.Forget(user.ID(id)) // first: who signs in at this moment has to find out
@@ -82,7 +82,7 @@ func (r revocations) look(ctx context.Context) error {
 	return errors.Join(errors.Join(errs...), r.heed(ctx, strangers))
 }
 
-// heed closes what those have open who signed up after they opened it, and whose tokens count no more.
+// heed closes what those have open who signed up after they opened it, and whose tokens are revoked.
 func (r revocations) heed(ctx context.Context, strangers []viewer.Identity) error {
 	const atOnce = 16 // the next revocation waits for all of them
 	var group errgroup.Group

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Revocations tell all servers whose tokens count no more. Redis only carries the news; whoever was away while there was some
+// Revocations tell all servers whose tokens are revoked. Redis only carries the news; whoever was away while there was some
 // has to look where they are kept.
 type Revocations struct {
 	client   redis.UniversalClient

@@ -40,7 +40,7 @@ func TestAttach(t *testing.T) {
 	assert.Error(t, err, "nobody was ever there")
 }
 
-// What a copy of the directory says of another server's engines counts no more.
+// What a copy of the directory says of another server's engines is out of date.
 func TestACopyOfTheDirectoryLeavesTheEnginesAlone(t *testing.T) {
 	dir, copied := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "copy")
 	first := start(t, all(dir))

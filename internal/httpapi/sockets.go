@@ -92,7 +92,7 @@ func (r *Sockets) Open() int {
 	return len(r.open)
 }
 
-// CloseUser closes with 4403 the sockets of a user, and event streams, whose tokens were issued by then: they count no more.
+// CloseUser closes with 4403 the sockets of a user, and event streams, whose tokens were issued by then: they are not valid any more.
 func (r *Sockets) CloseUser(id viewer.UserID, by time.Time) {
 	for _, s := range r.all() {
 		if v := s.whose(); v.Is(id) && v.Identity.IssuedBy(by) {
@@ -125,7 +125,7 @@ func (r *Sockets) Strangers() []viewer.Identity {
 	return slices.Collect(maps.Keys(strangers))
 }
 
-// CloseStranger closes with 4403 what one of [Sockets.Strangers] has open: the token counts no more.
+// CloseStranger closes with 4403 what one of [Sockets.Strangers] has open: the token is not valid any more.
 func (r *Sockets) CloseStranger(stranger viewer.Identity) {
 	for _, s := range r.all() {
 		if s.whose().Identity == stranger {

@@ -17,7 +17,7 @@ const (
 	away = 5 * time.Minute
 )
 
-// Revocation says that tokens of a user count no more that were issued by then.
+// Revocation says that the tokens of a user that were issued by then are revoked.
 type Revocation struct {
 	User ID
 	At   time.Time

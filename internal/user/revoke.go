@@ -9,7 +9,7 @@ import (
 	"github.com/taggie/taggie/internal/viewer"
 )
 
-// Announcer tells all servers at once that tokens of a user count no more that were issued by then. An error means that some do not know
+// Announcer tells all servers at once that the tokens of a user that were issued by then are revoked. An error means that some do not know
 // before they look.
 type Announcer interface {
 	Announce(ctx context.Context, id string, at time.Time) error
@@ -21,7 +21,7 @@ type Revoke struct {
 	IdempotencyKey *string `json:"-"`
 }
 
-// Revoke makes the tokens of a user count no more that were issued until now, for administrators, and returns that moment. Servers that
+// Revoke revokes the tokens of a user that were issued until now, for administrators, and returns that moment. Servers that
 // nobody can tell find out by [Service.News].
 func (s *Service) Revoke(ctx context.Context, in Revoke) (time.Time, error) {
 	v := viewer.From(ctx)
@@ -43,7 +43,7 @@ func (s *Service) Revoke(ctx context.Context, in Revoke) (time.Time, error) {
 	return at, nil
 }
 
-// revoked returns by when issued tokens of a user count no more, zero for all count.
+// revoked returns until when issued tokens of a user are revoked, zero where none are.
 func (s *Service) revoked(ctx context.Context, id ID) (time.Time, error) {
 	times, errs := s.o.Store.RevokedByID(ctx, []ID{id})
 	if errs != nil && errs[0] != nil {
@@ -61,7 +61,7 @@ func (s *Service) counts(ctx context.Context, identity viewer.Identity, id ID) e
 	return signedUp{id: id, revoked: revoked}.admits(identity)
 }
 
-// RevokedByID returns for each user by when issued tokens count no more, in the order of ids: zero for who was never revoked.
+// RevokedByID returns for each user until when issued tokens are revoked, in the order of ids: zero for who was never revoked.
 // Whoever asks, it is for the server itself.
 func (s *Service) RevokedByID(ctx context.Context, ids []ID) ([]time.Time, []error) {
 	return s.o.Store.RevokedByID(ctx, ids)

@@ -30,7 +30,7 @@ type Service struct {
 	news     news
 }
 
-// signedUp is what is known of a subject: its user, which never changes, and by when issued tokens of the user count no more,
+// signedUp is what is known of a subject: its user, which never changes, and until when issued tokens of the user are revoked,
 // which [Service.Forget] forgets.
 type signedUp struct {
 	id      ID
@@ -38,7 +38,7 @@ type signedUp struct {
 	read    time.Time // when reading that began
 }
 
-// admits refuses tokens that count no more. Fault: Unauthenticated.
+// admits refuses tokens that are revoked. Fault: Unauthenticated.
 func (known signedUp) admits(identity viewer.Identity) error {
 	if !known.revoked.IsZero() && identity.IssuedBy(known.revoked) {
 		return fault.New(fault.Unauthenticated, "the token was revoked")

@@ -67,10 +67,10 @@ type Store interface {
 	UserIDByEmail(ctx context.Context, folded string) (ID, error)
 	// UserIDBySubject returns the user of an identity, or NotFound.
 	UserIDBySubject(ctx context.Context, issuer, subject string) (ID, error)
-	// RevokedByID returns for each id by when issued tokens count no more, in the order of ids: zero for who was never
+	// RevokedByID returns for each id until when issued tokens are revoked, in the order of ids: zero for who was never
 	// revoked, or does not exist. It sees every acknowledged write.
 	RevokedByID(ctx context.Context, ids []ID) ([]time.Time, []error)
-	// RevokeUser keeps that tokens of the user count no more that were issued by then, and has [Store.Revocations] tell it for a day.
+	// RevokeUser revokes the tokens of the user that were issued by then, and has [Store.Revocations] tell it for a day.
 	// It returns NotFound or *idempotency.Replayed.
 	RevokeUser(ctx context.Context, id ID, at time.Time, once idempotency.Key) error
 	// Revocations returns who was revoked between two moments, which are less than a day apart, both included, the first one first. It sees

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef, useState, type RefObject } from 'react';
 import { SessionBar } from '../SessionBar.jsx';
 import { Boundary } from './Boundary';
 import { StatusBar, StatusLegend } from './charts';
@@ -31,6 +31,7 @@ export function App({ session }: { session: Session }) {
   const { phase, project } = useBoardState();
   const [page, setPage] = useState<Page>(() => named(fromAddress().page));
   const [dialog, setDialog] = useState<'help' | 'projects' | null>(null);
+  const chose = useRef(false); // a project, a moment ago: the cursor goes to its name
 
   function open(name: Page) {
     if (name === page) return;
@@ -58,7 +59,7 @@ export function App({ session }: { session: Session }) {
       <SessionBar session={session} links={[{ href: './', text: 'GraphiQL' }]} withCost={false} />
       {phase === 'ready' ? (
         <>
-          <Head page={page} onOpen={open} onProjects={() => setDialog('projects')} onHelp={() => setDialog('help')} />
+          <Head page={page} onOpen={open} chose={chose} onProjects={() => setDialog('projects')} onHelp={() => setDialog('help')} />
           <RebuildState />
           <main className="page" key={project?.id}>
             {/* Keyed: the other pages can be opened when one cannot be shown. */}
@@ -78,13 +79,25 @@ export function App({ session }: { session: Session }) {
       )}
       <Notices />
       {dialog === 'help' && <HelpDialog onClose={() => setDialog(null)} />}
-      {dialog === 'projects' && <ProjectDialog onClose={() => setDialog(null)} />}
+      {dialog === 'projects' && (
+        <ProjectDialog
+          onClose={() => {
+            chose.current = true;
+            setDialog(null);
+          }}
+        />
+      )}
     </>
   );
 }
 
-function Head(props: { page: Page; onOpen: (page: Page) => void; onProjects: () => void; onHelp: () => void }) {
+function Head(props: { page: Page; chose: RefObject<boolean>; onOpen: (page: Page) => void; onProjects: () => void; onHelp: () => void }) {
   const { project, live, held } = useBoardState();
+  const name = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (props.chose.current && document.activeElement === document.body) name.current?.focus();
+    props.chose.current = false;
+  }, [props.chose]);
   const tab = useRef<HTMLButtonElement>(null); // of the page that is shown: on narrow screens it may be out of sight
   useEffect(() => {
     tab.current?.scrollIntoView({ block: 'nearest', inline: 'center' });
@@ -92,7 +105,7 @@ function Head(props: { page: Page; onOpen: (page: Page) => void; onProjects: () 
   return (
     <header className="head" aria-label="Project">
       <div className="head-row">
-        <button type="button" className="project" onClick={props.onProjects}>
+        <button ref={name} type="button" className="project" onClick={props.onProjects}>
           {project?.name} <kbd>p</kbd>
         </button>
         <ConnectionState />
@@ -127,8 +140,8 @@ function Nothing() {
   const texts: Record<string, [string, string]> = {
     starting: ['One moment…', 'The board is being put together.'],
     anonymous: ['Not signed in', 'Sign in above, with a token of your own or, where there is one, as the demo user.'],
-    stranger: ['Not signed up yet', 'The token is valid, but nobody has signed up with it: run the mutation createUser in GraphiQL, then reload this page.'],
-    empty: ['No project yet', 'You are in no project. Ask a manager to take you into a team, or create one in GraphiQL.'],
+    stranger: ['Not signed up yet', 'The token is valid, but nobody has signed up with it: run the mutation createUser in GraphiQL. This page goes on then.'],
+    empty: ['No project yet', 'You are in no project. Ask a manager to take you into a team: the project shows up here then. Or create one in GraphiQL.'],
     left: ['You are no longer a member of this project', 'Somebody took you out of its teams. What you typed is kept in this browser, should you come back.'],
     failed: ['That did not work', problem],
   };

@@ -49,6 +49,7 @@ export function ConnectionState() {
   const texts = {
     connecting: 'Connecting…',
     live: caughtUp === null ? 'Live' : `Live again: ${caughtUp} ${caughtUp === 1 ? 'event' : 'events'} caught up`,
+    refused: 'Your session has ended: sign in again above. What you type is kept.',
     cut: `Connection lost ${span(now - cutAt)} ago. Trying again; go on, what you type is kept.`,
   };
   return (

@@ -26,7 +26,9 @@ export function Review() {
   const [comments, setComments] = useState<Record<string, string>>({}); // by item
   const [problem, setProblem] = useState('');
   const [sending, setSending] = useState(false);
+  const [failed, setFailed] = useState(''); // why the last look found less than there is
   const further = useRef<string | null>(null); // where the last look ended
+  const looked = useRef(0); // when the last look began
   const why = useRef<HTMLTextAreaElement>(null);
   const now = useNow(5_000);
 
@@ -35,10 +37,12 @@ export function Review() {
     const open: Held[] = [];
     let after = further.current;
     let complete = true;
+    looked.current = Date.now();
     for (let pages = 0; pages < MOST_PAGES && open.length < ENOUGH; pages++) {
       const answer: Answer<ToReviewQuery> = await ask(store.client, ToReviewDocument, { project: project.id, after });
       const items: NonNullable<ToReviewQuery['project']>['items'] | undefined = answer.data?.project?.items;
       complete = Boolean(items) && items!.nodes.every(({ efforts }) => efforts);
+      setFailed(complete ? '' : (answer.failure?.message ?? 'The queue is being rebuilt.'));
       if (!items) break;
       open.push(...items.nodes.filter((item) => finding(item) && !review(item) && finding(item)?.user?.id !== viewer?.id));
       after = items.pageInfo.hasNextPage ? items.pageInfo.endCursor : null;
@@ -51,8 +55,9 @@ export function Review() {
     return complete;
   }, [project, may, store, viewer]);
 
-  // At first, when somebody finished something, and again when not all could be read.
-  const finished = live.finishes.length;
+  // At once at first. Then, when somebody finished something and when not all could be read, a few seconds after the look before: finishes that
+  // come faster do not put it off.
+  const finished = live.finishes.at(-1) ?? 0;
   useEffect(() => {
     let over = false;
     let timer: ReturnType<typeof setTimeout>;
@@ -60,7 +65,7 @@ export function Review() {
       const complete = await load();
       if (!complete && !over) timer = setTimeout(() => void look(), AGAIN_MS);
     }
-    timer = setTimeout(() => void look(), finished ? AGAIN_MS : 0);
+    timer = setTimeout(() => void look(), Math.max(looked.current + AGAIN_MS - Date.now(), 0));
     return () => {
       over = true;
       clearTimeout(timer);
@@ -135,8 +140,9 @@ export function Review() {
   if (!may) return <Empty title="For reviewers" text="You label items in this project. Reviewers and managers look at what was found." />;
   if (!found) return <Empty title="Looking for results…" text={problem} />;
   if (!item || !effort) {
+    const title = failed ? 'Results cannot be read' : 'Nothing to review';
     return (
-      <Empty title="Nothing to review" text="Every result of others that is there has been looked at.">
+      <Empty title={title} text={failed ? `${failed} It is tried again by itself.` : 'Every result of others that is there has been looked at.'}>
         <button type="button" onClick={() => void load()}>
           Look again
         </button>
@@ -148,7 +154,11 @@ export function Review() {
       <aside className="mine" aria-label="To review">
         <div className="mine-head">
           <h2>
-            To review <span className="count">{open.length}</span>
+            To review{' '}
+            <span className="count" title={further.current ? 'There are more: these were found so far.' : undefined}>
+              {open.length}
+              {further.current && '+'}
+            </span>
           </h2>
           <button type="button" onClick={() => void load()}>
             Look again

@@ -42,17 +42,21 @@ export function Work() {
         </>
       ) : (
         <section className="empty">
-          <h2>{live.paused ? 'The project is paused' : 'Ready when you are'}</h2>
+          <h2>{live.paused ? 'The project is paused' : live.counts?.total === 0 ? 'No items yet' : 'Ready when you are'}</h2>
           <p className="muted">
             {live.paused
               ? PAUSED_TEXT
               : live.counts?.new
                 ? `${live.counts.new} items wait to be looked at. Claim one: it is yours for 15 minutes, and longer while you type.`
-                : 'Nothing waits in the queue. What comes in shows up here at once.'}
+                : live.counts?.total === 0
+                  ? 'A manager brings items into the project. They show up here at once.'
+                  : 'Nothing waits in the queue. What comes in shows up here at once.'}
           </p>
-          <button type="button" className="primary" disabled={live.paused || busy === 'claim'} onClick={() => void store.work.claim(1)}>
-            Claim the next item <kbd>n</kbd>
-          </button>
+          {live.counts?.total !== 0 && (
+            <button type="button" className="primary" disabled={live.paused || busy === 'claim'} onClick={() => void store.work.claim(1)}>
+              Claim the next item <kbd>n</kbd>
+            </button>
+          )}
         </section>
       )}
       {skipping && item && (

@@ -3,16 +3,21 @@
 import { createClient, type Client } from 'graphql-ws';
 import type { Session } from './session';
 
-/** How the connection is. */
-export type Connection = 'connecting' | 'live' | 'cut';
+/** How the connection is; refused is one whose token is not valid, or not any more. */
+export type Connection = 'connecting' | 'live' | 'cut' | 'refused';
+
+/** Whether nothing comes in for now. */
+export const isLost = (connection: Connection) => connection === 'cut' || connection === 'refused';
 
 const KEEP_ALIVE_MS = 10_000;
 const PONG_MS = 5_000;
 const LONGEST_WAIT_MS = 5_000;
+const FORBIDDEN = 4403;
 
 /** Opens sockets as the session's user, and tells how they are. */
 export function createSocket(session: Session, url: string, tell: (connection: Connection) => void): Client {
   let frozen: ReturnType<typeof setTimeout> | undefined;
+  let lost: Connection = 'cut'; // how it was lost last
   const client = createClient({
     url,
     connectionParams: session.authorization,
@@ -22,11 +27,12 @@ export function createSocket(session: Session, url: string, tell: (connection: C
     // Nonsense in place of the protocol, and a token that was refused, too: the proxy may have its day, and the next token may do.
     shouldRetry: () => true,
     on: {
-      connecting: (again) => tell(again ? 'cut' : 'connecting'),
+      connecting: (again) => tell(again ? lost : 'connecting'),
       connected: () => tell('live'),
-      closed: () => {
+      closed: (event) => {
         clearTimeout(frozen);
-        tell('cut');
+        lost = (event as CloseEvent | undefined)?.code === FORBIDDEN ? 'refused' : 'cut';
+        tell(lost);
       },
       // A network that is gone may close nothing.
       ping: (received) => {

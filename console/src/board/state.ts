@@ -1,5 +1,5 @@
 // What the pages of the board show, in one object that is replaced at each change.
-import type { Connection } from './socket';
+import { isLost, type Connection } from './socket';
 import { nothing, type Live } from './live';
 import type { Held, Person, Project, Verdict } from './types';
 
@@ -107,7 +107,7 @@ export const start: State = {
 /** The connection, and since when it is lost: another attempt that fails is no other loss. */
 export const connectedAs = (before: Pick<State, 'connection' | 'cutAt'>, connection: Connection, now: number) => ({
   connection,
-  cutAt: connection === 'cut' && before.connection !== 'cut' ? now : before.cutAt,
+  cutAt: isLost(connection) && !isLost(before.connection) ? now : before.cutAt,
 });
 
 /** What messages are about that tell of a server that could not be reached, or was not ready. */

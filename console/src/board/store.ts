@@ -9,12 +9,13 @@ import { createRebuilds } from './rebuild';
 import { identity, type Session } from './session';
 import { lastProject, rememberProject, type SettingsStore } from './settings';
 import { connectedAs, createHolder, noProject, PAUSED, start, UNREACHED } from './state';
-import type { Connection } from './socket';
+import { isLost, type Connection } from './socket';
 import type { Card, Message } from './types';
 import { createWork } from './work';
 
 const HEARTBEAT_MS = 25_000;
 const AGAIN_MS = 3_000;
+const WAITING_MS = 5_000;
 const NEWS_MS = 6_000;
 const SETTLED_MS = 1_500;
 
@@ -33,7 +34,7 @@ export function createStore(session: Session, settings: SettingsStore) {
   function connected(connection: Connection) {
     const before = get();
     set(connectedAs(before, connection, serverNow()));
-    if (before.phase !== 'ready' || connection !== 'live' || before.connection !== 'cut') return;
+    if (before.phase !== 'ready' || connection !== 'live' || !isLost(before.connection)) return;
     counting = 0;
     settle(UNREACHED);
     work.send();
@@ -68,15 +69,34 @@ export function createStore(session: Session, settings: SettingsStore) {
       if (failure.again) setTimeout(() => mine === round && void open(), AGAIN_MS);
       return set({ phase: 'failed', problem: failure.message });
     }
-    if (!data.viewer) return set({ phase: 'stranger' });
+    if (!data.viewer) {
+      wait(mine);
+      return set({ phase: 'stranger' });
+    }
     const projects = data.viewer.projects?.nodes ?? [];
     set({ viewer: { id: data.viewer.id, name: data.viewer.name }, projects });
     const known = (wanted: string | null | undefined) => projects.find(({ id }) => id === wanted);
     const named = known(fromAddress().project) ?? known(lastProject(data.viewer.id)) ?? known(await inHands()) ?? projects[0];
     if (mine !== round) return;
-    if (!named) return set({ phase: 'empty' });
+    if (!named) {
+      wait(mine);
+      return set({ phase: 'empty' });
+    }
     toAddress({ project: named.id }, 'replace');
     await choose(named.id);
+  }
+
+  /** Looks again and again whether somebody has signed up, or was taken into a project. */
+  function wait(mine: number) {
+    setTimeout(async () => {
+      if (mine !== round) return;
+      if (document.visibilityState !== 'visible') return wait(mine);
+      const { data } = await ask(client, StartDocument, {});
+      if (mine !== round) return;
+      const isNews = get().phase === 'stranger' ? data?.viewer : data?.viewer?.projects?.nodes.length;
+      if (isNews) void open();
+      else wait(mine);
+    }, WAITING_MS);
   }
 
   /** The first project in which the user has items. */

@@ -223,7 +223,7 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
       drafts.remove(item.id);
       return drop(item.id);
     }
-    keep(here, 'is not yours any more');
+    reload(); // the event may be from before the claim: what is stored says whose the item is
   }
 
   let reloading = false;
