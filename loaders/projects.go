@@ -9,47 +9,47 @@ import (
 
 // projectLoaders read projects and what belongs to them.
 type projectLoaders struct {
-	Projects *Loader[project.ID, project.Project]
-	Labels   *Loader[project.Ref[project.LabelID], project.Label]
-	LabelsOf *Loader[project.Ref[project.ID], []project.Label] // both lists; see [project.Kind.Of]
-	Teams    *Loader[project.Ref[project.TeamID], project.Team]
-	TeamsOf  *Loader[project.Ref[project.ID], []project.Team]
-	Items    *Loader[project.Ref[project.ItemID], project.Item]
-	Efforts  *Loader[project.Ref[project.EffortID], project.Effort]
-	Imports  *Loader[project.TransferID, project.Import]
-	Exports  *Loader[project.TransferID, project.Export]
+	Projects     *Loader[project.ID, project.Project]
+	Labels       *Loader[project.Ref[project.LabelID], project.Label]
+	LabelsOf     *Loader[project.Ref[project.ID], []project.Label] // both lists; see [project.Kind.Of]
+	Teams        *Loader[project.Ref[project.TeamID], project.Team]
+	TeamsOf      *Loader[project.Ref[project.ID], []project.Team]
+	ProjectItems *Loader[project.Ref[project.ItemID], project.Item]
+	Efforts      *Loader[project.Ref[project.EffortID], project.Effort]
+	Imports      *Loader[project.TransferID, project.Import]
+	Exports      *Loader[project.TransferID, project.Export]
 
-	LabelItems    *Loader[project.LabelItemsRequest, page.Slice[project.Item]]
-	ItemEfforts   *Loader[project.ItemEffortsRequest, page.Slice[project.Effort]]
-	MemberEfforts *Loader[project.MemberEffortsRequest, page.Slice[project.Effort]]
+	ProjectItemsByLabel *Loader[project.LabelItemsRequest, page.Slice[project.Item]]
+	ProjectItemEfforts  *Loader[project.ItemEffortsRequest, page.Slice[project.Effort]]
+	MemberEfforts       *Loader[project.MemberEffortsRequest, page.Slice[project.Effort]]
 	// Lists, each read once however often it is met in the response.
 	ProjectsOf     *Loader[ListOf, page.Slice[project.Project]]
 	ProjectMembers *Loader[project.MembersRequest, page.Slice[project.Member]]
-	ProjectItems   *Loader[project.ItemsRequest, page.Slice[project.Item]]
+	ProjectItemsOf *Loader[project.ItemsRequest, page.Slice[project.Item]]
 	ProjectImports *Loader[project.TransfersRequest, page.Slice[project.Import]]
 	ProjectExports *Loader[project.TransfersRequest, page.Slice[project.Export]]
 }
 
 func newProjectLoaders(r *response, projects *project.Service) projectLoaders {
 	return projectLoaders{
-		Projects: register(r, "projects", projects.ListByID),
-		Labels:   register(r, "labels", projects.LabelsByID),
-		LabelsOf: register(r, "labelsOf", projects.ListLabels),
-		Teams:    register(r, "teams", projects.TeamsByID),
-		TeamsOf:  register(r, "teamsOf", projects.ListTeams),
-		Items:    register(r, "items", projects.ItemsByID),
-		Efforts:  register(r, "efforts", projects.EffortsByID),
-		Imports:  register(r, "imports", projects.ImportsByID),
-		Exports:  register(r, "exports", projects.ExportsByID),
+		Projects:     register(r, "projects", projects.ListByID),
+		Labels:       register(r, "labels", projects.LabelsByID),
+		LabelsOf:     register(r, "labelsOf", projects.ListLabels),
+		Teams:        register(r, "teams", projects.TeamsByID),
+		TeamsOf:      register(r, "teamsOf", projects.ListTeams),
+		ProjectItems: register(r, "projectItems", projects.ItemsByID),
+		Efforts:      register(r, "efforts", projects.EffortsByID),
+		Imports:      register(r, "imports", projects.ImportsByID),
+		Exports:      register(r, "exports", projects.ExportsByID),
 
-		LabelItems:    register(r, "labelItems", projects.ListItemsOf),
-		ItemEfforts:   register(r, "itemEfforts", projects.ListEffortsOfItems),
-		MemberEfforts: register(r, "memberEfforts", projects.ListEffortsOfMembers),
+		ProjectItemsByLabel: register(r, "projectItemsByLabel", projects.ListItemsOf),
+		ProjectItemEfforts:  register(r, "projectItemEfforts", projects.ListEffortsOfItems),
+		MemberEfforts:       register(r, "memberEfforts", projects.ListEffortsOfMembers),
 		ProjectsOf: registerList(r, "projectsOf", func(ctx context.Context, k ListOf) (page.Slice[project.Project], error) {
 			return projects.List(ctx, k.User, k.Window)
 		}),
 		ProjectMembers: registerList(r, "projectMembers", projects.ListMembers),
-		ProjectItems:   registerList(r, "projectItems", projects.ListItems),
+		ProjectItemsOf: registerList(r, "projectItemsOf", projects.ListItems),
 		ProjectImports: registerList(r, "projectImports", projects.ListImports),
 		ProjectExports: registerList(r, "projectExports", projects.ListExports),
 	}

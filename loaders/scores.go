@@ -17,11 +17,11 @@ type scoreLoaders struct {
 	Snapshots    *Loader[score.SnapshotRequest, score.Snapshot]
 	Contents     *Loader[score.ContentRequest, score.Content]
 	Changes      *Loader[score.ContentRequest, score.Comparison]
-	Files        *Loader[score.ItemRequest, score.Item]
-	FilesOf      *Loader[score.ItemsRequest, page.Slice[score.Item]]
-	FileUses     *Loader[score.UsesRequest, page.Slice[score.Use]]
-	FileProjects *Loader[score.ProjectsRequest, page.Slice[project.Project]]
-	FileUsages   *Loader[user.ID, score.Usage]
+	Items        *Loader[score.ItemRequest, score.Item]
+	ItemsOf      *Loader[score.ItemsRequest, page.Slice[score.Item]]
+	ItemUses     *Loader[score.UsesRequest, page.Slice[score.Use]]
+	ItemProjects *Loader[score.ProjectsRequest, page.Slice[project.Project]]
+	ItemUsages   *Loader[user.ID, score.Usage]
 	// Lists of a user, each read once however often the user is met in the response.
 	ScoresOf    *Loader[ScoresOf, page.Slice[score.Score]]
 	ScoreCounts *Loader[user.ID, int]
@@ -42,11 +42,11 @@ func newScoreLoaders(r *response, scores *score.Service, items *score.Items) sco
 		Snapshots:    register(r, "snapshots", scores.SnapshotsByID),
 		Contents:     register(r, "contents", history.ScoresAt),
 		Changes:      register(r, "changes", history.Comparisons),
-		Files:        register(r, "files", items.ItemsByID),
-		FilesOf:      register(r, "filesOf", items.ListItems),
-		FileUses:     register(r, "fileUses", items.ListUses),
-		FileProjects: register(r, "fileProjects", items.ListProjects),
-		FileUsages:   register(r, "fileUsages", items.Usages),
+		Items:        register(r, "items", items.ItemsByID),
+		ItemsOf:      register(r, "itemsOf", items.ListItems),
+		ItemUses:     register(r, "itemUses", items.ListUses),
+		ItemProjects: register(r, "itemProjects", items.ListProjects),
+		ItemUsages:   register(r, "itemUsages", items.Usages),
 		ScoresOf: registerList(r, "scoresOf", func(ctx context.Context, k ScoresOf) (page.Slice[score.Score], error) {
 			if k.Public {
 				return scores.ListPublic(ctx, k.User, k.Window)

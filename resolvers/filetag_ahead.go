@@ -47,7 +47,7 @@ func (r *Resolver) itemTagsAhead(ctx context.Context, tags []filetag.ItemTag, se
 	}
 	loaders.From(ctx).Users.Prefetch(people)
 	if sel.has("item") {
-		r.taggedFilesAhead(ctx, tags, sel.in("item", "Item", "Node"))
+		r.taggedItemsAhead(ctx, tags, sel.in("item", "Item", "Node"))
 	}
 	if sel.has("tag") {
 		words := make([]tag.Tag, len(tags))
@@ -77,18 +77,18 @@ func (r *Resolver) itemsOfTagsAhead(ctx context.Context, tags []tag.Tag, sel sel
 	})
 }
 
-// taggedFilesAhead reads the items of tags, and what is selected below them.
-func (r *Resolver) taggedFilesAhead(ctx context.Context, tags []filetag.ItemTag, sel selection) {
+// taggedItemsAhead reads the items of tags, and what is selected below them.
+func (r *Resolver) taggedItemsAhead(ctx context.Context, tags []filetag.ItemTag, sel selection) {
 	load, requests := loaders.From(ctx), make([]score.ItemRequest, len(tags))
 	for i, t := range tags {
 		requests[i] = t.Item
 	}
-	load.Files.Prefetch(requests)
-	r.filesAhead(ctx, loaded(ctx, load.Files, requests), sel)
+	load.Items.Prefetch(requests)
+	r.itemsAhead(ctx, loaded(ctx, load.Items, requests), sel)
 }
 
-// tagsOfFiles returns the lists of tags that are selected of the items.
-func (r *Resolver) tagsOfFiles(ctx context.Context, items []score.Item, sel selection) (all []list[score.Item, filetag.TagsRequest]) {
+// tagsOfItems returns the lists of tags that are selected of the items.
+func (r *Resolver) tagsOfItems(ctx context.Context, items []score.Item, sel selection) (all []list[score.Item, filetag.TagsRequest]) {
 	for _, field := range sel.fields {
 		if field.Name != "tags" {
 			continue
@@ -123,10 +123,10 @@ func authorArgument(value any) (user.ID, error) {
 	return userID("authorId", id)
 }
 
-// fileTagsAhead begins to read the tags and the sets of items; the function that it returns reads what is below them.
-func (r *Resolver) fileTagsAhead(ctx context.Context, items []score.Item, sel selection, group *errgroup.Group) (then func()) {
+// tagsOfItemsAhead begins to read the tags and the sets of items; the function that it returns reads what is below them.
+func (r *Resolver) tagsOfItemsAhead(ctx context.Context, items []score.Item, sel selection, group *errgroup.Group) (then func()) {
 	load := loaders.From(ctx)
-	lists := r.tagsOfFiles(ctx, items, sel)
+	lists := r.tagsOfItems(ctx, items, sel)
 	var requests []filetag.TagsRequest
 	for _, l := range lists {
 		requests = append(requests, l.requests...)

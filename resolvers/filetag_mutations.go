@@ -10,7 +10,7 @@ import (
 )
 
 func (m mutation) SetItemTags(ctx context.Context, in model.SetItemTagsInput) (*model.SetItemTagsPayload, error) {
-	key, err := fileID("input.itemId", in.ItemID)
+	key, err := itemID("input.itemId", in.ItemID)
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +24,7 @@ func (m mutation) SetItemTags(ctx context.Context, in model.SetItemTagsInput) (*
 }
 
 func (m mutation) RemoveItemTags(ctx context.Context, in model.RemoveItemTagsInput) (*model.RemoveItemTagsPayload, error) {
-	key, err := fileID("input.itemId", in.ItemID)
+	key, err := itemID("input.itemId", in.ItemID)
 	if err != nil {
 		return nil, err
 	}
@@ -49,9 +49,9 @@ func (m mutation) doneTags(ctx context.Context, now filetag.Tagged, err error) (
 		if !after.Readable {
 			return nil, nil
 		}
-		i, err := found(loaders.From(ctx).Files.Load(ctx, after.Item))
+		i, err := found(loaders.From(ctx).Items.Load(ctx, after.Item))
 		if i != nil {
-			m.filesAhead(ctx, []score.Item{*i}, sel.in("item", "Item", "Node"))
+			m.itemsAhead(ctx, []score.Item{*i}, sel.in("item", "Item", "Node"))
 		}
 		return i, err
 	})

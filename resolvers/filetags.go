@@ -81,7 +81,7 @@ func (q query) TaggedItems(ctx context.Context, beginsWith string, authorID *gid
 	}
 	q.itemTagsAhead(ctx, slice.Items, sel.in("edges", "TaggedItemEdge").in("tag", "ItemTag"))
 	if items := sel.items("TaggedItemEdge", "Item", "Node"); len(items.fields) > 0 {
-		q.taggedFilesAhead(ctx, slice.Items, items)
+		q.taggedItemsAhead(ctx, slice.Items, items)
 	}
 	return &model.TaggedItemConnection{Connection: page.Connect(o, slice, func(p page.Position, t filetag.ItemTag) model.TaggedItemEdge {
 		return model.TaggedItemEdge{Position: p, Tag: t}
@@ -122,21 +122,21 @@ func (itemTags) Author(ctx context.Context, t *filetag.ItemTag) (*user.User, err
 }
 
 func (itemTags) Item(ctx context.Context, t *filetag.ItemTag) (*score.Item, error) {
-	return found(loaders.From(ctx).Files.Load(ctx, t.Item))
+	return found(loaders.From(ctx).Items.Load(ctx, t.Item))
 }
 
 type taggedItemConnection struct{ *Resolver }
 
 func (taggedItemConnection) Nodes(ctx context.Context, c *model.TaggedItemConnection) ([]*score.Item, error) {
 	return partial(ctx, c.Edges, func(e model.TaggedItemEdge) (*score.Item, error) {
-		return found(loaders.From(ctx).Files.Load(ctx, e.Tag.Item))
+		return found(loaders.From(ctx).Items.Load(ctx, e.Tag.Item))
 	}), nil
 }
 
 type taggedItemEdge struct{ *Resolver }
 
 func (taggedItemEdge) Node(ctx context.Context, e *model.TaggedItemEdge) (*score.Item, error) {
-	return found(loaders.From(ctx).Files.Load(ctx, e.Tag.Item))
+	return found(loaders.From(ctx).Items.Load(ctx, e.Tag.Item))
 }
 
 type itemSets struct{ *Resolver }
@@ -165,14 +165,14 @@ func (itemSets) TaggedBy(ctx context.Context, s *filetag.SetRef, id gid.ID) (*bo
 	return tagged(ctx, filetag.TallyKey{Set: *s, Author: author})
 }
 
-func (files) Set(_ context.Context, i *score.Item) (*filetag.SetRef, error) {
+func (items) Set(_ context.Context, i *score.Item) (*filetag.SetRef, error) {
 	if i.SetName == "" {
 		return nil, nil
 	}
 	return &filetag.SetRef{Owner: i.Owner, Name: i.SetName}, nil
 }
 
-func (r files) Tags(ctx context.Context, i *score.Item, authorID *gid.ID, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[filetag.ItemTag], error) {
+func (r items) Tags(ctx context.Context, i *score.Item, authorID *gid.ID, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[filetag.ItemTag], error) {
 	author, err := authorOf("authorId", authorID)
 	if err != nil {
 		return nil, err

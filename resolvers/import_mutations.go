@@ -60,7 +60,7 @@ func (m mutation) ImportItems(ctx context.Context, in model.ImportItemsInput) (*
 	if ids := in.ItemIds.Value(); ids != nil {
 		take.Items = make([]project.OriginalID, len(ids))
 		for n, id := range ids {
-			item, err := fileID("input.itemIds", id)
+			item, err := itemID("input.itemIds", id)
 			if err != nil {
 				return nil, err
 			}

@@ -55,7 +55,7 @@ func (r *Resolver) kinds(load *loaders.Loaders, w *wave) []kind {
 			typ: "Subcategory", ask: asking(subcategoryRef, &w.labels), load: loading(subcategoryRef, load.Labels, subcategoryNode),
 			below: ahead("Subcategory", func(c model.Subcategory) project.Label { return c.Label }, r.labelsAhead),
 		},
-		kindOf("ProjectItem", itemRef, &w.items, load.Items, r.itemsAhead),
+		kindOf("ProjectItem", projectItemRef, &w.projectItems, load.ProjectItems, r.projectItemsAhead),
 		kindOf("ProjectItemEffort", effortRef, &w.efforts, load.Efforts, r.effortsAhead),
 		kindOf("ProjectImport", importID, &w.imports, load.Imports, r.importsAhead),
 		kindOf("ProjectExport", exportID, &w.exports, load.Exports, r.exportsAhead),
@@ -67,7 +67,7 @@ func (r *Resolver) kinds(load *loaders.Loaders, w *wave) []kind {
 			typ: "Score", ask: asking(refOfScore, &w.scores), then: r.contentsOfSnapshots, load: r.scoreNode,
 			below: ahead("Score", same[model.Score], r.scoresAhead),
 		},
-		kindOf("Item", fileRequest, &w.files, load.Files, r.filesAhead),
+		kindOf("Item", itemRequest, &w.items, load.Items, r.itemsAhead),
 	}
 }
 

@@ -116,18 +116,18 @@ func (r projects) Items(ctx context.Context, p *project.Project, status *project
 	if err != nil {
 		return nil, err
 	}
-	slice, err := loaders.From(ctx).ProjectItems.LoadNow(ctx, p.Items(of, o.Window))
+	slice, err := loaders.From(ctx).ProjectItemsOf.LoadNow(ctx, p.Items(of, o.Window))
 	if err != nil {
 		return nil, err
 	}
-	r.itemsAhead(ctx, slice.Items, sel.items("ProjectItemEdge", "ProjectItem", "Node"))
+	r.projectItemsAhead(ctx, slice.Items, sel.items("ProjectItemEdge", "ProjectItem", "Node"))
 	return page.Plain(o, slice), nil
 }
 
 func (r projects) ItemByExternalID(ctx context.Context, p *project.Project, externalID string) (*project.Item, error) {
-	i, err := found(loaders.From(ctx).Items.Load(ctx, p.ItemCalled(externalID)))
+	i, err := found(loaders.From(ctx).ProjectItems.Load(ctx, p.ItemCalled(externalID)))
 	if i != nil {
-		r.itemsAhead(ctx, []project.Item{*i}, selected(ctx, "ProjectItem", "Node"))
+		r.projectItemsAhead(ctx, []project.Item{*i}, selected(ctx, "ProjectItem", "Node"))
 	}
 	return i, err
 }
@@ -239,7 +239,7 @@ func (r *Resolver) labelled(ctx context.Context, l project.Label, paging page.Ar
 	if err != nil {
 		return nil, err
 	}
-	slice, err := loaders.From(ctx).LabelItems.Load(ctx, l.Items(o.Window))
+	slice, err := loaders.From(ctx).ProjectItemsByLabel.Load(ctx, l.Items(o.Window))
 	if err != nil {
 		return nil, err
 	}

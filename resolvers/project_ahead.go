@@ -23,25 +23,25 @@ import (
 // wave is what is read side by side, as few requests for many keys as there are loaders. The loaders recover by themselves;
 // what a client can influence is made before.
 type wave struct {
-	people    []user.ID
-	notes     []note.ID
-	words     []tag.ID
-	scopes    []string
-	entities  []entity.ID
-	scores    []score.Ref
-	projects  []project.ID
-	teams     []project.Ref[project.TeamID]
-	labels    []project.Ref[project.LabelID]
-	items     []project.Ref[project.ItemID]
-	files     []score.ItemRequest
-	histories []project.ItemEffortsRequest
-	work      []project.MemberEffortsRequest
-	labelled  []project.LabelItemsRequest
-	labelsOf  []project.Ref[project.ID]
-	teamsOf   []project.Ref[project.ID]
-	efforts   []project.Ref[project.EffortID]
-	imports   []project.TransferID
-	exports   []project.TransferID
+	people       []user.ID
+	notes        []note.ID
+	words        []tag.ID
+	scopes       []string
+	entities     []entity.ID
+	scores       []score.Ref
+	projects     []project.ID
+	teams        []project.Ref[project.TeamID]
+	labels       []project.Ref[project.LabelID]
+	projectItems []project.Ref[project.ItemID]
+	items        []score.ItemRequest
+	histories    []project.ItemEffortsRequest
+	work         []project.MemberEffortsRequest
+	labelled     []project.LabelItemsRequest
+	labelsOf     []project.Ref[project.ID]
+	teamsOf      []project.Ref[project.ID]
+	efforts      []project.Ref[project.EffortID]
+	imports      []project.TransferID
+	exports      []project.TransferID
 }
 
 // read returns when everything is there.
@@ -56,11 +56,11 @@ func (w wave) read(load *loaders.Loaders) {
 	prefetch(&group, load.Projects, w.projects)
 	prefetch(&group, load.Teams, w.teams)
 	prefetch(&group, load.Labels, w.labels)
+	prefetch(&group, load.ProjectItems, w.projectItems)
 	prefetch(&group, load.Items, w.items)
-	prefetch(&group, load.Files, w.files)
-	prefetch(&group, load.ItemEfforts, w.histories)
+	prefetch(&group, load.ProjectItemEfforts, w.histories)
 	prefetch(&group, load.MemberEfforts, w.work)
-	prefetch(&group, load.LabelItems, w.labelled)
+	prefetch(&group, load.ProjectItemsByLabel, w.labelled)
 	prefetch(&group, load.LabelsOf, w.labelsOf)
 	prefetch(&group, load.TeamsOf, w.teamsOf)
 	prefetch(&group, load.Efforts, w.efforts)
@@ -98,21 +98,21 @@ func loaded[K comparable, V any](ctx context.Context, l *loaders.Loader[K, V], k
 	return all
 }
 
-// itemsAhead reads what is selected below items: labels, files, the efforts of those that have some, and the project side by side, then
+// projectItemsAhead reads what is selected below items: labels, the items that they were made of, the efforts of those that have some, and the project side by side, then
 // what is below these.
-func (r *Resolver) itemsAhead(ctx context.Context, items []project.Item, sel selection) {
+func (r *Resolver) projectItemsAhead(ctx context.Context, items []project.Item, sel selection) {
 	if len(items) == 0 || len(sel.fields) == 0 {
 		return
 	}
 	var first, categories, subcategories wave
-	itsProject, itsFile, itsCategory, itsSubcategory := sel.has("project"), sel.has("item"), sel.has("category"), sel.has("subcategory")
+	itsProject, itsItem, itsCategory, itsSubcategory := sel.has("project"), sel.has("item"), sel.has("category"), sel.has("subcategory")
 	itsHolder, itsAuthor := sel.in("claim", "ProjectItemClaim").showsProfiles("user"), sel.showsProfiles("returnedTo")
 	for _, i := range items {
 		if itsProject {
 			first.projects = append(first.projects, i.ItemID.Project)
 		}
-		if request, there := score.OfProject(i); itsFile && there {
-			first.files = append(first.files, request)
+		if request, there := score.OfProject(i); itsItem && there {
+			first.items = append(first.items, request)
 		}
 		if itsHolder && i.Status == project.Claimed {
 			first.people = append(first.people, i.Claim.User)
@@ -136,17 +136,17 @@ func (r *Resolver) itemsAhead(ctx context.Context, items []project.Item, sel sel
 	first.read(load)
 
 	r.projectsAhead(ctx, loaded(ctx, load.Projects, first.projects), sel.in("project", "Project", "Node"))
-	r.filesAhead(ctx, loaded(ctx, load.Files, first.files), sel.in("item", "Item", "Node"))
+	r.itemsAhead(ctx, loaded(ctx, load.Items, first.items), sel.in("item", "Item", "Node"))
 	r.bothAhead(ctx, categories.labels, subcategories.labels, sel)
 	for _, list := range histories {
 		var found []project.Effort
 		for n, request := range list.requests {
-			slice, err := load.ItemEfforts.Load(ctx, request)
+			slice, err := load.ProjectItemEfforts.Load(ctx, request)
 			if err != nil {
 				continue
 			}
 			for _, e := range slice.Items {
-				load.Items.Prime(e.ItemRef(), list.of[n])
+				load.ProjectItems.Prime(e.ItemRef(), list.of[n])
 			}
 			found = append(found, slice.Items...)
 		}
@@ -192,7 +192,7 @@ func (r *Resolver) effortsAhead(ctx context.Context, efforts []project.Effort, s
 			first.projects = append(first.projects, e.EffortID.Project)
 		}
 		if itsItem {
-			first.items = append(first.items, e.ItemRef())
+			first.projectItems = append(first.projectItems, e.ItemRef())
 		}
 		if itsUser {
 			first.people = append(first.people, e.User)
@@ -217,7 +217,7 @@ func (r *Resolver) effortsAhead(ctx context.Context, efforts []project.Effort, s
 	r.projectsAhead(ctx, loaded(ctx, load.Projects, first.projects), sel.in("project", "Project", "Node"))
 	r.teamsAhead(ctx, loaded(ctx, load.Teams, first.teams), sel.in("team", "Team", "Node"))
 	r.bothAhead(ctx, categories.labels, subcategories.labels, sel)
-	r.itemsAhead(ctx, loaded(ctx, load.Items, first.items), sel.in("item", "ProjectItem", "Node"))
+	r.projectItemsAhead(ctx, loaded(ctx, load.ProjectItems, first.projectItems), sel.in("item", "ProjectItem", "Node"))
 }
 
 // bothAhead reads what is selected below the categories and subcategories of items or efforts; their items together.
@@ -226,7 +226,7 @@ func (r *Resolver) bothAhead(ctx context.Context, categories, subcategories []pr
 	ofCategory, ofSubcategory := sel.in("category", "Category", "Node"), sel.in("subcategory", "Subcategory", "Node")
 	first, second := loaded(ctx, load.Labels, categories), loaded(ctx, load.Labels, subcategories)
 	var both wave
-	for _, list := range append(r.itemsOf(ctx, first, ofCategory), r.itemsOf(ctx, second, ofSubcategory)...) {
+	for _, list := range append(r.projectItemsOf(ctx, first, ofCategory), r.projectItemsOf(ctx, second, ofSubcategory)...) {
 		both.labelled = append(both.labelled, list.requests...)
 	}
 	both.read(load)
@@ -245,7 +245,7 @@ func (r *Resolver) labelsAhead(ctx context.Context, labels []project.Label, sel 
 			first.projects = append(first.projects, l.LabelID.Project)
 		}
 	}
-	lists := r.itemsOf(ctx, labels, sel)
+	lists := r.projectItemsOf(ctx, labels, sel)
 	for _, list := range lists {
 		first.labelled = append(first.labelled, list.requests...)
 	}
@@ -256,7 +256,7 @@ func (r *Resolver) labelsAhead(ctx context.Context, labels []project.Label, sel 
 	for _, list := range lists {
 		var found []project.Item
 		for n, request := range list.requests {
-			slice, err := load.LabelItems.Load(ctx, request)
+			slice, err := load.ProjectItemsByLabel.Load(ctx, request)
 			if err != nil {
 				continue
 			}
@@ -271,12 +271,12 @@ func (r *Resolver) labelsAhead(ctx context.Context, labels []project.Label, sel 
 			}
 			found = append(found, slice.Items...)
 		}
-		r.itemsAhead(ctx, found, list.sel)
+		r.projectItemsAhead(ctx, found, list.sel)
 	}
 }
 
-// itemsOf returns the lists of items that are selected of the labels.
-func (r *Resolver) itemsOf(ctx context.Context, labels []project.Label, sel selection) (all []list[project.Label, project.LabelItemsRequest]) {
+// projectItemsOf returns the lists of items that are selected of the labels.
+func (r *Resolver) projectItemsOf(ctx context.Context, labels []project.Label, sel selection) (all []list[project.Label, project.LabelItemsRequest]) {
 	sel.each("items", "ProjectItemConnection", func(paging page.Args, below selection) {
 		l := list[project.Label, project.LabelItemsRequest]{sel: below.items("ProjectItemEdge", "ProjectItem", "Node")}
 		for _, label := range labels {

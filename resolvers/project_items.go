@@ -33,7 +33,7 @@ func (projectItems) Item(ctx context.Context, i *project.Item) (*score.Item, err
 	if !there {
 		return nil, nil
 	}
-	return found(loaders.From(ctx).Files.Load(ctx, request))
+	return found(loaders.From(ctx).Items.Load(ctx, request))
 }
 
 func (projectItems) Category(ctx context.Context, i *project.Item) (*model.Category, error) {
@@ -52,7 +52,7 @@ func (r projectItems) Efforts(ctx context.Context, i *project.Item, first *int, 
 	if i.EffortsMade == 0 { // there is nothing to be read
 		return page.Plain(o, page.Slice[project.Effort]{}), nil
 	}
-	slice, err := loaders.From(ctx).ItemEfforts.Load(ctx, i.History(o.Window))
+	slice, err := loaders.From(ctx).ProjectItemEfforts.Load(ctx, i.History(o.Window))
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (efforts) Project(ctx context.Context, e *project.Effort) (*project.Project
 }
 
 func (efforts) Item(ctx context.Context, e *project.Effort) (*project.Item, error) {
-	return found(loaders.From(ctx).Items.Load(ctx, e.ItemRef()))
+	return found(loaders.From(ctx).ProjectItems.Load(ctx, e.ItemRef()))
 }
 
 func (efforts) User(ctx context.Context, e *project.Effort) (*user.User, error) {

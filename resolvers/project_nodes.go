@@ -30,8 +30,8 @@ func subcategoryRef(field string, id gid.ID) (project.Ref[project.LabelID], erro
 	return project.Ref[project.LabelID]{ID: key}, err
 }
 
-func itemRef(field string, id gid.ID) (project.Ref[project.ItemID], error) {
-	key, err := itemID(field, id)
+func projectItemRef(field string, id gid.ID) (project.Ref[project.ItemID], error) {
+	key, err := projectItemID(field, id)
 	return project.Ref[project.ItemID]{ID: key}, err
 }
 
@@ -72,7 +72,7 @@ func labelID(field string, id gid.ID, kind project.Kind) (project.LabelID, error
 	return project.LabelID{Project: project.ID(key[0]), Kind: kind, ID: key[1]}, nil
 }
 
-func itemID(field string, id gid.ID) (project.ItemID, error) {
+func projectItemID(field string, id gid.ID) (project.ItemID, error) {
 	key, err := parts(field, id, "ProjectItem", 2)
 	if err != nil {
 		return project.ItemID{}, err

@@ -17,17 +17,17 @@ import (
 // queueProblem is the part of problem for queues; nil for what is none of theirs.
 func (m mutation) queueProblem(ctx context.Context, err error) any {
 	if lost, ok := errors.AsType[*labelling.LeaseLost](err); ok {
-		m.itemsAhead(ctx, []project.Item{lost.Current}, problemItem(ctx, "LeaseLost"))
+		m.projectItemsAhead(ctx, []project.Item{lost.Current}, problemItem(ctx, "LeaseLost"))
 		return model.LeaseLost{Message: lost.Error(), Current: lost.Current, Typed: typed(lost.Input)}
 	}
 	if before, ok := errors.AsType[*labelling.AlreadyFinished](err); ok {
 		sel := problemOf(ctx, "AlreadyFinished")
-		m.itemsAhead(ctx, []project.Item{before.Current}, sel.in("current", "ProjectItem", "Node"))
+		m.projectItemsAhead(ctx, []project.Item{before.Current}, sel.in("current", "ProjectItem", "Node"))
 		m.effortsAhead(ctx, []project.Effort{before.Effort}, sel.in("effort", "ProjectItemEffort", "Node"))
 		return model.AlreadyFinished{Message: before.Error(), Current: before.Current, Effort: before.Effort, Typed: typed(before.Input)}
 	}
 	if stale, ok := errors.AsType[*project.ItemConflict](err); ok {
-		m.itemsAhead(ctx, []project.Item{stale.Current}, problemItem(ctx, "ProjectItemConflict"))
+		m.projectItemsAhead(ctx, []project.Item{stale.Current}, problemItem(ctx, "ProjectItemConflict"))
 		return model.ProjectItemConflict{Message: stale.Error(), Current: stale.Current}
 	}
 	switch {
@@ -78,13 +78,13 @@ func labelGID(id project.LabelID) gid.ID {
 	return gid.Of(string(id.Kind), string(id.Project), id.ID)
 }
 
-// doneItem is done for items, of which there is none when a repeated request finds that the viewer is no member any more.
-func (m mutation) doneItem(ctx context.Context, i project.Item, err error) (*project.Item, any, error) {
+// doneProjectItem is done for items, of which there is none when a repeated request finds that the viewer is no member any more.
+func (m mutation) doneProjectItem(ctx context.Context, i project.Item, err error) (*project.Item, any, error) {
 	after, problem, err := done(ctx, m, i, err)
 	if after == nil || after.ItemID.ID == "" {
 		return nil, problem, err
 	}
-	m.itemsAhead(ctx, []project.Item{*after}, payload(ctx).in("item", "ProjectItem", "Node"))
+	m.projectItemsAhead(ctx, []project.Item{*after}, payload(ctx).in("item", "ProjectItem", "Node"))
 	return after, nil, nil
 }
 
@@ -94,8 +94,8 @@ func (m mutation) doneEffort(ctx context.Context, f project.FinishedItem, err er
 	if after == nil || after.Item.ID == "" {
 		return nil, nil, problem, err
 	}
-	loaders.From(ctx).Items.Prime(after.Effort.ItemRef(), after.Item)
-	m.itemsAhead(ctx, []project.Item{after.Item}, sel.in("item", "ProjectItem", "Node"))
+	loaders.From(ctx).ProjectItems.Prime(after.Effort.ItemRef(), after.Item)
+	m.projectItemsAhead(ctx, []project.Item{after.Item}, sel.in("item", "ProjectItem", "Node"))
 	m.effortsAhead(ctx, []project.Effort{after.Effort}, sel.in("effort", "ProjectItemEffort", "Node"))
 	return &after.Item, &after.Effort, nil, nil
 }
@@ -110,17 +110,17 @@ func (m mutation) ClaimProjectItems(ctx context.Context, in model.ClaimProjectIt
 	if after == nil {
 		return &model.ClaimProjectItemsPayload{Problem: problem}, err
 	}
-	m.itemsAhead(ctx, items, payload(ctx).in("items", "ProjectItem", "Node"))
+	m.projectItemsAhead(ctx, items, payload(ctx).in("items", "ProjectItem", "Node"))
 	return &model.ClaimProjectItemsPayload{Project: m.changed(ctx, id), Items: append([]project.Item{}, items...)}, nil
 }
 
 func (m mutation) ExtendClaim(ctx context.Context, in model.ExtendClaimInput) (*model.ExtendClaimPayload, error) {
-	id, err := itemID("input.itemId", in.ItemID)
+	id, err := projectItemID("input.itemId", in.ItemID)
 	if err != nil {
 		return nil, err
 	}
 	i, err := m.Queues.Extend(ctx, labelling.Held{Item: id, Token: in.Token, IdempotencyKey: in.IdempotencyKey.Value()})
-	after, problem, err := m.doneItem(ctx, i, err)
+	after, problem, err := m.doneProjectItem(ctx, i, err)
 	return &model.ExtendClaimPayload{Item: after, Problem: problem}, err
 }
 
@@ -139,7 +139,7 @@ func (m mutation) FinishProjectItem(ctx context.Context, in model.FinishProjectI
 func finishOf(field string, item gid.ID, token string, category gid.ID, subcategory graphql.Omittable[*gid.ID], keywords graphql.Omittable[[]string]) (labelling.Finish, error) {
 	finish := labelling.Finish{Token: token, Keywords: keywords.Value()}
 	var err error
-	if finish.Item, err = itemID(field+".itemId", item); err != nil {
+	if finish.Item, err = projectItemID(field+".itemId", item); err != nil {
 		return finish, err
 	}
 	if finish.Category, err = categoryID(field+".categoryId", category); err != nil {
@@ -191,24 +191,24 @@ func failAt(ctx context.Context, field string, i int, err error) {
 }
 
 func (m mutation) SkipProjectItem(ctx context.Context, in model.SkipProjectItemInput) (*model.SkipProjectItemPayload, error) {
-	id, err := itemID("input.itemId", in.ItemID)
+	id, err := projectItemID("input.itemId", in.ItemID)
 	if err != nil {
 		return nil, err
 	}
 	i, err := m.Queues.Skip(ctx, labelling.Skip{
 		Item: id, Token: in.Token, Reason: in.Reason, Minutes: in.Minutes.Value(), IdempotencyKey: in.IdempotencyKey.Value(),
 	})
-	after, problem, err := m.doneItem(ctx, i, err)
+	after, problem, err := m.doneProjectItem(ctx, i, err)
 	return &model.SkipProjectItemPayload{Item: after, Problem: problem}, err
 }
 
 func (m mutation) ReleaseProjectItem(ctx context.Context, in model.ReleaseProjectItemInput) (*model.ReleaseProjectItemPayload, error) {
-	id, err := itemID("input.itemId", in.ItemID)
+	id, err := projectItemID("input.itemId", in.ItemID)
 	if err != nil {
 		return nil, err
 	}
 	i, err := m.Queues.Release(ctx, labelling.Held{Item: id, Token: in.Token, IdempotencyKey: in.IdempotencyKey.Value()})
-	after, problem, err := m.doneItem(ctx, i, err)
+	after, problem, err := m.doneProjectItem(ctx, i, err)
 	return &model.ReleaseProjectItemPayload{Item: after, Problem: problem}, err
 }
 

@@ -71,10 +71,10 @@ func (r *Resolver) claimed(ctx context.Context, p project.Project, claims []labe
 	for i, c := range claims {
 		refs[i] = p.ItemRef(c.Item.ID)
 	}
-	load.Items.Prefetch(refs)
+	load.ProjectItems.Prefetch(refs)
 	items := []project.Item{}
 	for i, ref := range refs {
-		item, err := found(load.Items.Load(ctx, ref))
+		item, err := found(load.ProjectItems.Load(ctx, ref))
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +82,7 @@ func (r *Resolver) claimed(ctx context.Context, p project.Project, claims []labe
 			items = append(items, *item)
 		}
 	}
-	r.itemsAhead(ctx, items, selected(ctx, "ProjectItem", "Node"))
+	r.projectItemsAhead(ctx, items, selected(ctx, "ProjectItem", "Node"))
 	return items, nil
 }
 

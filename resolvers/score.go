@@ -149,11 +149,11 @@ func (r scores) Items(ctx context.Context, s *model.Score, first *int, after *pa
 	if err != nil {
 		return nil, err
 	}
-	slice, err := loaders.From(ctx).FilesOf.Load(ctx, s.ItemsOf(o.Window))
+	slice, err := loaders.From(ctx).ItemsOf.Load(ctx, s.ItemsOf(o.Window))
 	if err != nil {
 		return nil, err
 	}
-	r.filesAhead(ctx, slice.Items, sel.items("ItemEdge", "Item", "Node"))
+	r.itemsAhead(ctx, slice.Items, sel.items("ItemEdge", "Item", "Node"))
 	return page.Plain(o, slice), nil
 }
 
@@ -164,7 +164,7 @@ func (scores) Owner(ctx context.Context, s *model.Score) (*user.User, error) {
 type scorePages struct{ *Resolver }
 
 func (scorePages) Item(ctx context.Context, p *model.ScorePage) (*score.Item, error) {
-	return found(loaders.From(ctx).Files.Load(ctx, p.Of))
+	return found(loaders.From(ctx).Items.Load(ctx, p.Of))
 }
 
 type annotations struct{ *Resolver }

@@ -62,8 +62,8 @@ func (r *Resolver) scoresAhead(ctx context.Context, scores []model.Score, sel se
 	prefetch(&group, load.Users, people)
 	prefetch(&group, load.Texts, append(texts, descriptions...))
 	prefetch(&group, load.SnapshotsOf, lists)
-	prefetch(&group, load.FilesOf, uploaded)
-	prefetch(&group, load.Files, itemsOfPages(pages))
+	prefetch(&group, load.ItemsOf, uploaded)
+	prefetch(&group, load.Items, itemsOfPages(pages))
 	_ = group.Wait()
 
 	r.pagesAhead(ctx, pages, ofPages)
@@ -74,8 +74,8 @@ func (r *Resolver) scoresAhead(ctx context.Context, scores []model.Score, sel se
 	r.snapshotsAhead(ctx, listed, sel.in("snapshots", "Snapshot", "Node"))
 	r.snapshotsAhead(ctx, at, sel.in("snapshot", "Snapshot", "Node"))
 	for _, list := range items {
-		for _, slice := range loaded(ctx, load.FilesOf, list.requests) {
-			r.filesAhead(ctx, slice.Items, list.sel)
+		for _, slice := range loaded(ctx, load.ItemsOf, list.requests) {
+			r.itemsAhead(ctx, slice.Items, list.sel)
 		}
 	}
 }
@@ -109,8 +109,8 @@ func (r *Resolver) pagesAhead(ctx context.Context, pages []model.ScorePage, sel 
 		return
 	}
 	load, requests := loaders.From(ctx), itemsOfPages(pages)
-	load.Files.Prefetch(requests)
-	r.filesAhead(ctx, loaded(ctx, load.Files, requests), sel.in("item", "Item", "Node"))
+	load.Items.Prefetch(requests)
+	r.itemsAhead(ctx, loaded(ctx, load.Items, requests), sel.in("item", "Item", "Node"))
 }
 
 // snapshotsAhead reads what is selected below snapshots.
@@ -144,8 +144,8 @@ func (r *Resolver) snapshotsAhead(ctx context.Context, snapshots []score.Snapsho
 	r.scoresAhead(ctx, then, sel.in("score", "Score", "Node"))
 }
 
-// filesAhead reads what is selected below items.
-func (r *Resolver) filesAhead(ctx context.Context, items []score.Item, sel selection) {
+// itemsAhead reads what is selected below items.
+func (r *Resolver) itemsAhead(ctx context.Context, items []score.Item, sel selection) {
 	if len(items) == 0 || len(sel.fields) == 0 {
 		return
 	}
@@ -169,7 +169,7 @@ func (r *Resolver) filesAhead(ctx context.Context, items []score.Item, sel selec
 			}
 		}
 	})
-	lists := r.projectsOfFiles(ctx, items, sel)
+	lists := r.projectsOfItems(ctx, items, sel)
 	var memberships []score.ProjectsRequest
 	for _, list := range lists {
 		memberships = append(memberships, list.requests...)
@@ -177,28 +177,28 @@ func (r *Resolver) filesAhead(ctx context.Context, items []score.Item, sel selec
 	var group errgroup.Group
 	prefetch(&group, load.Users, people)
 	prefetch(&group, load.Scores, scores)
-	prefetch(&group, load.FileUses, uses)
-	prefetch(&group, load.FileProjects, memberships)
-	belowTags := r.fileTagsAhead(ctx, items, sel, &group)
+	prefetch(&group, load.ItemUses, uses)
+	prefetch(&group, load.ItemProjects, memberships)
+	belowTags := r.tagsOfItemsAhead(ctx, items, sel, &group)
 	_ = group.Wait()
 	belowTags()
 	for _, list := range lists {
 		var projects []project.Project
-		for _, slice := range loaded(ctx, load.FileProjects, list.requests) {
+		for _, slice := range loaded(ctx, load.ItemProjects, list.requests) {
 			projects = append(projects, slice.Items...)
 		}
 		r.projectsAhead(ctx, projects, list.sel)
 	}
 	r.scoresAhead(ctx, asNow(loaded(ctx, load.Scores, scores)), sel.in("score", "Score", "Node"))
-	r.usersOfFilesAhead(ctx, loaded(ctx, load.FileUses, uses), sel.in("usedBy", "ItemUseConnection"))
+	r.usersOfItemsAhead(ctx, loaded(ctx, load.ItemUses, uses), sel.in("usedBy", "ItemUseConnection"))
 }
 
-// projectsOfFiles returns the lists of projects that are selected of the items.
-func (r *Resolver) projectsOfFiles(ctx context.Context, items []score.Item, sel selection) (all []list[score.Item, score.ProjectsRequest]) {
+// projectsOfItems returns the lists of projects that are selected of the items.
+func (r *Resolver) projectsOfItems(ctx context.Context, items []score.Item, sel selection) (all []list[score.Item, score.ProjectsRequest]) {
 	sel.each("projects", "ProjectConnection", func(paging page.Args, below selection) {
 		l := list[score.Item, score.ProjectsRequest]{sel: below.items("ProjectEdge", "Project", "Node")}
 		for _, i := range items {
-			if o, err := r.openFileProjects(ctx, below, i, paging); err == nil {
+			if o, err := r.openItemProjects(ctx, below, i, paging); err == nil {
 				l.requests, l.of = append(l.requests, i.Projects(o.Window)), append(l.of, i)
 			}
 		}
@@ -207,8 +207,8 @@ func (r *Resolver) projectsOfFiles(ctx context.Context, items []score.Item, sel 
 	return all
 }
 
-// usersOfFilesAhead reads the scores, snapshots and projects that use items, if they are selected.
-func (r *Resolver) usersOfFilesAhead(ctx context.Context, lists []page.Slice[score.Use], sel selection) {
+// usersOfItemsAhead reads the scores, snapshots and projects that use items, if they are selected.
+func (r *Resolver) usersOfItemsAhead(ctx context.Context, lists []page.Slice[score.Use], sel selection) {
 	if !sel.has("nodes") && !sel.in("edges", "ItemUseEdge").has("node") {
 		return
 	}

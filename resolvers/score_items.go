@@ -14,7 +14,7 @@ import (
 )
 
 // Item returns the resolvers of Item.
-func (r *Resolver) Item() graph.ItemResolver { return files{r} }
+func (r *Resolver) Item() graph.ItemResolver { return items{r} }
 
 // ItemUseConnection returns the resolvers of ItemUseConnection.
 func (r *Resolver) ItemUseConnection() graph.ItemUseConnectionResolver { return useConnection{r} }
@@ -23,7 +23,7 @@ func (r *Resolver) ItemUseConnection() graph.ItemUseConnectionResolver { return 
 func (r *Resolver) ItemUseEdge() graph.ItemUseEdgeResolver { return useEdge{r} }
 
 func (q query) UploadedParts(ctx context.Context, id gid.ID) ([]score.Part, error) {
-	key, err := fileID("itemId", id)
+	key, err := itemID("itemId", id)
 	if err != nil {
 		return nil, err
 	}
@@ -43,23 +43,23 @@ func (r users) Items(ctx context.Context, u *user.User, all bool, first *int, af
 	if err != nil {
 		return nil, err
 	}
-	slice, err := loaders.From(ctx).FilesOf.LoadNow(ctx, request(u.ID, o.Window))
+	slice, err := loaders.From(ctx).ItemsOf.LoadNow(ctx, request(u.ID, o.Window))
 	if err != nil {
 		return nil, err
 	}
-	r.filesAhead(ctx, slice.Items, sel.items("ItemEdge", "Item", "Node"))
+	r.itemsAhead(ctx, slice.Items, sel.items("ItemEdge", "Item", "Node"))
 	return page.Plain(o, slice), nil
 }
 
 func (users) ItemUsage(ctx context.Context, u *user.User) (*score.Usage, error) {
-	usage, err := loaders.From(ctx).FileUsages.Load(ctx, u.ID)
+	usage, err := loaders.From(ctx).ItemUsages.Load(ctx, u.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &usage, nil
 }
 
-type files struct{ *Resolver }
+type items struct{ *Resolver }
 
 // pixels returns a measure, nil when it is not known.
 func pixels(n int) *int {
@@ -69,29 +69,29 @@ func pixels(n int) *int {
 	return &n
 }
 
-func (files) Width(_ context.Context, i *score.Item) (*int, error) { return pixels(i.Width), nil }
+func (items) Width(_ context.Context, i *score.Item) (*int, error) { return pixels(i.Width), nil }
 
-func (files) Height(_ context.Context, i *score.Item) (*int, error) { return pixels(i.Height), nil }
+func (items) Height(_ context.Context, i *score.Item) (*int, error) { return pixels(i.Height), nil }
 
-func (files) ThumbnailWidth(_ context.Context, i *score.Item) (*int, error) {
+func (items) ThumbnailWidth(_ context.Context, i *score.Item) (*int, error) {
 	return pixels(i.Thumbnail.Width), nil
 }
 
-func (files) ThumbnailHeight(_ context.Context, i *score.Item) (*int, error) {
+func (items) ThumbnailHeight(_ context.Context, i *score.Item) (*int, error) {
 	return pixels(i.Thumbnail.Height), nil
 }
 
-func (r files) URL(ctx context.Context, i *score.Item) (*string, error) {
+func (r items) URL(ctx context.Context, i *score.Item) (*string, error) {
 	url, err := r.Items.Download(ctx, *i)
 	return orNull(url), err
 }
 
-func (r files) ThumbnailURL(ctx context.Context, i *score.Item) (*string, error) {
+func (r items) ThumbnailURL(ctx context.Context, i *score.Item) (*string, error) {
 	url, err := r.Items.ThumbnailURL(ctx, *i)
 	return orNull(url), err
 }
 
-func (files) Owner(ctx context.Context, i *score.Item) (*user.User, error) {
+func (items) Owner(ctx context.Context, i *score.Item) (*user.User, error) {
 	return person(ctx, i.Owner)
 }
 
@@ -101,7 +101,7 @@ func scoreOf(i score.Item) (score.Ref, bool) {
 	return score.Ref{Owner: of.Owner, ID: of.Score}, of.Score != score.Library
 }
 
-func (r files) Score(ctx context.Context, i *score.Item) (*model.Score, error) {
+func (r items) Score(ctx context.Context, i *score.Item) (*model.Score, error) {
 	of, there := scoreOf(*i)
 	if !there {
 		return nil, nil
@@ -109,24 +109,24 @@ func (r files) Score(ctx context.Context, i *score.Item) (*model.Score, error) {
 	return r.score(ctx, score.SnapshotID{Score: of})
 }
 
-func (files) UseCount(ctx context.Context, i *score.Item) (*int, error) {
+func (items) UseCount(ctx context.Context, i *score.Item) (*int, error) {
 	if !score.MaySeeUses(ctx, *i) {
 		return nil, nil
 	}
 	return &i.Refs, nil
 }
 
-func (r files) UsedBy(ctx context.Context, i *score.Item, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.ItemUseConnection, error) {
+func (r items) UsedBy(ctx context.Context, i *score.Item, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.ItemUseConnection, error) {
 	sel := selected(ctx, "ItemUseConnection")
 	o, err := r.openUses(ctx, sel, *i, page.Args{First: first, After: after, Last: last, Before: before})
 	if err != nil {
 		return nil, err
 	}
-	slice, err := loaders.From(ctx).FileUses.Load(ctx, i.Uses(o.Window))
+	slice, err := loaders.From(ctx).ItemUses.Load(ctx, i.Uses(o.Window))
 	if err != nil {
 		return nil, err
 	}
-	r.usersOfFilesAhead(ctx, []page.Slice[score.Use]{slice}, sel)
+	r.usersOfItemsAhead(ctx, []page.Slice[score.Use]{slice}, sel)
 	return &model.ItemUseConnection{Connection: page.Connect(o, slice, func(p page.Position, u score.Use) model.ItemUseEdge {
 		return model.ItemUseEdge{Position: p, Use: u}
 	})}, nil
@@ -136,13 +136,13 @@ func (r *Resolver) openUses(ctx context.Context, sel selection, i score.Item, pa
 	return r.open(ctx, sel, paging, "Item.usedBy", string(i.Owner), string(i.Score), string(i.ID))
 }
 
-func (r files) Projects(ctx context.Context, i *score.Item, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Project], error) {
+func (r items) Projects(ctx context.Context, i *score.Item, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Project], error) {
 	sel := selected(ctx, "ProjectConnection")
-	o, err := r.openFileProjects(ctx, sel, *i, page.Args{First: first, After: after, Last: last, Before: before})
+	o, err := r.openItemProjects(ctx, sel, *i, page.Args{First: first, After: after, Last: last, Before: before})
 	if err != nil {
 		return nil, err
 	}
-	slice, err := loaders.From(ctx).FileProjects.Load(ctx, i.Projects(o.Window))
+	slice, err := loaders.From(ctx).ItemProjects.Load(ctx, i.Projects(o.Window))
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (r files) Projects(ctx context.Context, i *score.Item, first *int, after *p
 	return page.Plain(o, slice), nil
 }
 
-func (r *Resolver) openFileProjects(ctx context.Context, sel selection, i score.Item, paging page.Args) (page.Opened, error) {
+func (r *Resolver) openItemProjects(ctx context.Context, sel selection, i score.Item, paging page.Args) (page.Opened, error) {
 	return r.open(ctx, sel, paging, "Item.projects", string(i.Owner), string(i.Score), string(i.ID))
 }
 

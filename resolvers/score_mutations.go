@@ -22,7 +22,7 @@ func (m mutation) scoreProblem(ctx context.Context, err error) any {
 		return model.QuotaReached{Message: full.Error(), Usage: full.Usage}
 	}
 	if used, ok := errors.AsType[*score.ItemInUse](err); ok {
-		m.filesAhead(ctx, []score.Item{used.Item}, conflicting(ctx, "DeleteItemProblem", "ItemInUse", "Item"))
+		m.itemsAhead(ctx, []score.Item{used.Item}, conflicting(ctx, "DeleteItemProblem", "ItemInUse", "Item"))
 		return model.ItemInUse{Message: used.Error(), Current: used.Item}
 	}
 	if refused, ok := errors.AsType[*score.UploadRefused](err); ok {
@@ -73,7 +73,7 @@ func (m mutation) doneSnapshot(ctx context.Context, s score.Snapshot, err error)
 func newPages(field string, in []model.ScorePageInput) ([]score.NewPage, error) {
 	var pages []score.NewPage
 	for i, p := range in {
-		item, err := fileID(field+"."+strconv.Itoa(i)+".itemId", p.ItemID)
+		item, err := itemID(field+"."+strconv.Itoa(i)+".itemId", p.ItemID)
 		if err != nil {
 			return nil, err
 		}

@@ -127,7 +127,7 @@ func snapshotID(field string, id gid.ID) (score.SnapshotID, error) {
 	return score.SnapshotID{Score: score.Ref{Owner: score.UserID(key[0]), ID: score.ID(key[1])}, ID: key[2]}, nil
 }
 
-func fileID(field string, id gid.ID) (score.ItemRef, error) {
+func itemID(field string, id gid.ID) (score.ItemRef, error) {
 	key, err := parts(field, id, "Item", 3)
 	if err != nil {
 		return score.ItemRef{}, err
@@ -135,7 +135,7 @@ func fileID(field string, id gid.ID) (score.ItemRef, error) {
 	return score.ItemRef{Owner: score.UserID(key[0]), Score: score.ID(key[1]), ID: score.ItemID(key[2])}, nil
 }
 
-func fileRequest(field string, id gid.ID) (score.ItemRequest, error) {
-	key, err := fileID(field, id)
+func itemRequest(field string, id gid.ID) (score.ItemRequest, error) {
+	key, err := itemID(field, id)
 	return score.AnItem(key), err
 }

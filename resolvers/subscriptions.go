@@ -222,11 +222,11 @@ func (r events) Item(ctx context.Context, e *model.ProjectEvent) (*project.Item,
 	sel := selected(ctx, "ProjectItem", "Node")
 	ref := e.Project.ItemRef(e.Event.Item)
 	if e.Details.Item != nil && !sel.has("metadata") { // which may be large, and is not kept
-		loaders.From(ctx).Items.Prime(ref, e.Project.Item(*e.Details.Item))
+		loaders.From(ctx).ProjectItems.Prime(ref, e.Project.Item(*e.Details.Item))
 	}
-	item, err := found(loaders.From(ctx).Items.Load(ctx, ref))
+	item, err := found(loaders.From(ctx).ProjectItems.Load(ctx, ref))
 	if item != nil {
-		r.itemsAhead(ctx, []project.Item{*item}, sel)
+		r.projectItemsAhead(ctx, []project.Item{*item}, sel)
 	}
 	return item, err
 }

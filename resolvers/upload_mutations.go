@@ -8,13 +8,13 @@ import (
 	"github.com/taggie/taggie/internal/viewer"
 )
 
-// doneFile is done for items, of which there is none when a repeated request finds it gone.
-func (m mutation) doneFile(ctx context.Context, i score.Item, err error) (*score.Item, any, error) {
+// doneItem is done for items, of which there is none when a repeated request finds it gone.
+func (m mutation) doneItem(ctx context.Context, i score.Item, err error) (*score.Item, any, error) {
 	after, problem, err := done(ctx, m, i, err)
 	if after == nil || after.ID == "" {
 		return nil, problem, err
 	}
-	m.filesAhead(ctx, []score.Item{*after}, payload(ctx).in("item", "Item", "Node"))
+	m.itemsAhead(ctx, []score.Item{*after}, payload(ctx).in("item", "Item", "Node"))
 	return after, nil, nil
 }
 
@@ -37,7 +37,7 @@ func (m mutation) RequestUpload(ctx context.Context, in model.RequestUploadInput
 }
 
 func (m mutation) SignUploadPart(ctx context.Context, in model.SignUploadPartInput) (*model.SignUploadPartPayload, error) {
-	key, err := fileID("input.itemId", in.ItemID)
+	key, err := itemID("input.itemId", in.ItemID)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (m mutation) SignUploadPart(ctx context.Context, in model.SignUploadPartInp
 }
 
 func (m mutation) CompleteUpload(ctx context.Context, in model.CompleteUploadInput) (*model.CompleteUploadPayload, error) {
-	key, err := fileID("input.itemId", in.ItemID)
+	key, err := itemID("input.itemId", in.ItemID)
 	if err != nil {
 		return nil, err
 	}
@@ -58,12 +58,12 @@ func (m mutation) CompleteUpload(ctx context.Context, in model.CompleteUploadInp
 		complete.Parts = append(complete.Parts, score.Part{Number: p.Number, ETag: p.Etag})
 	}
 	i, err := m.Items.Complete(ctx, complete)
-	after, problem, err := m.doneFile(ctx, i, err)
+	after, problem, err := m.doneItem(ctx, i, err)
 	return &model.CompleteUploadPayload{Item: after, Problem: problem}, err
 }
 
 func (m mutation) AbortUpload(ctx context.Context, in model.AbortUploadInput) (*model.AbortUploadPayload, error) {
-	key, err := fileID("input.itemId", in.ItemID)
+	key, err := itemID("input.itemId", in.ItemID)
 	if err != nil {
 		return nil, err
 	}
@@ -73,17 +73,17 @@ func (m mutation) AbortUpload(ctx context.Context, in model.AbortUploadInput) (*
 }
 
 func (m mutation) SetItemSetName(ctx context.Context, in model.SetItemSetNameInput) (*model.SetItemSetNamePayload, error) {
-	key, err := fileID("input.itemId", in.ItemID)
+	key, err := itemID("input.itemId", in.ItemID)
 	if err != nil {
 		return nil, err
 	}
 	i, err := m.Items.PutSetName(ctx, score.PutSetName{Item: key, SetName: in.SetName, IdempotencyKey: in.IdempotencyKey.Value()})
-	after, _, err := m.doneFile(ctx, i, err)
+	after, _, err := m.doneItem(ctx, i, err)
 	return &model.SetItemSetNamePayload{Item: after}, err
 }
 
 func (m mutation) DeleteItem(ctx context.Context, in model.DeleteItemInput) (*model.DeleteItemPayload, error) {
-	key, err := fileID("input.itemId", in.ItemID)
+	key, err := itemID("input.itemId", in.ItemID)
 	if err != nil {
 		return nil, err
 	}
