@@ -7357,6 +7357,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 
 type executionContext struct {
 	*graphql.ExecutionContextState[ResolverRoot, DirectiveRoot, ComplexityRoot]
+
+	plans lean.Plans
 }
 
 func newExecutionContext(
@@ -39243,6 +39245,10 @@ func (ec *executionContext) _UpdateUserProblem(ctx context.Context, sel ast.Sele
 var abortUploadPayloadImplementors = []string{"AbortUploadPayload"}
 
 func (ec *executionContext) _AbortUploadPayload(ctx context.Context, sel ast.SelectionSet, obj *model.AbortUploadPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "AbortUploadPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendAbortUploadPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._AbortUploadPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, abortUploadPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -39278,6 +39284,10 @@ func (ec *executionContext) _AbortUploadPayload(ctx context.Context, sel ast.Sel
 var addEntityRelationsPayloadImplementors = []string{"AddEntityRelationsPayload"}
 
 func (ec *executionContext) _AddEntityRelationsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.AddEntityRelationsPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "AddEntityRelationsPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendAddEntityRelationsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._AddEntityRelationsPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, addEntityRelationsPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -39318,6 +39328,10 @@ func (ec *executionContext) _AddEntityRelationsPayload(ctx context.Context, sel 
 var addNoteTagsPayloadImplementors = []string{"AddNoteTagsPayload"}
 
 func (ec *executionContext) _AddNoteTagsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.AddNoteTagsPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "AddNoteTagsPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendAddNoteTagsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._AddNoteTagsPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, addNoteTagsPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -39358,6 +39372,10 @@ func (ec *executionContext) _AddNoteTagsPayload(ctx context.Context, sel ast.Sel
 var addProjectCategoriesPayloadImplementors = []string{"AddProjectCategoriesPayload"}
 
 func (ec *executionContext) _AddProjectCategoriesPayload(ctx context.Context, sel ast.SelectionSet, obj *model.AddProjectCategoriesPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "AddProjectCategoriesPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendAddProjectCategoriesPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._AddProjectCategoriesPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, addProjectCategoriesPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -39398,6 +39416,10 @@ func (ec *executionContext) _AddProjectCategoriesPayload(ctx context.Context, se
 var alreadyFinishedImplementors = []string{"AlreadyFinished", "Problem", "FinishProjectItemProblem"}
 
 func (ec *executionContext) _AlreadyFinished(ctx context.Context, sel ast.SelectionSet, obj *model.AlreadyFinished) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "AlreadyFinished", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendAlreadyFinished(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._AlreadyFinished(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, alreadyFinishedImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -39448,6 +39470,10 @@ func (ec *executionContext) _AlreadyFinished(ctx context.Context, sel ast.Select
 var alreadySignedUpImplementors = []string{"AlreadySignedUp", "CreateUserProblem", "Problem"}
 
 func (ec *executionContext) _AlreadySignedUp(ctx context.Context, sel ast.SelectionSet, obj *model.AlreadySignedUp) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "AlreadySignedUp", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendAlreadySignedUp(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._AlreadySignedUp(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, alreadySignedUpImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -39488,6 +39514,10 @@ func (ec *executionContext) _AlreadySignedUp(ctx context.Context, sel ast.Select
 var annotationImplementors = []string{"Annotation"}
 
 func (ec *executionContext) _Annotation(ctx context.Context, sel ast.SelectionSet, obj *model.Annotation) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "Annotation", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendAnnotation(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Annotation(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, annotationImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -39567,6 +39597,10 @@ func (ec *executionContext) _Annotation(ctx context.Context, sel ast.SelectionSe
 var annotationChangeImplementors = []string{"AnnotationChange"}
 
 func (ec *executionContext) _AnnotationChange(ctx context.Context, sel ast.SelectionSet, obj *model.AnnotationChange) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "AnnotationChange", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendAnnotationChange(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._AnnotationChange(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, annotationChangeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -39612,6 +39646,10 @@ func (ec *executionContext) _AnnotationChange(ctx context.Context, sel ast.Selec
 var cancelProjectImportPayloadImplementors = []string{"CancelProjectImportPayload"}
 
 func (ec *executionContext) _CancelProjectImportPayload(ctx context.Context, sel ast.SelectionSet, obj *model.CancelProjectImportPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "CancelProjectImportPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCancelProjectImportPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CancelProjectImportPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, cancelProjectImportPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -39647,6 +39685,10 @@ func (ec *executionContext) _CancelProjectImportPayload(ctx context.Context, sel
 var categoryImplementors = []string{"Category", "Node"}
 
 func (ec *executionContext) _Category(ctx context.Context, sel ast.SelectionSet, obj *model.Category) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "Category", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCategory(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Category(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, categoryImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -39765,6 +39807,10 @@ func (ec *executionContext) _Category(ctx context.Context, sel ast.SelectionSet,
 var changeNoteDeadlinePayloadImplementors = []string{"ChangeNoteDeadlinePayload"}
 
 func (ec *executionContext) _ChangeNoteDeadlinePayload(ctx context.Context, sel ast.SelectionSet, obj *model.ChangeNoteDeadlinePayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ChangeNoteDeadlinePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendChangeNoteDeadlinePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ChangeNoteDeadlinePayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, changeNoteDeadlinePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -39805,6 +39851,10 @@ func (ec *executionContext) _ChangeNoteDeadlinePayload(ctx context.Context, sel 
 var claimProjectItemsPayloadImplementors = []string{"ClaimProjectItemsPayload"}
 
 func (ec *executionContext) _ClaimProjectItemsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.ClaimProjectItemsPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ClaimProjectItemsPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendClaimProjectItemsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ClaimProjectItemsPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, claimProjectItemsPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -39850,6 +39900,10 @@ func (ec *executionContext) _ClaimProjectItemsPayload(ctx context.Context, sel a
 var completeUploadPayloadImplementors = []string{"CompleteUploadPayload"}
 
 func (ec *executionContext) _CompleteUploadPayload(ctx context.Context, sel ast.SelectionSet, obj *model.CompleteUploadPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "CompleteUploadPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCompleteUploadPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CompleteUploadPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, completeUploadPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -39890,6 +39944,10 @@ func (ec *executionContext) _CompleteUploadPayload(ctx context.Context, sel ast.
 var createNotePayloadImplementors = []string{"CreateNotePayload"}
 
 func (ec *executionContext) _CreateNotePayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateNotePayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "CreateNotePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateNotePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateNotePayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, createNotePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -39925,6 +39983,10 @@ func (ec *executionContext) _CreateNotePayload(ctx context.Context, sel ast.Sele
 var createProjectExportPayloadImplementors = []string{"CreateProjectExportPayload"}
 
 func (ec *executionContext) _CreateProjectExportPayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateProjectExportPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "CreateProjectExportPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateProjectExportPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateProjectExportPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, createProjectExportPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -39960,6 +40022,10 @@ func (ec *executionContext) _CreateProjectExportPayload(ctx context.Context, sel
 var createProjectImportPayloadImplementors = []string{"CreateProjectImportPayload"}
 
 func (ec *executionContext) _CreateProjectImportPayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateProjectImportPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "CreateProjectImportPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateProjectImportPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateProjectImportPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, createProjectImportPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -40000,6 +40066,10 @@ func (ec *executionContext) _CreateProjectImportPayload(ctx context.Context, sel
 var createProjectPayloadImplementors = []string{"CreateProjectPayload"}
 
 func (ec *executionContext) _CreateProjectPayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateProjectPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "CreateProjectPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateProjectPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateProjectPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, createProjectPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -40035,6 +40105,10 @@ func (ec *executionContext) _CreateProjectPayload(ctx context.Context, sel ast.S
 var createScopePayloadImplementors = []string{"CreateScopePayload"}
 
 func (ec *executionContext) _CreateScopePayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateScopePayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "CreateScopePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateScopePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateScopePayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, createScopePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -40070,6 +40144,10 @@ func (ec *executionContext) _CreateScopePayload(ctx context.Context, sel ast.Sel
 var createScorePayloadImplementors = []string{"CreateScorePayload"}
 
 func (ec *executionContext) _CreateScorePayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateScorePayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "CreateScorePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateScorePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateScorePayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, createScorePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -40110,6 +40188,10 @@ func (ec *executionContext) _CreateScorePayload(ctx context.Context, sel ast.Sel
 var createSnapshotPayloadImplementors = []string{"CreateSnapshotPayload"}
 
 func (ec *executionContext) _CreateSnapshotPayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateSnapshotPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "CreateSnapshotPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateSnapshotPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateSnapshotPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, createSnapshotPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -40150,6 +40232,10 @@ func (ec *executionContext) _CreateSnapshotPayload(ctx context.Context, sel ast.
 var createTeamPayloadImplementors = []string{"CreateTeamPayload"}
 
 func (ec *executionContext) _CreateTeamPayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateTeamPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "CreateTeamPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateTeamPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateTeamPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, createTeamPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -40190,6 +40276,10 @@ func (ec *executionContext) _CreateTeamPayload(ctx context.Context, sel ast.Sele
 var createUserPayloadImplementors = []string{"CreateUserPayload"}
 
 func (ec *executionContext) _CreateUserPayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateUserPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "CreateUserPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateUserPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateUserPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, createUserPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -40230,6 +40320,10 @@ func (ec *executionContext) _CreateUserPayload(ctx context.Context, sel ast.Sele
 var deadLetterImplementors = []string{"DeadLetter"}
 
 func (ec *executionContext) _DeadLetter(ctx context.Context, sel ast.SelectionSet, obj *model.DeadLetter) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeadLetter", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeadLetter(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeadLetter(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, deadLetterImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -40290,6 +40384,10 @@ func (ec *executionContext) _DeadLetter(ctx context.Context, sel ast.SelectionSe
 var declareEntityIndexPayloadImplementors = []string{"DeclareEntityIndexPayload"}
 
 func (ec *executionContext) _DeclareEntityIndexPayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeclareEntityIndexPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeclareEntityIndexPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeclareEntityIndexPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeclareEntityIndexPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, declareEntityIndexPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -40325,6 +40423,10 @@ func (ec *executionContext) _DeclareEntityIndexPayload(ctx context.Context, sel 
 var deleteEntityPayloadImplementors = []string{"DeleteEntityPayload"}
 
 func (ec *executionContext) _DeleteEntityPayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeleteEntityPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeleteEntityPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeleteEntityPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeleteEntityPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, deleteEntityPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -40365,6 +40467,10 @@ func (ec *executionContext) _DeleteEntityPayload(ctx context.Context, sel ast.Se
 var deleteItemPayloadImplementors = []string{"DeleteItemPayload"}
 
 func (ec *executionContext) _DeleteItemPayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeleteItemPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeleteItemPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeleteItemPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeleteItemPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, deleteItemPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -40405,6 +40511,10 @@ func (ec *executionContext) _DeleteItemPayload(ctx context.Context, sel ast.Sele
 var deleteNotePayloadImplementors = []string{"DeleteNotePayload"}
 
 func (ec *executionContext) _DeleteNotePayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeleteNotePayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeleteNotePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeleteNotePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeleteNotePayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, deleteNotePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -40445,6 +40555,10 @@ func (ec *executionContext) _DeleteNotePayload(ctx context.Context, sel ast.Sele
 var deleteScorePayloadImplementors = []string{"DeleteScorePayload"}
 
 func (ec *executionContext) _DeleteScorePayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeleteScorePayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeleteScorePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeleteScorePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeleteScorePayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, deleteScorePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -40485,6 +40599,10 @@ func (ec *executionContext) _DeleteScorePayload(ctx context.Context, sel ast.Sel
 var deleteSnapshotPayloadImplementors = []string{"DeleteSnapshotPayload"}
 
 func (ec *executionContext) _DeleteSnapshotPayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeleteSnapshotPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeleteSnapshotPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeleteSnapshotPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeleteSnapshotPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, deleteSnapshotPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -40525,6 +40643,10 @@ func (ec *executionContext) _DeleteSnapshotPayload(ctx context.Context, sel ast.
 var deletedNoteImplementors = []string{"DeletedNote", "NoteChange"}
 
 func (ec *executionContext) _DeletedNote(ctx context.Context, sel ast.SelectionSet, obj *note.Deleted) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeletedNote", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeletedNote(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeletedNote(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, deletedNoteImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -40570,6 +40692,10 @@ func (ec *executionContext) _DeletedNote(ctx context.Context, sel ast.SelectionS
 var dropDeadLetterPayloadImplementors = []string{"DropDeadLetterPayload"}
 
 func (ec *executionContext) _DropDeadLetterPayload(ctx context.Context, sel ast.SelectionSet, obj *model.DropDeadLetterPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "DropDeadLetterPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDropDeadLetterPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DropDeadLetterPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, dropDeadLetterPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -40605,6 +40731,10 @@ func (ec *executionContext) _DropDeadLetterPayload(ctx context.Context, sel ast.
 var effortReviewImplementors = []string{"EffortReview"}
 
 func (ec *executionContext) _EffortReview(ctx context.Context, sel ast.SelectionSet, obj *project.Review) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "EffortReview", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEffortReview(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EffortReview(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, effortReviewImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -40689,6 +40819,10 @@ func (ec *executionContext) _EffortReview(ctx context.Context, sel ast.Selection
 var effortReviewedImplementors = []string{"EffortReviewed", "UndoFinishProblem", "Problem"}
 
 func (ec *executionContext) _EffortReviewed(ctx context.Context, sel ast.SelectionSet, obj *model.EffortReviewed) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "EffortReviewed", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEffortReviewed(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EffortReviewed(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, effortReviewedImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -40724,6 +40858,10 @@ func (ec *executionContext) _EffortReviewed(ctx context.Context, sel ast.Selecti
 var effortUndoneImplementors = []string{"EffortUndone", "ReviewEffortProblem", "Problem", "UndoFinishProblem"}
 
 func (ec *executionContext) _EffortUndone(ctx context.Context, sel ast.SelectionSet, obj *model.EffortUndone) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "EffortUndone", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEffortUndone(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EffortUndone(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, effortUndoneImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -40759,6 +40897,10 @@ func (ec *executionContext) _EffortUndone(ctx context.Context, sel ast.Selection
 var emailTakenImplementors = []string{"EmailTaken", "CreateUserProblem", "Problem", "UpdateUserProblem"}
 
 func (ec *executionContext) _EmailTaken(ctx context.Context, sel ast.SelectionSet, obj *model.EmailTaken) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "EmailTaken", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEmailTaken(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EmailTaken(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, emailTakenImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -40799,6 +40941,10 @@ func (ec *executionContext) _EmailTaken(ctx context.Context, sel ast.SelectionSe
 var entityImplementors = []string{"Entity", "Node"}
 
 func (ec *executionContext) _Entity(ctx context.Context, sel ast.SelectionSet, obj *entity.Entity) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "Entity", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntity(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Entity(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, entityImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -40986,6 +41132,10 @@ func (ec *executionContext) _Entity(ctx context.Context, sel ast.SelectionSet, o
 var entityConflictImplementors = []string{"EntityConflict", "SetEntityProblem", "Problem", "UpdateEntityProblem", "DeleteEntityProblem"}
 
 func (ec *executionContext) _EntityConflict(ctx context.Context, sel ast.SelectionSet, obj *model.EntityConflict) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "EntityConflict", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntityConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EntityConflict(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, entityConflictImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -41026,6 +41176,10 @@ func (ec *executionContext) _EntityConflict(ctx context.Context, sel ast.Selecti
 var entityConnectionImplementors = []string{"EntityConnection"}
 
 func (ec *executionContext) _EntityConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[entity.Entity]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "EntityConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntityConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EntityConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, entityConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -41071,6 +41225,10 @@ func (ec *executionContext) _EntityConnection(ctx context.Context, sel ast.Selec
 var entityEdgeImplementors = []string{"EntityEdge"}
 
 func (ec *executionContext) _EntityEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[entity.Entity]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "EntityEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntityEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EntityEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, entityEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -41111,6 +41269,10 @@ func (ec *executionContext) _EntityEdge(ctx context.Context, sel ast.SelectionSe
 var entityIndexImplementors = []string{"EntityIndex"}
 
 func (ec *executionContext) _EntityIndex(ctx context.Context, sel ast.SelectionSet, obj *entity.Index) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "EntityIndex", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntityIndex(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EntityIndex(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, entityIndexImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -41215,6 +41377,10 @@ func (ec *executionContext) _EntityIndex(ctx context.Context, sel ast.SelectionS
 var entityIndexEntryImplementors = []string{"EntityIndexEntry"}
 
 func (ec *executionContext) _EntityIndexEntry(ctx context.Context, sel ast.SelectionSet, obj *entity.IndexEntry) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "EntityIndexEntry", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntityIndexEntry(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EntityIndexEntry(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, entityIndexEntryImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -41255,6 +41421,10 @@ func (ec *executionContext) _EntityIndexEntry(ctx context.Context, sel ast.Selec
 var entityIndexLeftOutImplementors = []string{"EntityIndexLeftOut"}
 
 func (ec *executionContext) _EntityIndexLeftOut(ctx context.Context, sel ast.SelectionSet, obj *entity.LeftOut) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "EntityIndexLeftOut", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntityIndexLeftOut(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EntityIndexLeftOut(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, entityIndexLeftOutImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -41339,6 +41509,10 @@ func (ec *executionContext) _EntityIndexLeftOut(ctx context.Context, sel ast.Sel
 var entityRelationConnectionImplementors = []string{"EntityRelationConnection"}
 
 func (ec *executionContext) _EntityRelationConnection(ctx context.Context, sel ast.SelectionSet, obj *model.EntityRelationConnection) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "EntityRelationConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntityRelationConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EntityRelationConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, entityRelationConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -41418,6 +41592,10 @@ func (ec *executionContext) _EntityRelationConnection(ctx context.Context, sel a
 var entityRelationEdgeImplementors = []string{"EntityRelationEdge"}
 
 func (ec *executionContext) _EntityRelationEdge(ctx context.Context, sel ast.SelectionSet, obj *model.EntityRelationEdge) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "EntityRelationEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntityRelationEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EntityRelationEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, entityRelationEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -41507,6 +41685,10 @@ func (ec *executionContext) _EntityRelationEdge(ctx context.Context, sel ast.Sel
 var extendClaimPayloadImplementors = []string{"ExtendClaimPayload"}
 
 func (ec *executionContext) _ExtendClaimPayload(ctx context.Context, sel ast.SelectionSet, obj *model.ExtendClaimPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ExtendClaimPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendExtendClaimPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ExtendClaimPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, extendClaimPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -41547,6 +41729,10 @@ func (ec *executionContext) _ExtendClaimPayload(ctx context.Context, sel ast.Sel
 var finishOutcomeImplementors = []string{"FinishOutcome"}
 
 func (ec *executionContext) _FinishOutcome(ctx context.Context, sel ast.SelectionSet, obj *model.FinishOutcome) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "FinishOutcome", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendFinishOutcome(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._FinishOutcome(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, finishOutcomeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -41592,6 +41778,10 @@ func (ec *executionContext) _FinishOutcome(ctx context.Context, sel ast.Selectio
 var finishProjectItemPayloadImplementors = []string{"FinishProjectItemPayload"}
 
 func (ec *executionContext) _FinishProjectItemPayload(ctx context.Context, sel ast.SelectionSet, obj *model.FinishProjectItemPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "FinishProjectItemPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendFinishProjectItemPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._FinishProjectItemPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, finishProjectItemPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -41637,6 +41827,10 @@ func (ec *executionContext) _FinishProjectItemPayload(ctx context.Context, sel a
 var finishProjectItemsPayloadImplementors = []string{"FinishProjectItemsPayload"}
 
 func (ec *executionContext) _FinishProjectItemsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.FinishProjectItemsPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "FinishProjectItemsPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendFinishProjectItemsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._FinishProjectItemsPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, finishProjectItemsPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -41672,6 +41866,10 @@ func (ec *executionContext) _FinishProjectItemsPayload(ctx context.Context, sel 
 var heartbeatPayloadImplementors = []string{"HeartbeatPayload"}
 
 func (ec *executionContext) _HeartbeatPayload(ctx context.Context, sel ast.SelectionSet, obj *model.HeartbeatPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "HeartbeatPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendHeartbeatPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._HeartbeatPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, heartbeatPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -41707,6 +41905,10 @@ func (ec *executionContext) _HeartbeatPayload(ctx context.Context, sel ast.Selec
 var importItemsPayloadImplementors = []string{"ImportItemsPayload"}
 
 func (ec *executionContext) _ImportItemsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.ImportItemsPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ImportItemsPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendImportItemsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ImportItemsPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, importItemsPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -41747,6 +41949,10 @@ func (ec *executionContext) _ImportItemsPayload(ctx context.Context, sel ast.Sel
 var indexedEntityConnectionImplementors = []string{"IndexedEntityConnection"}
 
 func (ec *executionContext) _IndexedEntityConnection(ctx context.Context, sel ast.SelectionSet, obj *model.IndexedEntityConnection) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "IndexedEntityConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendIndexedEntityConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._IndexedEntityConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, indexedEntityConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -41792,6 +41998,10 @@ func (ec *executionContext) _IndexedEntityConnection(ctx context.Context, sel as
 var indexedEntityEdgeImplementors = []string{"IndexedEntityEdge"}
 
 func (ec *executionContext) _IndexedEntityEdge(ctx context.Context, sel ast.SelectionSet, obj *model.IndexedEntityEdge) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "IndexedEntityEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendIndexedEntityEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._IndexedEntityEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, indexedEntityEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -41837,6 +42047,10 @@ func (ec *executionContext) _IndexedEntityEdge(ctx context.Context, sel ast.Sele
 var itemImplementors = []string{"Item", "Node"}
 
 func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj *score.Item) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "Item", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItem(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Item(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, itemImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -42409,6 +42623,10 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 var itemConnectionImplementors = []string{"ItemConnection"}
 
 func (ec *executionContext) _ItemConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[score.Item]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ItemConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, itemConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -42454,6 +42672,10 @@ func (ec *executionContext) _ItemConnection(ctx context.Context, sel ast.Selecti
 var itemEdgeImplementors = []string{"ItemEdge"}
 
 func (ec *executionContext) _ItemEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[score.Item]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ItemEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, itemEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -42494,6 +42716,10 @@ func (ec *executionContext) _ItemEdge(ctx context.Context, sel ast.SelectionSet,
 var itemInUseImplementors = []string{"ItemInUse", "DeleteItemProblem", "Problem"}
 
 func (ec *executionContext) _ItemInUse(ctx context.Context, sel ast.SelectionSet, obj *model.ItemInUse) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ItemInUse", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemInUse(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemInUse(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, itemInUseImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -42534,6 +42760,10 @@ func (ec *executionContext) _ItemInUse(ctx context.Context, sel ast.SelectionSet
 var itemSetImplementors = []string{"ItemSet"}
 
 func (ec *executionContext) _ItemSet(ctx context.Context, sel ast.SelectionSet, obj *filetag.SetRef) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ItemSet", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemSet(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemSet(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, itemSetImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -42686,6 +42916,10 @@ func (ec *executionContext) _ItemSet(ctx context.Context, sel ast.SelectionSet, 
 var itemTagImplementors = []string{"ItemTag"}
 
 func (ec *executionContext) _ItemTag(ctx context.Context, sel ast.SelectionSet, obj *filetag.ItemTag) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ItemTag", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemTag(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemTag(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, itemTagImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -42814,6 +43048,10 @@ func (ec *executionContext) _ItemTag(ctx context.Context, sel ast.SelectionSet, 
 var itemTagConnectionImplementors = []string{"ItemTagConnection"}
 
 func (ec *executionContext) _ItemTagConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[filetag.ItemTag]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ItemTagConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemTagConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemTagConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, itemTagConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -42859,6 +43097,10 @@ func (ec *executionContext) _ItemTagConnection(ctx context.Context, sel ast.Sele
 var itemTagEdgeImplementors = []string{"ItemTagEdge"}
 
 func (ec *executionContext) _ItemTagEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[filetag.ItemTag]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ItemTagEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemTagEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemTagEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, itemTagEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -42899,6 +43141,10 @@ func (ec *executionContext) _ItemTagEdge(ctx context.Context, sel ast.SelectionS
 var itemTagValueImplementors = []string{"ItemTagValue"}
 
 func (ec *executionContext) _ItemTagValue(ctx context.Context, sel ast.SelectionSet, obj *filetag.ValueCount) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ItemTagValue", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemTagValue(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemTagValue(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, itemTagValueImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -42939,6 +43185,10 @@ func (ec *executionContext) _ItemTagValue(ctx context.Context, sel ast.Selection
 var itemUploadImplementors = []string{"ItemUpload"}
 
 func (ec *executionContext) _ItemUpload(ctx context.Context, sel ast.SelectionSet, obj *model.ItemUpload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ItemUpload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemUpload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemUpload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, itemUploadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -43019,6 +43269,10 @@ func (ec *executionContext) _ItemUpload(ctx context.Context, sel ast.SelectionSe
 var itemUsageImplementors = []string{"ItemUsage"}
 
 func (ec *executionContext) _ItemUsage(ctx context.Context, sel ast.SelectionSet, obj *score.Usage) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ItemUsage", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemUsage(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemUsage(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, itemUsageImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -43069,6 +43323,10 @@ func (ec *executionContext) _ItemUsage(ctx context.Context, sel ast.SelectionSet
 var itemUseConnectionImplementors = []string{"ItemUseConnection"}
 
 func (ec *executionContext) _ItemUseConnection(ctx context.Context, sel ast.SelectionSet, obj *model.ItemUseConnection) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ItemUseConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemUseConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemUseConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, itemUseConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -43148,6 +43406,10 @@ func (ec *executionContext) _ItemUseConnection(ctx context.Context, sel ast.Sele
 var itemUseEdgeImplementors = []string{"ItemUseEdge"}
 
 func (ec *executionContext) _ItemUseEdge(ctx context.Context, sel ast.SelectionSet, obj *model.ItemUseEdge) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ItemUseEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemUseEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemUseEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, itemUseEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -43227,6 +43489,10 @@ func (ec *executionContext) _ItemUseEdge(ctx context.Context, sel ast.SelectionS
 var lastManagerImplementors = []string{"LastManager", "PutProjectMemberProblem", "Problem", "RemoveProjectMemberProblem"}
 
 func (ec *executionContext) _LastManager(ctx context.Context, sel ast.SelectionSet, obj *model.LastManager) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "LastManager", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendLastManager(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._LastManager(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, lastManagerImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -43262,6 +43528,10 @@ func (ec *executionContext) _LastManager(ctx context.Context, sel ast.SelectionS
 var lastOwnerImplementors = []string{"LastOwner", "PutScopeMemberProblem", "Problem", "RemoveScopeMemberProblem"}
 
 func (ec *executionContext) _LastOwner(ctx context.Context, sel ast.SelectionSet, obj *model.LastOwner) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "LastOwner", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendLastOwner(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._LastOwner(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, lastOwnerImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -43297,6 +43567,10 @@ func (ec *executionContext) _LastOwner(ctx context.Context, sel ast.SelectionSet
 var leaseLostImplementors = []string{"LeaseLost", "Problem", "ClaimProblem", "FinishProjectItemProblem"}
 
 func (ec *executionContext) _LeaseLost(ctx context.Context, sel ast.SelectionSet, obj *model.LeaseLost) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "LeaseLost", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendLeaseLost(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._LeaseLost(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, leaseLostImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -43342,6 +43616,10 @@ func (ec *executionContext) _LeaseLost(ctx context.Context, sel ast.SelectionSet
 var lineFaultImplementors = []string{"LineFault"}
 
 func (ec *executionContext) _LineFault(ctx context.Context, sel ast.SelectionSet, obj *project.LineFault) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "LineFault", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendLineFault(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._LineFault(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, lineFaultImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -43896,6 +44174,10 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 var myQueueImplementors = []string{"MyQueue"}
 
 func (ec *executionContext) _MyQueue(ctx context.Context, sel ast.SelectionSet, obj *model.MyQueue) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "MyQueue", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendMyQueue(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._MyQueue(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, myQueueImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -44004,6 +44286,10 @@ func (ec *executionContext) _MyQueue(ctx context.Context, sel ast.SelectionSet, 
 var nameTakenImplementors = []string{"NameTaken", "AddProjectCategoriesProblem", "Problem", "TeamProblem"}
 
 func (ec *executionContext) _NameTaken(ctx context.Context, sel ast.SelectionSet, obj *model.NameTaken) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "NameTaken", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNameTaken(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NameTaken(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, nameTakenImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -44044,6 +44330,10 @@ func (ec *executionContext) _NameTaken(ctx context.Context, sel ast.SelectionSet
 var notUploadedImplementors = []string{"NotUploaded", "CompleteUploadProblem", "Problem"}
 
 func (ec *executionContext) _NotUploaded(ctx context.Context, sel ast.SelectionSet, obj *model.NotUploaded) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "NotUploaded", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNotUploaded(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NotUploaded(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, notUploadedImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -44079,6 +44369,10 @@ func (ec *executionContext) _NotUploaded(ctx context.Context, sel ast.SelectionS
 var noteImplementors = []string{"Note", "Node", "NoteChange"}
 
 func (ec *executionContext) _Note(ctx context.Context, sel ast.SelectionSet, obj *note.Note) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "Note", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNote(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Note(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, noteImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -44349,6 +44643,10 @@ func (ec *executionContext) _Note(ctx context.Context, sel ast.SelectionSet, obj
 var noteAccessConnectionImplementors = []string{"NoteAccessConnection"}
 
 func (ec *executionContext) _NoteAccessConnection(ctx context.Context, sel ast.SelectionSet, obj *model.NoteAccessConnection) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "NoteAccessConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNoteAccessConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NoteAccessConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, noteAccessConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -44428,6 +44726,10 @@ func (ec *executionContext) _NoteAccessConnection(ctx context.Context, sel ast.S
 var noteAccessEdgeImplementors = []string{"NoteAccessEdge"}
 
 func (ec *executionContext) _NoteAccessEdge(ctx context.Context, sel ast.SelectionSet, obj *model.NoteAccessEdge) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "NoteAccessEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNoteAccessEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NoteAccessEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, noteAccessEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -44512,6 +44814,10 @@ func (ec *executionContext) _NoteAccessEdge(ctx context.Context, sel ast.Selecti
 var noteChangeConnectionImplementors = []string{"NoteChangeConnection"}
 
 func (ec *executionContext) _NoteChangeConnection(ctx context.Context, sel ast.SelectionSet, obj *model.NoteChangeConnection) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "NoteChangeConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNoteChangeConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NoteChangeConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, noteChangeConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -44567,6 +44873,10 @@ func (ec *executionContext) _NoteChangeConnection(ctx context.Context, sel ast.S
 var noteChangeEdgeImplementors = []string{"NoteChangeEdge"}
 
 func (ec *executionContext) _NoteChangeEdge(ctx context.Context, sel ast.SelectionSet, obj *model.NoteChangeEdge) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "NoteChangeEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNoteChangeEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NoteChangeEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, noteChangeEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -44607,6 +44917,10 @@ func (ec *executionContext) _NoteChangeEdge(ctx context.Context, sel ast.Selecti
 var noteConflictImplementors = []string{"NoteConflict", "UpdateNoteProblem", "Problem", "ChangeNoteDeadlineProblem", "DeleteNoteProblem", "RestoreVersionProblem"}
 
 func (ec *executionContext) _NoteConflict(ctx context.Context, sel ast.SelectionSet, obj *model.NoteConflict) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "NoteConflict", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNoteConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NoteConflict(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, noteConflictImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -44647,6 +44961,10 @@ func (ec *executionContext) _NoteConflict(ctx context.Context, sel ast.Selection
 var noteConnectionImplementors = []string{"NoteConnection"}
 
 func (ec *executionContext) _NoteConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[note.Note]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "NoteConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNoteConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NoteConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, noteConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -44692,6 +45010,10 @@ func (ec *executionContext) _NoteConnection(ctx context.Context, sel ast.Selecti
 var noteEdgeImplementors = []string{"NoteEdge"}
 
 func (ec *executionContext) _NoteEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[note.Note]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "NoteEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNoteEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NoteEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, noteEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -44732,6 +45054,10 @@ func (ec *executionContext) _NoteEdge(ctx context.Context, sel ast.SelectionSet,
 var onlineMemberImplementors = []string{"OnlineMember"}
 
 func (ec *executionContext) _OnlineMember(ctx context.Context, sel ast.SelectionSet, obj *labelling.Online) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "OnlineMember", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendOnlineMember(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._OnlineMember(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, onlineMemberImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -44806,6 +45132,10 @@ func (ec *executionContext) _OnlineMember(ctx context.Context, sel ast.Selection
 var ownEffortImplementors = []string{"OwnEffort", "ReviewEffortProblem", "Problem"}
 
 func (ec *executionContext) _OwnEffort(ctx context.Context, sel ast.SelectionSet, obj *model.OwnEffort) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "OwnEffort", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendOwnEffort(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._OwnEffort(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, ownEffortImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -44841,6 +45171,10 @@ func (ec *executionContext) _OwnEffort(ctx context.Context, sel ast.SelectionSet
 var pageChangeImplementors = []string{"PageChange"}
 
 func (ec *executionContext) _PageChange(ctx context.Context, sel ast.SelectionSet, obj *model.PageChange) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "PageChange", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendPageChange(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._PageChange(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, pageChangeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -44886,6 +45220,10 @@ func (ec *executionContext) _PageChange(ctx context.Context, sel ast.SelectionSe
 var pageInfoImplementors = []string{"PageInfo"}
 
 func (ec *executionContext) _PageInfo(ctx context.Context, sel ast.SelectionSet, obj *page.Info) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "PageInfo", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendPageInfo(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._PageInfo(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, pageInfoImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -44936,6 +45274,10 @@ func (ec *executionContext) _PageInfo(ctx context.Context, sel ast.SelectionSet,
 var pauseProjectPayloadImplementors = []string{"PauseProjectPayload"}
 
 func (ec *executionContext) _PauseProjectPayload(ctx context.Context, sel ast.SelectionSet, obj *model.PauseProjectPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "PauseProjectPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendPauseProjectPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._PauseProjectPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, pauseProjectPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -44971,6 +45313,10 @@ func (ec *executionContext) _PauseProjectPayload(ctx context.Context, sel ast.Se
 var projectImplementors = []string{"Project", "Node", "ItemUser"}
 
 func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, obj *project.Project) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "Project", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProject(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Project(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -45670,6 +46016,10 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 var projectConflictImplementors = []string{"ProjectConflict", "UpdateProjectProblem", "Problem"}
 
 func (ec *executionContext) _ProjectConflict(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectConflict) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectConflict", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectConflict(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectConflictImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -45710,6 +46060,10 @@ func (ec *executionContext) _ProjectConflict(ctx context.Context, sel ast.Select
 var projectConnectionImplementors = []string{"ProjectConnection"}
 
 func (ec *executionContext) _ProjectConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[project.Project]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -45755,6 +46109,10 @@ func (ec *executionContext) _ProjectConnection(ctx context.Context, sel ast.Sele
 var projectEdgeImplementors = []string{"ProjectEdge"}
 
 func (ec *executionContext) _ProjectEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[project.Project]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -45795,6 +46153,10 @@ func (ec *executionContext) _ProjectEdge(ctx context.Context, sel ast.SelectionS
 var projectEventImplementors = []string{"ProjectEvent", "ProjectMessage"}
 
 func (ec *executionContext) _ProjectEvent(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectEvent) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectEvent", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectEvent(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectEvent(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectEventImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -46045,6 +46407,10 @@ func (ec *executionContext) _ProjectEvent(ctx context.Context, sel ast.Selection
 var projectExportImplementors = []string{"ProjectExport", "Node"}
 
 func (ec *executionContext) _ProjectExport(ctx context.Context, sel ast.SelectionSet, obj *project.Export) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectExport", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectExport(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectExport(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectExportImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -46339,6 +46705,10 @@ func (ec *executionContext) _ProjectExport(ctx context.Context, sel ast.Selectio
 var projectExportConnectionImplementors = []string{"ProjectExportConnection"}
 
 func (ec *executionContext) _ProjectExportConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[project.Export]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectExportConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectExportConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectExportConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectExportConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -46384,6 +46754,10 @@ func (ec *executionContext) _ProjectExportConnection(ctx context.Context, sel as
 var projectExportEdgeImplementors = []string{"ProjectExportEdge"}
 
 func (ec *executionContext) _ProjectExportEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[project.Export]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectExportEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectExportEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectExportEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectExportEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -46424,6 +46798,10 @@ func (ec *executionContext) _ProjectExportEdge(ctx context.Context, sel ast.Sele
 var projectGapImplementors = []string{"ProjectGap", "ProjectMessage"}
 
 func (ec *executionContext) _ProjectGap(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectGap) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectGap", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectGap(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectGap(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectGapImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -46459,6 +46837,10 @@ func (ec *executionContext) _ProjectGap(ctx context.Context, sel ast.SelectionSe
 var projectImportImplementors = []string{"ProjectImport", "Node"}
 
 func (ec *executionContext) _ProjectImport(ctx context.Context, sel ast.SelectionSet, obj *project.Import) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectImport", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectImport(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectImport(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectImportImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -46671,6 +47053,10 @@ func (ec *executionContext) _ProjectImport(ctx context.Context, sel ast.Selectio
 var projectImportConnectionImplementors = []string{"ProjectImportConnection"}
 
 func (ec *executionContext) _ProjectImportConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[project.Import]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectImportConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectImportConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectImportConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectImportConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -46716,6 +47102,10 @@ func (ec *executionContext) _ProjectImportConnection(ctx context.Context, sel as
 var projectImportEdgeImplementors = []string{"ProjectImportEdge"}
 
 func (ec *executionContext) _ProjectImportEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[project.Import]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectImportEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectImportEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectImportEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectImportEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -46756,6 +47146,10 @@ func (ec *executionContext) _ProjectImportEdge(ctx context.Context, sel ast.Sele
 var projectItemImplementors = []string{"ProjectItem", "Node"}
 
 func (ec *executionContext) _ProjectItem(ctx context.Context, sel ast.SelectionSet, obj *project.Item) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItem", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItem(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItem(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectItemImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -47148,6 +47542,10 @@ func (ec *executionContext) _ProjectItem(ctx context.Context, sel ast.SelectionS
 var projectItemClaimImplementors = []string{"ProjectItemClaim"}
 
 func (ec *executionContext) _ProjectItemClaim(ctx context.Context, sel ast.SelectionSet, obj *project.Claim) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemClaim", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemClaim(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemClaim(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectItemClaimImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -47266,6 +47664,10 @@ func (ec *executionContext) _ProjectItemClaim(ctx context.Context, sel ast.Selec
 var projectItemConflictImplementors = []string{"ProjectItemConflict", "Problem", "UndoFinishProblem"}
 
 func (ec *executionContext) _ProjectItemConflict(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectItemConflict) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemConflict", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemConflict(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectItemConflictImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -47306,6 +47708,10 @@ func (ec *executionContext) _ProjectItemConflict(ctx context.Context, sel ast.Se
 var projectItemConnectionImplementors = []string{"ProjectItemConnection"}
 
 func (ec *executionContext) _ProjectItemConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[project.Item]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectItemConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -47351,6 +47757,10 @@ func (ec *executionContext) _ProjectItemConnection(ctx context.Context, sel ast.
 var projectItemCountsImplementors = []string{"ProjectItemCounts"}
 
 func (ec *executionContext) _ProjectItemCounts(ctx context.Context, sel ast.SelectionSet, obj *labelling.Counts) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemCounts", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemCounts(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemCounts(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectItemCountsImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -47411,6 +47821,10 @@ func (ec *executionContext) _ProjectItemCounts(ctx context.Context, sel ast.Sele
 var projectItemEdgeImplementors = []string{"ProjectItemEdge"}
 
 func (ec *executionContext) _ProjectItemEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[project.Item]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectItemEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -47451,6 +47865,10 @@ func (ec *executionContext) _ProjectItemEdge(ctx context.Context, sel ast.Select
 var projectItemEffortImplementors = []string{"ProjectItemEffort", "Node"}
 
 func (ec *executionContext) _ProjectItemEffort(ctx context.Context, sel ast.SelectionSet, obj *project.Effort) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemEffort", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemEffort(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemEffort(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectItemEffortImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -47774,6 +48192,10 @@ func (ec *executionContext) _ProjectItemEffort(ctx context.Context, sel ast.Sele
 var projectItemEffortConnectionImplementors = []string{"ProjectItemEffortConnection"}
 
 func (ec *executionContext) _ProjectItemEffortConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[project.Effort]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemEffortConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemEffortConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemEffortConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectItemEffortConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -47819,6 +48241,10 @@ func (ec *executionContext) _ProjectItemEffortConnection(ctx context.Context, se
 var projectItemEffortEdgeImplementors = []string{"ProjectItemEffortEdge"}
 
 func (ec *executionContext) _ProjectItemEffortEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[project.Effort]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemEffortEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemEffortEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemEffortEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectItemEffortEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -47859,6 +48285,10 @@ func (ec *executionContext) _ProjectItemEffortEdge(ctx context.Context, sel ast.
 var projectMemberImplementors = []string{"ProjectMember"}
 
 func (ec *executionContext) _ProjectMember(ctx context.Context, sel ast.SelectionSet, obj *project.Member) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectMember", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectMember(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectMember(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectMemberImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -48016,6 +48446,10 @@ func (ec *executionContext) _ProjectMember(ctx context.Context, sel ast.Selectio
 var projectMemberConnectionImplementors = []string{"ProjectMemberConnection"}
 
 func (ec *executionContext) _ProjectMemberConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[project.Member]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectMemberConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectMemberConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectMemberConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectMemberConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -48061,6 +48495,10 @@ func (ec *executionContext) _ProjectMemberConnection(ctx context.Context, sel as
 var projectMemberEdgeImplementors = []string{"ProjectMemberEdge"}
 
 func (ec *executionContext) _ProjectMemberEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[project.Member]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectMemberEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectMemberEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectMemberEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectMemberEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -48101,6 +48539,10 @@ func (ec *executionContext) _ProjectMemberEdge(ctx context.Context, sel ast.Sele
 var projectPausedImplementors = []string{"ProjectPaused", "ClaimProjectItemsProblem", "Problem"}
 
 func (ec *executionContext) _ProjectPaused(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectPaused) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectPaused", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectPaused(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectPaused(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectPausedImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -48136,6 +48578,10 @@ func (ec *executionContext) _ProjectPaused(ctx context.Context, sel ast.Selectio
 var projectQueueImplementors = []string{"ProjectQueue"}
 
 func (ec *executionContext) _ProjectQueue(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectQueue) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectQueue", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectQueue(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectQueue(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectQueueImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -48191,6 +48637,10 @@ func (ec *executionContext) _ProjectQueue(ctx context.Context, sel ast.Selection
 var projectQueueRebuildImplementors = []string{"ProjectQueueRebuild"}
 
 func (ec *executionContext) _ProjectQueueRebuild(ctx context.Context, sel ast.SelectionSet, obj *labelling.Progress) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectQueueRebuild", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectQueueRebuild(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectQueueRebuild(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectQueueRebuildImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -48236,6 +48686,10 @@ func (ec *executionContext) _ProjectQueueRebuild(ctx context.Context, sel ast.Se
 var projectSnapshotImplementors = []string{"ProjectSnapshot", "ProjectMessage"}
 
 func (ec *executionContext) _ProjectSnapshot(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectSnapshot) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectSnapshot", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectSnapshot(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectSnapshot(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectSnapshotImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -48359,6 +48813,10 @@ func (ec *executionContext) _ProjectSnapshot(ctx context.Context, sel ast.Select
 var projectTeamStatisticsImplementors = []string{"ProjectTeamStatistics"}
 
 func (ec *executionContext) _ProjectTeamStatistics(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectTeamStatistics) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectTeamStatistics", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectTeamStatistics(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectTeamStatistics(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, projectTeamStatisticsImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -48433,6 +48891,10 @@ func (ec *executionContext) _ProjectTeamStatistics(ctx context.Context, sel ast.
 var putProjectMemberPayloadImplementors = []string{"PutProjectMemberPayload"}
 
 func (ec *executionContext) _PutProjectMemberPayload(ctx context.Context, sel ast.SelectionSet, obj *model.PutProjectMemberPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "PutProjectMemberPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendPutProjectMemberPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._PutProjectMemberPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, putProjectMemberPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -48478,6 +48940,10 @@ func (ec *executionContext) _PutProjectMemberPayload(ctx context.Context, sel as
 var putScopeMemberPayloadImplementors = []string{"PutScopeMemberPayload"}
 
 func (ec *executionContext) _PutScopeMemberPayload(ctx context.Context, sel ast.SelectionSet, obj *model.PutScopeMemberPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "PutScopeMemberPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendPutScopeMemberPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._PutScopeMemberPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, putScopeMemberPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -48949,6 +49415,10 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 var quotaReachedImplementors = []string{"QuotaReached", "RequestUploadProblem", "Problem", "CompleteUploadProblem"}
 
 func (ec *executionContext) _QuotaReached(ctx context.Context, sel ast.SelectionSet, obj *model.QuotaReached) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "QuotaReached", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendQuotaReached(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._QuotaReached(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, quotaReachedImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -48989,6 +49459,10 @@ func (ec *executionContext) _QuotaReached(ctx context.Context, sel ast.Selection
 var rebuildProjectQueuePayloadImplementors = []string{"RebuildProjectQueuePayload"}
 
 func (ec *executionContext) _RebuildProjectQueuePayload(ctx context.Context, sel ast.SelectionSet, obj *model.RebuildProjectQueuePayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "RebuildProjectQueuePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRebuildProjectQueuePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RebuildProjectQueuePayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, rebuildProjectQueuePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -49029,6 +49503,10 @@ func (ec *executionContext) _RebuildProjectQueuePayload(ctx context.Context, sel
 var rebuildUnderWayImplementors = []string{"RebuildUnderWay", "RebuildProjectQueueProblem", "Problem"}
 
 func (ec *executionContext) _RebuildUnderWay(ctx context.Context, sel ast.SelectionSet, obj *model.RebuildUnderWay) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "RebuildUnderWay", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRebuildUnderWay(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RebuildUnderWay(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, rebuildUnderWayImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -49064,6 +49542,10 @@ func (ec *executionContext) _RebuildUnderWay(ctx context.Context, sel ast.Select
 var releaseProjectItemPayloadImplementors = []string{"ReleaseProjectItemPayload"}
 
 func (ec *executionContext) _ReleaseProjectItemPayload(ctx context.Context, sel ast.SelectionSet, obj *model.ReleaseProjectItemPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ReleaseProjectItemPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendReleaseProjectItemPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ReleaseProjectItemPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, releaseProjectItemPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -49104,6 +49586,10 @@ func (ec *executionContext) _ReleaseProjectItemPayload(ctx context.Context, sel 
 var removeEntityIndexPayloadImplementors = []string{"RemoveEntityIndexPayload"}
 
 func (ec *executionContext) _RemoveEntityIndexPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RemoveEntityIndexPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "RemoveEntityIndexPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRemoveEntityIndexPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RemoveEntityIndexPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, removeEntityIndexPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -49139,6 +49625,10 @@ func (ec *executionContext) _RemoveEntityIndexPayload(ctx context.Context, sel a
 var removeEntityRelationsPayloadImplementors = []string{"RemoveEntityRelationsPayload"}
 
 func (ec *executionContext) _RemoveEntityRelationsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RemoveEntityRelationsPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "RemoveEntityRelationsPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRemoveEntityRelationsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RemoveEntityRelationsPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, removeEntityRelationsPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -49174,6 +49664,10 @@ func (ec *executionContext) _RemoveEntityRelationsPayload(ctx context.Context, s
 var removeItemTagsPayloadImplementors = []string{"RemoveItemTagsPayload"}
 
 func (ec *executionContext) _RemoveItemTagsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RemoveItemTagsPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "RemoveItemTagsPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRemoveItemTagsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RemoveItemTagsPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, removeItemTagsPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -49214,6 +49708,10 @@ func (ec *executionContext) _RemoveItemTagsPayload(ctx context.Context, sel ast.
 var removeNoteTagsPayloadImplementors = []string{"RemoveNoteTagsPayload"}
 
 func (ec *executionContext) _RemoveNoteTagsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RemoveNoteTagsPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "RemoveNoteTagsPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRemoveNoteTagsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RemoveNoteTagsPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, removeNoteTagsPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -49249,6 +49747,10 @@ func (ec *executionContext) _RemoveNoteTagsPayload(ctx context.Context, sel ast.
 var removeProjectMemberPayloadImplementors = []string{"RemoveProjectMemberPayload"}
 
 func (ec *executionContext) _RemoveProjectMemberPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RemoveProjectMemberPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "RemoveProjectMemberPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRemoveProjectMemberPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RemoveProjectMemberPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, removeProjectMemberPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -49294,6 +49796,10 @@ func (ec *executionContext) _RemoveProjectMemberPayload(ctx context.Context, sel
 var removeScopeMemberPayloadImplementors = []string{"RemoveScopeMemberPayload"}
 
 func (ec *executionContext) _RemoveScopeMemberPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RemoveScopeMemberPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "RemoveScopeMemberPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRemoveScopeMemberPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RemoveScopeMemberPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, removeScopeMemberPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -49339,6 +49845,10 @@ func (ec *executionContext) _RemoveScopeMemberPayload(ctx context.Context, sel a
 var renameScopePayloadImplementors = []string{"RenameScopePayload"}
 
 func (ec *executionContext) _RenameScopePayload(ctx context.Context, sel ast.SelectionSet, obj *model.RenameScopePayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "RenameScopePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRenameScopePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RenameScopePayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, renameScopePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -49379,6 +49889,10 @@ func (ec *executionContext) _RenameScopePayload(ctx context.Context, sel ast.Sel
 var renameSnapshotPayloadImplementors = []string{"RenameSnapshotPayload"}
 
 func (ec *executionContext) _RenameSnapshotPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RenameSnapshotPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "RenameSnapshotPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRenameSnapshotPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RenameSnapshotPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, renameSnapshotPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -49419,6 +49933,10 @@ func (ec *executionContext) _RenameSnapshotPayload(ctx context.Context, sel ast.
 var renameTeamPayloadImplementors = []string{"RenameTeamPayload"}
 
 func (ec *executionContext) _RenameTeamPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RenameTeamPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "RenameTeamPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRenameTeamPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RenameTeamPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, renameTeamPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -49459,6 +49977,10 @@ func (ec *executionContext) _RenameTeamPayload(ctx context.Context, sel ast.Sele
 var replaceEntityRelationsPayloadImplementors = []string{"ReplaceEntityRelationsPayload"}
 
 func (ec *executionContext) _ReplaceEntityRelationsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.ReplaceEntityRelationsPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ReplaceEntityRelationsPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendReplaceEntityRelationsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ReplaceEntityRelationsPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, replaceEntityRelationsPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -49499,6 +50021,10 @@ func (ec *executionContext) _ReplaceEntityRelationsPayload(ctx context.Context, 
 var requestUploadPayloadImplementors = []string{"RequestUploadPayload"}
 
 func (ec *executionContext) _RequestUploadPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RequestUploadPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "RequestUploadPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRequestUploadPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RequestUploadPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, requestUploadPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -49539,6 +50065,10 @@ func (ec *executionContext) _RequestUploadPayload(ctx context.Context, sel ast.S
 var restoreSnapshotPayloadImplementors = []string{"RestoreSnapshotPayload"}
 
 func (ec *executionContext) _RestoreSnapshotPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RestoreSnapshotPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "RestoreSnapshotPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRestoreSnapshotPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RestoreSnapshotPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, restoreSnapshotPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -49579,6 +50109,10 @@ func (ec *executionContext) _RestoreSnapshotPayload(ctx context.Context, sel ast
 var restoreVersionPayloadImplementors = []string{"RestoreVersionPayload"}
 
 func (ec *executionContext) _RestoreVersionPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RestoreVersionPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "RestoreVersionPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRestoreVersionPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RestoreVersionPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, restoreVersionPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -49619,6 +50153,10 @@ func (ec *executionContext) _RestoreVersionPayload(ctx context.Context, sel ast.
 var resumeProjectPayloadImplementors = []string{"ResumeProjectPayload"}
 
 func (ec *executionContext) _ResumeProjectPayload(ctx context.Context, sel ast.SelectionSet, obj *model.ResumeProjectPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ResumeProjectPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendResumeProjectPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ResumeProjectPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, resumeProjectPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -49654,6 +50192,10 @@ func (ec *executionContext) _ResumeProjectPayload(ctx context.Context, sel ast.S
 var retryDeadLetterPayloadImplementors = []string{"RetryDeadLetterPayload"}
 
 func (ec *executionContext) _RetryDeadLetterPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RetryDeadLetterPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "RetryDeadLetterPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRetryDeadLetterPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RetryDeadLetterPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, retryDeadLetterPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -49689,6 +50231,10 @@ func (ec *executionContext) _RetryDeadLetterPayload(ctx context.Context, sel ast
 var reviewEffortPayloadImplementors = []string{"ReviewEffortPayload"}
 
 func (ec *executionContext) _ReviewEffortPayload(ctx context.Context, sel ast.SelectionSet, obj *model.ReviewEffortPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ReviewEffortPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendReviewEffortPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ReviewEffortPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, reviewEffortPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -49734,6 +50280,10 @@ func (ec *executionContext) _ReviewEffortPayload(ctx context.Context, sel ast.Se
 var revokeUserPayloadImplementors = []string{"RevokeUserPayload"}
 
 func (ec *executionContext) _RevokeUserPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RevokeUserPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "RevokeUserPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRevokeUserPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RevokeUserPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, revokeUserPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -49769,6 +50319,10 @@ func (ec *executionContext) _RevokeUserPayload(ctx context.Context, sel ast.Sele
 var scopeImplementors = []string{"Scope", "Node"}
 
 func (ec *executionContext) _Scope(ctx context.Context, sel ast.SelectionSet, obj *entity.Scope) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "Scope", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScope(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Scope(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, scopeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -49990,6 +50544,10 @@ func (ec *executionContext) _Scope(ctx context.Context, sel ast.SelectionSet, ob
 var scopeConflictImplementors = []string{"ScopeConflict", "RenameScopeProblem", "Problem"}
 
 func (ec *executionContext) _ScopeConflict(ctx context.Context, sel ast.SelectionSet, obj *model.ScopeConflict) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ScopeConflict", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScopeConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScopeConflict(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, scopeConflictImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -50030,6 +50588,10 @@ func (ec *executionContext) _ScopeConflict(ctx context.Context, sel ast.Selectio
 var scopeConnectionImplementors = []string{"ScopeConnection"}
 
 func (ec *executionContext) _ScopeConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[entity.Scope]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ScopeConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScopeConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScopeConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, scopeConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -50075,6 +50637,10 @@ func (ec *executionContext) _ScopeConnection(ctx context.Context, sel ast.Select
 var scopeEdgeImplementors = []string{"ScopeEdge"}
 
 func (ec *executionContext) _ScopeEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[entity.Scope]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ScopeEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScopeEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScopeEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, scopeEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -50115,6 +50681,10 @@ func (ec *executionContext) _ScopeEdge(ctx context.Context, sel ast.SelectionSet
 var scopeMemberConnectionImplementors = []string{"ScopeMemberConnection"}
 
 func (ec *executionContext) _ScopeMemberConnection(ctx context.Context, sel ast.SelectionSet, obj *model.ScopeMemberConnection) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ScopeMemberConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScopeMemberConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScopeMemberConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, scopeMemberConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -50194,6 +50764,10 @@ func (ec *executionContext) _ScopeMemberConnection(ctx context.Context, sel ast.
 var scopeMemberEdgeImplementors = []string{"ScopeMemberEdge"}
 
 func (ec *executionContext) _ScopeMemberEdge(ctx context.Context, sel ast.SelectionSet, obj *model.ScopeMemberEdge) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ScopeMemberEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScopeMemberEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScopeMemberEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, scopeMemberEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -50278,6 +50852,10 @@ func (ec *executionContext) _ScopeMemberEdge(ctx context.Context, sel ast.Select
 var scoreImplementors = []string{"Score", "Node", "ItemUser"}
 
 func (ec *executionContext) _Score(ctx context.Context, sel ast.SelectionSet, obj *model.Score) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "Score", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScore(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Score(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, scoreImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -50529,6 +51107,10 @@ func (ec *executionContext) _Score(ctx context.Context, sel ast.SelectionSet, ob
 var scoreChangesImplementors = []string{"ScoreChanges"}
 
 func (ec *executionContext) _ScoreChanges(ctx context.Context, sel ast.SelectionSet, obj *model.ScoreChanges) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ScoreChanges", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScoreChanges(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScoreChanges(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, scoreChangesImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -50584,6 +51166,10 @@ func (ec *executionContext) _ScoreChanges(ctx context.Context, sel ast.Selection
 var scoreConflictImplementors = []string{"ScoreConflict", "UpdateScoreProblem", "Problem", "DeleteScoreProblem", "RestoreSnapshotProblem"}
 
 func (ec *executionContext) _ScoreConflict(ctx context.Context, sel ast.SelectionSet, obj *model.ScoreConflict) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ScoreConflict", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScoreConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScoreConflict(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, scoreConflictImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -50624,6 +51210,10 @@ func (ec *executionContext) _ScoreConflict(ctx context.Context, sel ast.Selectio
 var scoreConnectionImplementors = []string{"ScoreConnection"}
 
 func (ec *executionContext) _ScoreConnection(ctx context.Context, sel ast.SelectionSet, obj *model.ScoreConnection) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ScoreConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScoreConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScoreConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, scoreConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -50669,6 +51259,10 @@ func (ec *executionContext) _ScoreConnection(ctx context.Context, sel ast.Select
 var scoreEdgeImplementors = []string{"ScoreEdge"}
 
 func (ec *executionContext) _ScoreEdge(ctx context.Context, sel ast.SelectionSet, obj *model.ScoreEdge) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ScoreEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScoreEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScoreEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, scoreEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -50709,6 +51303,10 @@ func (ec *executionContext) _ScoreEdge(ctx context.Context, sel ast.SelectionSet
 var scorePageImplementors = []string{"ScorePage"}
 
 func (ec *executionContext) _ScorePage(ctx context.Context, sel ast.SelectionSet, obj *model.ScorePage) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ScorePage", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScorePage(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScorePage(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, scorePageImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -50793,6 +51391,10 @@ func (ec *executionContext) _ScorePage(ctx context.Context, sel ast.SelectionSet
 var setEntityPayloadImplementors = []string{"SetEntityPayload"}
 
 func (ec *executionContext) _SetEntityPayload(ctx context.Context, sel ast.SelectionSet, obj *model.SetEntityPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "SetEntityPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSetEntityPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SetEntityPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, setEntityPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -50833,6 +51435,10 @@ func (ec *executionContext) _SetEntityPayload(ctx context.Context, sel ast.Selec
 var setItemQuotaPayloadImplementors = []string{"SetItemQuotaPayload"}
 
 func (ec *executionContext) _SetItemQuotaPayload(ctx context.Context, sel ast.SelectionSet, obj *model.SetItemQuotaPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "SetItemQuotaPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSetItemQuotaPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SetItemQuotaPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, setItemQuotaPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -50868,6 +51474,10 @@ func (ec *executionContext) _SetItemQuotaPayload(ctx context.Context, sel ast.Se
 var setItemSetNamePayloadImplementors = []string{"SetItemSetNamePayload"}
 
 func (ec *executionContext) _SetItemSetNamePayload(ctx context.Context, sel ast.SelectionSet, obj *model.SetItemSetNamePayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "SetItemSetNamePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSetItemSetNamePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SetItemSetNamePayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, setItemSetNamePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -50903,6 +51513,10 @@ func (ec *executionContext) _SetItemSetNamePayload(ctx context.Context, sel ast.
 var setItemTagsPayloadImplementors = []string{"SetItemTagsPayload"}
 
 func (ec *executionContext) _SetItemTagsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.SetItemTagsPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "SetItemTagsPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSetItemTagsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SetItemTagsPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, setItemTagsPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -50943,6 +51557,10 @@ func (ec *executionContext) _SetItemTagsPayload(ctx context.Context, sel ast.Sel
 var setProjectQueueSizePayloadImplementors = []string{"SetProjectQueueSizePayload"}
 
 func (ec *executionContext) _SetProjectQueueSizePayload(ctx context.Context, sel ast.SelectionSet, obj *model.SetProjectQueueSizePayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "SetProjectQueueSizePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSetProjectQueueSizePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SetProjectQueueSizePayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, setProjectQueueSizePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -50978,6 +51596,10 @@ func (ec *executionContext) _SetProjectQueueSizePayload(ctx context.Context, sel
 var shareNotePayloadImplementors = []string{"ShareNotePayload"}
 
 func (ec *executionContext) _ShareNotePayload(ctx context.Context, sel ast.SelectionSet, obj *model.ShareNotePayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ShareNotePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendShareNotePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ShareNotePayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, shareNotePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -51023,6 +51645,10 @@ func (ec *executionContext) _ShareNotePayload(ctx context.Context, sel ast.Selec
 var sharedNoteConnectionImplementors = []string{"SharedNoteConnection"}
 
 func (ec *executionContext) _SharedNoteConnection(ctx context.Context, sel ast.SelectionSet, obj *model.SharedNoteConnection) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "SharedNoteConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSharedNoteConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SharedNoteConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, sharedNoteConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -51102,6 +51728,10 @@ func (ec *executionContext) _SharedNoteConnection(ctx context.Context, sel ast.S
 var sharedNoteEdgeImplementors = []string{"SharedNoteEdge"}
 
 func (ec *executionContext) _SharedNoteEdge(ctx context.Context, sel ast.SelectionSet, obj *model.SharedNoteEdge) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "SharedNoteEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSharedNoteEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SharedNoteEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, sharedNoteEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -51152,6 +51782,10 @@ func (ec *executionContext) _SharedNoteEdge(ctx context.Context, sel ast.Selecti
 var signUploadPartPayloadImplementors = []string{"SignUploadPartPayload"}
 
 func (ec *executionContext) _SignUploadPartPayload(ctx context.Context, sel ast.SelectionSet, obj *model.SignUploadPartPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "SignUploadPartPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSignUploadPartPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SignUploadPartPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, signUploadPartPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -51187,6 +51821,10 @@ func (ec *executionContext) _SignUploadPartPayload(ctx context.Context, sel ast.
 var skipProjectItemPayloadImplementors = []string{"SkipProjectItemPayload"}
 
 func (ec *executionContext) _SkipProjectItemPayload(ctx context.Context, sel ast.SelectionSet, obj *model.SkipProjectItemPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "SkipProjectItemPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSkipProjectItemPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SkipProjectItemPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, skipProjectItemPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -51227,6 +51865,10 @@ func (ec *executionContext) _SkipProjectItemPayload(ctx context.Context, sel ast
 var snapshotImplementors = []string{"Snapshot", "Node", "ItemUser"}
 
 func (ec *executionContext) _Snapshot(ctx context.Context, sel ast.SelectionSet, obj *score.Snapshot) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "Snapshot", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSnapshot(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Snapshot(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, snapshotImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -51355,6 +51997,10 @@ func (ec *executionContext) _Snapshot(ctx context.Context, sel ast.SelectionSet,
 var snapshotNameTakenImplementors = []string{"SnapshotNameTaken", "CreateSnapshotProblem", "Problem", "RenameSnapshotProblem"}
 
 func (ec *executionContext) _SnapshotNameTaken(ctx context.Context, sel ast.SelectionSet, obj *model.SnapshotNameTaken) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "SnapshotNameTaken", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSnapshotNameTaken(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SnapshotNameTaken(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, snapshotNameTakenImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -51395,6 +52041,10 @@ func (ec *executionContext) _SnapshotNameTaken(ctx context.Context, sel ast.Sele
 var startProjectImportPayloadImplementors = []string{"StartProjectImportPayload"}
 
 func (ec *executionContext) _StartProjectImportPayload(ctx context.Context, sel ast.SelectionSet, obj *model.StartProjectImportPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "StartProjectImportPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendStartProjectImportPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._StartProjectImportPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, startProjectImportPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -51430,6 +52080,10 @@ func (ec *executionContext) _StartProjectImportPayload(ctx context.Context, sel 
 var subcategoryImplementors = []string{"Subcategory", "Node"}
 
 func (ec *executionContext) _Subcategory(ctx context.Context, sel ast.SelectionSet, obj *model.Subcategory) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "Subcategory", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSubcategory(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Subcategory(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, subcategoryImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -51578,6 +52232,10 @@ func (ec *executionContext) _Subscription(ctx context.Context, sel ast.Selection
 var tagImplementors = []string{"Tag", "Node"}
 
 func (ec *executionContext) _Tag(ctx context.Context, sel ast.SelectionSet, obj *tag.Tag) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "Tag", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTag(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Tag(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, tagImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -51735,6 +52393,10 @@ func (ec *executionContext) _Tag(ctx context.Context, sel ast.SelectionSet, obj 
 var tagConnectionImplementors = []string{"TagConnection"}
 
 func (ec *executionContext) _TagConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[tag.Tag]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "TagConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTagConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TagConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, tagConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -51780,6 +52442,10 @@ func (ec *executionContext) _TagConnection(ctx context.Context, sel ast.Selectio
 var tagEdgeImplementors = []string{"TagEdge"}
 
 func (ec *executionContext) _TagEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[tag.Tag]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "TagEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTagEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TagEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, tagEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -51820,6 +52486,10 @@ func (ec *executionContext) _TagEdge(ctx context.Context, sel ast.SelectionSet, 
 var taggedItemConnectionImplementors = []string{"TaggedItemConnection"}
 
 func (ec *executionContext) _TaggedItemConnection(ctx context.Context, sel ast.SelectionSet, obj *model.TaggedItemConnection) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "TaggedItemConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTaggedItemConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TaggedItemConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, taggedItemConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -51899,6 +52569,10 @@ func (ec *executionContext) _TaggedItemConnection(ctx context.Context, sel ast.S
 var taggedItemEdgeImplementors = []string{"TaggedItemEdge"}
 
 func (ec *executionContext) _TaggedItemEdge(ctx context.Context, sel ast.SelectionSet, obj *model.TaggedItemEdge) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "TaggedItemEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTaggedItemEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TaggedItemEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, taggedItemEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -51978,6 +52652,10 @@ func (ec *executionContext) _TaggedItemEdge(ctx context.Context, sel ast.Selecti
 var taggedNoteConnectionImplementors = []string{"TaggedNoteConnection"}
 
 func (ec *executionContext) _TaggedNoteConnection(ctx context.Context, sel ast.SelectionSet, obj *model.TaggedNoteConnection) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "TaggedNoteConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTaggedNoteConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TaggedNoteConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, taggedNoteConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -52057,6 +52735,10 @@ func (ec *executionContext) _TaggedNoteConnection(ctx context.Context, sel ast.S
 var taggedNoteEdgeImplementors = []string{"TaggedNoteEdge"}
 
 func (ec *executionContext) _TaggedNoteEdge(ctx context.Context, sel ast.SelectionSet, obj *model.TaggedNoteEdge) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "TaggedNoteEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTaggedNoteEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TaggedNoteEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, taggedNoteEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -52097,6 +52779,10 @@ func (ec *executionContext) _TaggedNoteEdge(ctx context.Context, sel ast.Selecti
 var teamImplementors = []string{"Team", "Node"}
 
 func (ec *executionContext) _Team(ctx context.Context, sel ast.SelectionSet, obj *project.Team) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "Team", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTeam(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Team(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, teamImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -52264,6 +52950,10 @@ func (ec *executionContext) _Team(ctx context.Context, sel ast.SelectionSet, obj
 var teamStatisticsImplementors = []string{"TeamStatistics"}
 
 func (ec *executionContext) _TeamStatistics(ctx context.Context, sel ast.SelectionSet, obj *labelling.Statistics) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "TeamStatistics", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTeamStatistics(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TeamStatistics(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, teamStatisticsImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -52309,6 +52999,10 @@ func (ec *executionContext) _TeamStatistics(ctx context.Context, sel ast.Selecti
 var textChangeImplementors = []string{"TextChange"}
 
 func (ec *executionContext) _TextChange(ctx context.Context, sel ast.SelectionSet, obj *score.Replaced) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "TextChange", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTextChange(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TextChange(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, textChangeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -52349,6 +53043,10 @@ func (ec *executionContext) _TextChange(ctx context.Context, sel ast.SelectionSe
 var tooManyClaimsImplementors = []string{"TooManyClaims", "ClaimProjectItemsProblem", "Problem"}
 
 func (ec *executionContext) _TooManyClaims(ctx context.Context, sel ast.SelectionSet, obj *model.TooManyClaims) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "TooManyClaims", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTooManyClaims(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TooManyClaims(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, tooManyClaimsImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -52389,6 +53087,10 @@ func (ec *executionContext) _TooManyClaims(ctx context.Context, sel ast.Selectio
 var tooManySnapshotsImplementors = []string{"TooManySnapshots", "CreateSnapshotProblem", "Problem"}
 
 func (ec *executionContext) _TooManySnapshots(ctx context.Context, sel ast.SelectionSet, obj *model.TooManySnapshots) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "TooManySnapshots", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTooManySnapshots(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TooManySnapshots(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, tooManySnapshotsImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -52429,6 +53131,10 @@ func (ec *executionContext) _TooManySnapshots(ctx context.Context, sel ast.Selec
 var tooManyTagsImplementors = []string{"TooManyTags", "AddNoteTagsProblem", "Problem"}
 
 func (ec *executionContext) _TooManyTags(ctx context.Context, sel ast.SelectionSet, obj *model.TooManyTags) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "TooManyTags", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTooManyTags(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TooManyTags(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, tooManyTagsImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -52469,6 +53175,10 @@ func (ec *executionContext) _TooManyTags(ctx context.Context, sel ast.SelectionS
 var typedFinishImplementors = []string{"TypedFinish"}
 
 func (ec *executionContext) _TypedFinish(ctx context.Context, sel ast.SelectionSet, obj *model.TypedFinish) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "TypedFinish", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTypedFinish(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TypedFinish(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, typedFinishImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -52514,6 +53224,10 @@ func (ec *executionContext) _TypedFinish(ctx context.Context, sel ast.SelectionS
 var undeleteNotePayloadImplementors = []string{"UndeleteNotePayload"}
 
 func (ec *executionContext) _UndeleteNotePayload(ctx context.Context, sel ast.SelectionSet, obj *model.UndeleteNotePayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UndeleteNotePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUndeleteNotePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UndeleteNotePayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, undeleteNotePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -52549,6 +53263,10 @@ func (ec *executionContext) _UndeleteNotePayload(ctx context.Context, sel ast.Se
 var undoFinishPayloadImplementors = []string{"UndoFinishPayload"}
 
 func (ec *executionContext) _UndoFinishPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UndoFinishPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UndoFinishPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUndoFinishPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UndoFinishPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, undoFinishPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -52594,6 +53312,10 @@ func (ec *executionContext) _UndoFinishPayload(ctx context.Context, sel ast.Sele
 var undoTooLateImplementors = []string{"UndoTooLate", "UndoFinishProblem", "Problem"}
 
 func (ec *executionContext) _UndoTooLate(ctx context.Context, sel ast.SelectionSet, obj *model.UndoTooLate) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UndoTooLate", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUndoTooLate(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UndoTooLate(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, undoTooLateImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -52629,6 +53351,10 @@ func (ec *executionContext) _UndoTooLate(ctx context.Context, sel ast.SelectionS
 var unknownItemImplementors = []string{"UnknownItem", "ImportItemsProblem", "CreateScoreProblem", "Problem", "UpdateScoreProblem"}
 
 func (ec *executionContext) _UnknownItem(ctx context.Context, sel ast.SelectionSet, obj *model.UnknownItem) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UnknownItem", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUnknownItem(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UnknownItem(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, unknownItemImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -52669,6 +53395,10 @@ func (ec *executionContext) _UnknownItem(ctx context.Context, sel ast.SelectionS
 var unknownObjectImplementors = []string{"UnknownObject", "SetEntityProblem", "Problem", "ChangeRelationsProblem"}
 
 func (ec *executionContext) _UnknownObject(ctx context.Context, sel ast.SelectionSet, obj *model.UnknownObject) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UnknownObject", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUnknownObject(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UnknownObject(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, unknownObjectImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -52714,6 +53444,10 @@ func (ec *executionContext) _UnknownObject(ctx context.Context, sel ast.Selectio
 var unknownUserImplementors = []string{"UnknownUser", "ShareNoteProblem", "Problem", "PutScopeMemberProblem", "PutProjectMemberProblem"}
 
 func (ec *executionContext) _UnknownUser(ctx context.Context, sel ast.SelectionSet, obj *model.UnknownUser) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UnknownUser", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUnknownUser(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UnknownUser(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, unknownUserImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -52754,6 +53488,10 @@ func (ec *executionContext) _UnknownUser(ctx context.Context, sel ast.SelectionS
 var unshareNotePayloadImplementors = []string{"UnshareNotePayload"}
 
 func (ec *executionContext) _UnshareNotePayload(ctx context.Context, sel ast.SelectionSet, obj *model.UnshareNotePayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UnshareNotePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUnshareNotePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UnshareNotePayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, unshareNotePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -52794,6 +53532,10 @@ func (ec *executionContext) _UnshareNotePayload(ctx context.Context, sel ast.Sel
 var updateEntityPayloadImplementors = []string{"UpdateEntityPayload"}
 
 func (ec *executionContext) _UpdateEntityPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UpdateEntityPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UpdateEntityPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUpdateEntityPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UpdateEntityPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, updateEntityPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -52834,6 +53576,10 @@ func (ec *executionContext) _UpdateEntityPayload(ctx context.Context, sel ast.Se
 var updateNotePayloadImplementors = []string{"UpdateNotePayload"}
 
 func (ec *executionContext) _UpdateNotePayload(ctx context.Context, sel ast.SelectionSet, obj *model.UpdateNotePayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UpdateNotePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUpdateNotePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UpdateNotePayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, updateNotePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -52874,6 +53620,10 @@ func (ec *executionContext) _UpdateNotePayload(ctx context.Context, sel ast.Sele
 var updateProjectPayloadImplementors = []string{"UpdateProjectPayload"}
 
 func (ec *executionContext) _UpdateProjectPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UpdateProjectPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UpdateProjectPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUpdateProjectPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UpdateProjectPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, updateProjectPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -52914,6 +53664,10 @@ func (ec *executionContext) _UpdateProjectPayload(ctx context.Context, sel ast.S
 var updateScorePayloadImplementors = []string{"UpdateScorePayload"}
 
 func (ec *executionContext) _UpdateScorePayload(ctx context.Context, sel ast.SelectionSet, obj *model.UpdateScorePayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UpdateScorePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUpdateScorePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UpdateScorePayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, updateScorePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -52954,6 +53708,10 @@ func (ec *executionContext) _UpdateScorePayload(ctx context.Context, sel ast.Sel
 var updateUserPayloadImplementors = []string{"UpdateUserPayload"}
 
 func (ec *executionContext) _UpdateUserPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UpdateUserPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UpdateUserPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUpdateUserPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UpdateUserPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, updateUserPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -52994,6 +53752,10 @@ func (ec *executionContext) _UpdateUserPayload(ctx context.Context, sel ast.Sele
 var uploadImplementors = []string{"Upload"}
 
 func (ec *executionContext) _Upload(ctx context.Context, sel ast.SelectionSet, obj *model.Upload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "Upload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUpload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Upload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, uploadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -53044,6 +53806,10 @@ func (ec *executionContext) _Upload(ctx context.Context, sel ast.SelectionSet, o
 var uploadFormImplementors = []string{"UploadForm"}
 
 func (ec *executionContext) _UploadForm(ctx context.Context, sel ast.SelectionSet, obj *model.UploadForm) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UploadForm", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUploadForm(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UploadForm(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, uploadFormImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -53084,6 +53850,10 @@ func (ec *executionContext) _UploadForm(ctx context.Context, sel ast.SelectionSe
 var uploadHeaderImplementors = []string{"UploadHeader"}
 
 func (ec *executionContext) _UploadHeader(ctx context.Context, sel ast.SelectionSet, obj *model.UploadHeader) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UploadHeader", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUploadHeader(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UploadHeader(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, uploadHeaderImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -53124,6 +53894,10 @@ func (ec *executionContext) _UploadHeader(ctx context.Context, sel ast.Selection
 var uploadRefusedImplementors = []string{"UploadRefused", "CompleteUploadProblem", "Problem"}
 
 func (ec *executionContext) _UploadRefused(ctx context.Context, sel ast.SelectionSet, obj *model.UploadRefused) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UploadRefused", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUploadRefused(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UploadRefused(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, uploadRefusedImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -53159,6 +53933,10 @@ func (ec *executionContext) _UploadRefused(ctx context.Context, sel ast.Selectio
 var uploadRequestImplementors = []string{"UploadRequest"}
 
 func (ec *executionContext) _UploadRequest(ctx context.Context, sel ast.SelectionSet, obj *model.UploadRequest) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UploadRequest", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUploadRequest(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UploadRequest(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, uploadRequestImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -53204,6 +53982,10 @@ func (ec *executionContext) _UploadRequest(ctx context.Context, sel ast.Selectio
 var uploadedPartImplementors = []string{"UploadedPart"}
 
 func (ec *executionContext) _UploadedPart(ctx context.Context, sel ast.SelectionSet, obj *score.Part) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UploadedPart", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUploadedPart(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UploadedPart(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, uploadedPartImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -53254,6 +54036,10 @@ func (ec *executionContext) _UploadedPart(ctx context.Context, sel ast.Selection
 var usedWordImplementors = []string{"UsedWord"}
 
 func (ec *executionContext) _UsedWord(ctx context.Context, sel ast.SelectionSet, obj *labelling.Used) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UsedWord", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUsedWord(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UsedWord(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, usedWordImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -53294,6 +54080,10 @@ func (ec *executionContext) _UsedWord(ctx context.Context, sel ast.SelectionSet,
 var userImplementors = []string{"User", "Node"}
 
 func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj *user.User) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "User", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUser(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._User(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, userImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -53817,6 +54607,10 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 var userConflictImplementors = []string{"UserConflict", "UpdateUserProblem", "Problem"}
 
 func (ec *executionContext) _UserConflict(ctx context.Context, sel ast.SelectionSet, obj *model.UserConflict) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UserConflict", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUserConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UserConflict(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, userConflictImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -53857,6 +54651,10 @@ func (ec *executionContext) _UserConflict(ctx context.Context, sel ast.Selection
 var userStatisticsImplementors = []string{"UserStatistics"}
 
 func (ec *executionContext) _UserStatistics(ctx context.Context, sel ast.SelectionSet, obj *labelling.UserStatistics) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UserStatistics", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUserStatistics(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UserStatistics(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, userStatisticsImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -53936,6 +54734,10 @@ func (ec *executionContext) _UserStatistics(ctx context.Context, sel ast.Selecti
 var versionImplementors = []string{"Version", "Node"}
 
 func (ec *executionContext) _Version(ctx context.Context, sel ast.SelectionSet, obj *note.Version) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "Version", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendVersion(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Version(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, versionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -54040,6 +54842,10 @@ func (ec *executionContext) _Version(ctx context.Context, sel ast.SelectionSet, 
 var versionConnectionImplementors = []string{"VersionConnection"}
 
 func (ec *executionContext) _VersionConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[note.Version]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "VersionConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendVersionConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._VersionConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, versionConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -54085,6 +54891,10 @@ func (ec *executionContext) _VersionConnection(ctx context.Context, sel ast.Sele
 var versionEdgeImplementors = []string{"VersionEdge"}
 
 func (ec *executionContext) _VersionEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[note.Version]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "VersionEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendVersionEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._VersionEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
 	fields := graphql.CollectFields(ec.OperationContext, sel, versionEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -54525,6 +55335,16 @@ func (ec *executionContext) marshalNAnnotationChange2githubᚗcomᚋtaggieᚋtag
 }
 
 func (ec *executionContext) marshalNAnnotationChange2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAnnotationChangeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.AnnotationChange) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "AnnotationChange", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNAnnotationChange2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAnnotationChangeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNAnnotationChange2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAnnotationChangeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -54700,6 +55520,16 @@ func (ec *executionContext) marshalNEntity2githubᚗcomᚋtaggieᚋtaggieᚋinte
 }
 
 func (ec *executionContext) marshalNEntity2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntityᚄ(ctx context.Context, sel ast.SelectionSet, v []entity.Entity) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "Entity", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNEntity2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntityᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNEntity2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntityᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -54716,6 +55546,16 @@ func (ec *executionContext) marshalNEntity2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋi
 }
 
 func (ec *executionContext) marshalNEntity2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntity(ctx context.Context, sel ast.SelectionSet, v []*entity.Entity) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "Entity", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNEntity2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntity(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNEntity2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntity(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -54730,6 +55570,16 @@ func (ec *executionContext) marshalNEntityEdge2githubᚗcomᚋtaggieᚋtaggieᚋ
 }
 
 func (ec *executionContext) marshalNEntityEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[entity.Entity]) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "EntityEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNEntityEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNEntityEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -54750,6 +55600,16 @@ func (ec *executionContext) marshalNEntityIndex2githubᚗcomᚋtaggieᚋtaggie�
 }
 
 func (ec *executionContext) marshalNEntityIndex2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐIndexᚄ(ctx context.Context, sel ast.SelectionSet, v []entity.Index) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "EntityIndex", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNEntityIndex2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐIndexᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNEntityIndex2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐIndexᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -54770,6 +55630,16 @@ func (ec *executionContext) marshalNEntityIndexEntry2githubᚗcomᚋtaggieᚋtag
 }
 
 func (ec *executionContext) marshalNEntityIndexEntry2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐIndexEntryᚄ(ctx context.Context, sel ast.SelectionSet, v []entity.IndexEntry) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "EntityIndexEntry", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNEntityIndexEntry2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐIndexEntryᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNEntityIndexEntry2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐIndexEntryᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -54790,6 +55660,16 @@ func (ec *executionContext) marshalNEntityRelationEdge2githubᚗcomᚋtaggieᚋt
 }
 
 func (ec *executionContext) marshalNEntityRelationEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEntityRelationEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.EntityRelationEdge) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "EntityRelationEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNEntityRelationEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEntityRelationEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNEntityRelationEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEntityRelationEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -54838,6 +55718,16 @@ func (ec *executionContext) marshalNFileFormat2githubᚗcomᚋtaggieᚋtaggieᚋ
 }
 
 func (ec *executionContext) marshalNFinishOutcome2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐFinishOutcome(ctx context.Context, sel ast.SelectionSet, v []*model.FinishOutcome) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "FinishOutcome", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNFinishOutcome2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐFinishOutcome(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNFinishOutcome2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐFinishOutcome(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -55207,6 +56097,16 @@ func (ec *executionContext) marshalNIndexedEntityEdge2githubᚗcomᚋtaggieᚋta
 }
 
 func (ec *executionContext) marshalNIndexedEntityEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐIndexedEntityEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.IndexedEntityEdge) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "IndexedEntityEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNIndexedEntityEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐIndexedEntityEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNIndexedEntityEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐIndexedEntityEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -55259,6 +56159,16 @@ func (ec *executionContext) marshalNItem2githubᚗcomᚋtaggieᚋtaggieᚋintern
 }
 
 func (ec *executionContext) marshalNItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItemᚄ(ctx context.Context, sel ast.SelectionSet, v []score.Item) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "Item", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItemᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItemᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -55275,6 +56185,16 @@ func (ec *executionContext) marshalNItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋint
 }
 
 func (ec *executionContext) marshalNItem2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItem(ctx context.Context, sel ast.SelectionSet, v []*score.Item) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "Item", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNItem2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItem(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNItem2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItem(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -55289,6 +56209,16 @@ func (ec *executionContext) marshalNItemEdge2githubᚗcomᚋtaggieᚋtaggieᚋin
 }
 
 func (ec *executionContext) marshalNItemEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[score.Item]) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ItemEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNItemEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNItemEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -55332,6 +56262,16 @@ func (ec *executionContext) marshalNItemTag2githubᚗcomᚋtaggieᚋtaggieᚋint
 }
 
 func (ec *executionContext) marshalNItemTag2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐItemTagᚄ(ctx context.Context, sel ast.SelectionSet, v []filetag.ItemTag) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ItemTag", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNItemTag2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐItemTagᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNItemTag2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐItemTagᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -55352,6 +56292,16 @@ func (ec *executionContext) marshalNItemTagEdge2githubᚗcomᚋtaggieᚋtaggie�
 }
 
 func (ec *executionContext) marshalNItemTagEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[filetag.ItemTag]) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ItemTagEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNItemTagEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNItemTagEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -55415,6 +56365,16 @@ func (ec *executionContext) marshalNItemUseEdge2githubᚗcomᚋtaggieᚋtaggie�
 }
 
 func (ec *executionContext) marshalNItemUseEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemUseEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.ItemUseEdge) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ItemUseEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNItemUseEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemUseEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNItemUseEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemUseEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -55483,6 +56443,16 @@ func (ec *executionContext) marshalNLineFault2githubᚗcomᚋtaggieᚋtaggieᚋi
 }
 
 func (ec *executionContext) marshalNLineFault2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐLineFaultᚄ(ctx context.Context, sel ast.SelectionSet, v []project.LineFault) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "LineFault", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNLineFault2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐLineFaultᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNLineFault2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐLineFaultᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -55513,6 +56483,16 @@ func (ec *executionContext) marshalNNote2githubᚗcomᚋtaggieᚋtaggieᚋintern
 }
 
 func (ec *executionContext) marshalNNote2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐNoteᚄ(ctx context.Context, sel ast.SelectionSet, v []note.Note) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "Note", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNNote2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐNoteᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNNote2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐNoteᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -55529,6 +56509,16 @@ func (ec *executionContext) marshalNNote2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋint
 }
 
 func (ec *executionContext) marshalNNote2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐNote(ctx context.Context, sel ast.SelectionSet, v []*note.Note) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "Note", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNNote2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐNote(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNNote2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐNote(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -55543,6 +56533,16 @@ func (ec *executionContext) marshalNNoteAccessEdge2githubᚗcomᚋtaggieᚋtaggi
 }
 
 func (ec *executionContext) marshalNNoteAccessEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐNoteAccessEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.NoteAccessEdge) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "NoteAccessEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNNoteAccessEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐNoteAccessEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNNoteAccessEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐNoteAccessEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -55589,6 +56589,16 @@ func (ec *executionContext) marshalNNoteChangeEdge2githubᚗcomᚋtaggieᚋtaggi
 }
 
 func (ec *executionContext) marshalNNoteChangeEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐNoteChangeEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.NoteChangeEdge) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "NoteChangeEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNNoteChangeEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐNoteChangeEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNNoteChangeEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐNoteChangeEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -55609,6 +56619,16 @@ func (ec *executionContext) marshalNNoteEdge2githubᚗcomᚋtaggieᚋtaggieᚋin
 }
 
 func (ec *executionContext) marshalNNoteEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[note.Note]) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "NoteEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNNoteEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNNoteEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -55649,6 +56669,16 @@ func (ec *executionContext) marshalNPageChange2githubᚗcomᚋtaggieᚋtaggieᚋ
 }
 
 func (ec *executionContext) marshalNPageChange2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPageChangeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.PageChange) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "PageChange", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNPageChange2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPageChangeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNPageChange2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPageChangeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -55683,6 +56713,16 @@ func (ec *executionContext) marshalNProject2githubᚗcomᚋtaggieᚋtaggieᚋint
 }
 
 func (ec *executionContext) marshalNProject2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProjectᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Project) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "Project", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNProject2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProjectᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNProject2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProjectᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -55703,6 +56743,16 @@ func (ec *executionContext) marshalNProjectEdge2githubᚗcomᚋtaggieᚋtaggie�
 }
 
 func (ec *executionContext) marshalNProjectEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[project.Project]) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNProjectEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNProjectEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -55740,6 +56790,16 @@ func (ec *executionContext) marshalNProjectExport2githubᚗcomᚋtaggieᚋtaggie
 }
 
 func (ec *executionContext) marshalNProjectExport2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐExportᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Export) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectExport", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNProjectExport2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐExportᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNProjectExport2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐExportᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -55760,6 +56820,16 @@ func (ec *executionContext) marshalNProjectExportEdge2githubᚗcomᚋtaggieᚋta
 }
 
 func (ec *executionContext) marshalNProjectExportEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[project.Export]) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectExportEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNProjectExportEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNProjectExportEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -55780,6 +56850,16 @@ func (ec *executionContext) marshalNProjectImport2githubᚗcomᚋtaggieᚋtaggie
 }
 
 func (ec *executionContext) marshalNProjectImport2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐImportᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Import) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectImport", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNProjectImport2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐImportᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNProjectImport2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐImportᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -55800,6 +56880,16 @@ func (ec *executionContext) marshalNProjectImportEdge2githubᚗcomᚋtaggieᚋta
 }
 
 func (ec *executionContext) marshalNProjectImportEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[project.Import]) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectImportEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNProjectImportEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNProjectImportEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -55820,6 +56910,16 @@ func (ec *executionContext) marshalNProjectItem2githubᚗcomᚋtaggieᚋtaggie�
 }
 
 func (ec *executionContext) marshalNProjectItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItemᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Item) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectItem", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNProjectItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItemᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNProjectItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItemᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -55844,6 +56944,16 @@ func (ec *executionContext) marshalNProjectItemEdge2githubᚗcomᚋtaggieᚋtagg
 }
 
 func (ec *executionContext) marshalNProjectItemEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[project.Item]) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNProjectItemEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNProjectItemEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -55864,6 +56974,16 @@ func (ec *executionContext) marshalNProjectItemEffort2githubᚗcomᚋtaggieᚋta
 }
 
 func (ec *executionContext) marshalNProjectItemEffort2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffortᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Effort) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemEffort", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNProjectItemEffort2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffortᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNProjectItemEffort2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffortᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -55884,6 +57004,16 @@ func (ec *executionContext) marshalNProjectItemEffortEdge2githubᚗcomᚋtaggie�
 }
 
 func (ec *executionContext) marshalNProjectItemEffortEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[project.Effort]) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemEffortEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNProjectItemEffortEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNProjectItemEffortEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -55940,6 +57070,16 @@ func (ec *executionContext) marshalNProjectMember2githubᚗcomᚋtaggieᚋtaggie
 }
 
 func (ec *executionContext) marshalNProjectMember2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐMemberᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Member) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectMember", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNProjectMember2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐMemberᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNProjectMember2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐMemberᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -55960,6 +57100,16 @@ func (ec *executionContext) marshalNProjectMemberEdge2githubᚗcomᚋtaggieᚋta
 }
 
 func (ec *executionContext) marshalNProjectMemberEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[project.Member]) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectMemberEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNProjectMemberEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNProjectMemberEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -56112,6 +57262,16 @@ func (ec *executionContext) marshalNScope2githubᚗcomᚋtaggieᚋtaggieᚋinter
 }
 
 func (ec *executionContext) marshalNScope2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScopeᚄ(ctx context.Context, sel ast.SelectionSet, v []entity.Scope) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "Scope", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNScope2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScopeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNScope2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScopeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -56132,6 +57292,16 @@ func (ec *executionContext) marshalNScopeEdge2githubᚗcomᚋtaggieᚋtaggieᚋi
 }
 
 func (ec *executionContext) marshalNScopeEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[entity.Scope]) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ScopeEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNScopeEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNScopeEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -56152,6 +57322,16 @@ func (ec *executionContext) marshalNScopeMemberEdge2githubᚗcomᚋtaggieᚋtagg
 }
 
 func (ec *executionContext) marshalNScopeMemberEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScopeMemberEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.ScopeMemberEdge) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ScopeMemberEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNScopeMemberEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScopeMemberEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNScopeMemberEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScopeMemberEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -56188,6 +57368,16 @@ func (ec *executionContext) marshalNScore2githubᚗcomᚋtaggieᚋtaggieᚋgraph
 }
 
 func (ec *executionContext) marshalNScore2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreᚄ(ctx context.Context, sel ast.SelectionSet, v []model.Score) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "Score", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNScore2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNScore2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -56224,6 +57414,16 @@ func (ec *executionContext) marshalNScoreEdge2githubᚗcomᚋtaggieᚋtaggieᚋg
 }
 
 func (ec *executionContext) marshalNScoreEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.ScoreEdge) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ScoreEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNScoreEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNScoreEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -56318,6 +57518,16 @@ func (ec *executionContext) marshalNSharedNoteEdge2githubᚗcomᚋtaggieᚋtaggi
 }
 
 func (ec *executionContext) marshalNSharedNoteEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSharedNoteEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.SharedNoteEdge) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "SharedNoteEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNSharedNoteEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSharedNoteEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNSharedNoteEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSharedNoteEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -56423,6 +57633,16 @@ func (ec *executionContext) marshalNTag2githubᚗcomᚋtaggieᚋtaggieᚋinterna
 }
 
 func (ec *executionContext) marshalNTag2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋtagᚐTagᚄ(ctx context.Context, sel ast.SelectionSet, v []tag.Tag) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "Tag", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNTag2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋtagᚐTagᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNTag2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋtagᚐTagᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -56443,6 +57663,16 @@ func (ec *executionContext) marshalNTagEdge2githubᚗcomᚋtaggieᚋtaggieᚋint
 }
 
 func (ec *executionContext) marshalNTagEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[tag.Tag]) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "TagEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNTagEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNTagEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -56463,6 +57693,16 @@ func (ec *executionContext) marshalNTaggedItemEdge2githubᚗcomᚋtaggieᚋtaggi
 }
 
 func (ec *executionContext) marshalNTaggedItemEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐTaggedItemEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.TaggedItemEdge) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "TaggedItemEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNTaggedItemEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐTaggedItemEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNTaggedItemEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐTaggedItemEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -56483,6 +57723,16 @@ func (ec *executionContext) marshalNTaggedNoteEdge2githubᚗcomᚋtaggieᚋtaggi
 }
 
 func (ec *executionContext) marshalNTaggedNoteEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐTaggedNoteEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.TaggedNoteEdge) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "TaggedNoteEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNTaggedNoteEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐTaggedNoteEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNTaggedNoteEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐTaggedNoteEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -56584,6 +57834,16 @@ func (ec *executionContext) marshalNUploadHeader2githubᚗcomᚋtaggieᚋtaggie�
 }
 
 func (ec *executionContext) marshalNUploadHeader2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUploadHeaderᚄ(ctx context.Context, sel ast.SelectionSet, v []model.UploadHeader) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "UploadHeader", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNUploadHeader2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUploadHeaderᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNUploadHeader2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUploadHeaderᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -56617,6 +57877,16 @@ func (ec *executionContext) marshalNUser2githubᚗcomᚋtaggieᚋtaggieᚋintern
 }
 
 func (ec *executionContext) marshalNUser2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx context.Context, sel ast.SelectionSet, v []*user.User) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "User", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNUser2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNUser2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -56631,6 +57901,16 @@ func (ec *executionContext) marshalNUserStatistics2githubᚗcomᚋtaggieᚋtaggi
 }
 
 func (ec *executionContext) marshalNUserStatistics2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐUserStatisticsᚄ(ctx context.Context, sel ast.SelectionSet, v []labelling.UserStatistics) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "UserStatistics", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNUserStatistics2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐUserStatisticsᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNUserStatistics2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐUserStatisticsᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -56668,6 +57948,16 @@ func (ec *executionContext) marshalNVersion2githubᚗcomᚋtaggieᚋtaggieᚋint
 }
 
 func (ec *executionContext) marshalNVersion2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐVersionᚄ(ctx context.Context, sel ast.SelectionSet, v []note.Version) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "Version", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNVersion2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐVersionᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNVersion2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐVersionᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -56688,6 +57978,16 @@ func (ec *executionContext) marshalNVersionEdge2githubᚗcomᚋtaggieᚋtaggie�
 }
 
 func (ec *executionContext) marshalNVersionEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[note.Version]) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "VersionEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNVersionEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNVersionEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -56886,6 +58186,16 @@ func (ec *executionContext) marshalOAddProjectCategoriesProblem2githubᚗcomᚋt
 }
 
 func (ec *executionContext) marshalOAnnotation2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAnnotationᚄ(ctx context.Context, sel ast.SelectionSet, v []model.Annotation) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "Annotation", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendOAnnotation2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAnnotationᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalOAnnotation2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAnnotationᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	if v == nil {
 		return graphql.Null
 	}
@@ -56959,6 +58269,16 @@ func (ec *executionContext) marshalOCancelProjectImportPayload2ᚖgithubᚗcom�
 }
 
 func (ec *executionContext) marshalOCategory2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCategoryᚄ(ctx context.Context, sel ast.SelectionSet, v []model.Category) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "Category", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendOCategory2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCategoryᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalOCategory2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCategoryᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	if v == nil {
 		return graphql.Null
 	}
@@ -57171,6 +58491,16 @@ func (ec *executionContext) marshalODateTime2ᚖtimeᚐTime(ctx context.Context,
 }
 
 func (ec *executionContext) marshalODeadLetter2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeadLetterᚄ(ctx context.Context, sel ast.SelectionSet, v []model.DeadLetter) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "DeadLetter", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendODeadLetter2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeadLetterᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalODeadLetter2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeadLetterᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	if v == nil {
 		return graphql.Null
 	}
@@ -57581,6 +58911,16 @@ func (ec *executionContext) marshalOItemConnection2ᚖgithubᚗcomᚋtaggieᚋta
 }
 
 func (ec *executionContext) marshalOItemSet2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐSetRefᚄ(ctx context.Context, sel ast.SelectionSet, v []filetag.SetRef) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ItemSet", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendOItemSet2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐSetRefᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalOItemSet2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐSetRefᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	if v == nil {
 		return graphql.Null
 	}
@@ -57607,6 +58947,16 @@ func (ec *executionContext) marshalOItemSet2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋ
 }
 
 func (ec *executionContext) marshalOItemTag2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐItemTagᚄ(ctx context.Context, sel ast.SelectionSet, v []filetag.ItemTag) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ItemTag", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendOItemTag2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐItemTagᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalOItemTag2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐItemTagᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	if v == nil {
 		return graphql.Null
 	}
@@ -57633,6 +58983,16 @@ func (ec *executionContext) marshalOItemTagConnection2ᚖgithubᚗcomᚋtaggie�
 }
 
 func (ec *executionContext) marshalOItemTagValue2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐValueCountᚄ(ctx context.Context, sel ast.SelectionSet, v []filetag.ValueCount) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ItemTagValue", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendOItemTagValue2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐValueCountᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalOItemTagValue2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐValueCountᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	if v == nil {
 		return graphql.Null
 	}
@@ -57763,6 +59123,16 @@ func (ec *executionContext) marshalONoteConnection2ᚖgithubᚗcomᚋtaggieᚋta
 }
 
 func (ec *executionContext) marshalOOnlineMember2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐOnlineᚄ(ctx context.Context, sel ast.SelectionSet, v []labelling.Online) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "OnlineMember", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendOOnlineMember2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐOnlineᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalOOnlineMember2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐOnlineᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	if v == nil {
 		return graphql.Null
 	}
@@ -57884,6 +59254,16 @@ func (ec *executionContext) marshalOProjectImportConnection2ᚖgithubᚗcomᚋta
 }
 
 func (ec *executionContext) marshalOProjectItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItemᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Item) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectItem", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendOProjectItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItemᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalOProjectItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItemᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	if v == nil {
 		return graphql.Null
 	}
@@ -57992,6 +59372,16 @@ func (ec *executionContext) marshalOProjectQueueRebuild2ᚖgithubᚗcomᚋtaggie
 }
 
 func (ec *executionContext) marshalOProjectTeamStatistics2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐProjectTeamStatisticsᚄ(ctx context.Context, sel ast.SelectionSet, v []model.ProjectTeamStatistics) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectTeamStatistics", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendOProjectTeamStatistics2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐProjectTeamStatisticsᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalOProjectTeamStatistics2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐProjectTeamStatisticsᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	if v == nil {
 		return graphql.Null
 	}
@@ -58310,6 +59700,16 @@ func (ec *executionContext) marshalOScoreConnection2ᚖgithubᚗcomᚋtaggieᚋt
 }
 
 func (ec *executionContext) marshalOScorePage2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScorePageᚄ(ctx context.Context, sel ast.SelectionSet, v []model.ScorePage) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ScorePage", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendOScorePage2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScorePageᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalOScorePage2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScorePageᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	if v == nil {
 		return graphql.Null
 	}
@@ -58440,6 +59840,16 @@ func (ec *executionContext) marshalOSkipProjectItemPayload2ᚖgithubᚗcomᚋtag
 }
 
 func (ec *executionContext) marshalOSnapshot2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐSnapshotᚄ(ctx context.Context, sel ast.SelectionSet, v []score.Snapshot) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "Snapshot", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendOSnapshot2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐSnapshotᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalOSnapshot2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐSnapshotᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	if v == nil {
 		return graphql.Null
 	}
@@ -58526,6 +59936,16 @@ func (ec *executionContext) marshalOString2ᚖstring(ctx context.Context, sel as
 }
 
 func (ec *executionContext) marshalOSubcategory2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSubcategoryᚄ(ctx context.Context, sel ast.SelectionSet, v []model.Subcategory) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "Subcategory", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendOSubcategory2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSubcategoryᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalOSubcategory2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSubcategoryᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	if v == nil {
 		return graphql.Null
 	}
@@ -58580,6 +60000,16 @@ func (ec *executionContext) marshalOTaggedNoteConnection2ᚖgithubᚗcomᚋtaggi
 }
 
 func (ec *executionContext) marshalOTeam2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeamᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Team) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "Team", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendOTeam2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeamᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalOTeam2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeamᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	if v == nil {
 		return graphql.Null
 	}
@@ -58753,6 +60183,16 @@ func (ec *executionContext) marshalOUploadRequest2ᚖgithubᚗcomᚋtaggieᚋtag
 }
 
 func (ec *executionContext) marshalOUploadedPart2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐPartᚄ(ctx context.Context, sel ast.SelectionSet, v []score.Part) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "UploadedPart", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendOUploadedPart2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐPartᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalOUploadedPart2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐPartᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	if v == nil {
 		return graphql.Null
 	}
@@ -58789,6 +60229,16 @@ func (ec *executionContext) unmarshalOUploadedPartInput2ᚕgithubᚗcomᚋtaggie
 }
 
 func (ec *executionContext) marshalOUsedWord2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐUsedᚄ(ctx context.Context, sel ast.SelectionSet, v []labelling.Used) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "UsedWord", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendOUsedWord2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐUsedᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalOUsedWord2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐUsedᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
 	if v == nil {
 		return graphql.Null
 	}

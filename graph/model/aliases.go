@@ -140,11 +140,21 @@ func (e NoteChangeEdge) Node() NoteChange {
 // MarshalUserID writes the global id of a user.
 func MarshalUserID(id user.ID) graphql.Marshaler { return gid.Single{Type: "User", Key: string(id)} }
 
+// AppendUserID appends the global id of a user.
+func AppendUserID(b []byte, id user.ID) []byte {
+	return gid.Single{Type: "User", Key: string(id)}.AppendGQL(b)
+}
+
 // UnmarshalUserID is not used: ids come in as [gid.ID], which says which argument is wrong.
 func UnmarshalUserID(any) (user.ID, error) { return "", errOutputOnly }
 
 // MarshalNoteID writes the global id of a note.
 func MarshalNoteID(id note.ID) graphql.Marshaler { return gid.Single{Type: "Note", Key: string(id)} }
+
+// AppendNoteID appends the global id of a note.
+func AppendNoteID(b []byte, id note.ID) []byte {
+	return gid.Single{Type: "Note", Key: string(id)}.AppendGQL(b)
+}
 
 // UnmarshalNoteID is not used; see [UnmarshalUserID].
 func UnmarshalNoteID(any) (note.ID, error) { return "", errOutputOnly }
@@ -170,7 +180,12 @@ var permissions = map[note.Permission]string{note.View: "VIEW", note.Edit: "EDIT
 
 // MarshalNotePermission writes a permission.
 func MarshalNotePermission(p note.Permission) graphql.Marshaler {
-	return graphql.WriterFunc(func(w io.Writer) { _, _ = io.WriteString(w, strconv.Quote(permissions[p])) })
+	return graphql.WriterFunc(func(w io.Writer) { _, _ = w.Write(AppendNotePermission(nil, p)) })
+}
+
+// AppendNotePermission appends a permission.
+func AppendNotePermission(b []byte, p note.Permission) []byte {
+	return strconv.AppendQuote(b, permissions[p])
 }
 
 // UnmarshalNotePermission reads a permission.
@@ -185,6 +200,9 @@ func UnmarshalNotePermission(v any) (note.Permission, error) {
 
 // MarshalSharePermission writes what a note is shared for.
 func MarshalSharePermission(p note.Permission) graphql.Marshaler { return MarshalNotePermission(p) }
+
+// AppendSharePermission appends what a note is shared for.
+func AppendSharePermission(b []byte, p note.Permission) []byte { return AppendNotePermission(b, p) }
 
 // UnmarshalSharePermission reads what a note is to be shared for.
 func UnmarshalSharePermission(v any) (note.Permission, error) {

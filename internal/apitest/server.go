@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -33,6 +34,7 @@ import (
 	"github.com/taggie/taggie/internal/embedded/embeddedtest"
 	"github.com/taggie/taggie/internal/faultinject"
 	"github.com/taggie/taggie/internal/httpapi/document"
+	"github.com/taggie/taggie/internal/lean"
 	"github.com/taggie/taggie/internal/redisclient"
 	"github.com/taggie/taggie/internal/telemetry"
 )
@@ -82,7 +84,7 @@ func NewServer(t *testing.T, change ...func(*config.Config)) *Server {
 	a, err := app.Assemble(cfg, document.Trusted{}, &app.Stores{DB: s.DB, Bucket: bucket, Redis: answering, Waiting: waiting}, metrics, log)
 	require.NoError(t, err)
 	s.Local, s.App = a.Local, a
-	web := httptest.NewServer(a.Handler)
+	web := httptest.NewServer(comparing(t, a.Handler))
 	t.Cleanup(func() { // as a server ends
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), Patience)
 		defer cancel()
@@ -93,6 +95,20 @@ func NewServer(t *testing.T, change ...func(*config.Config)) *Server {
 	s.URL = web.URL
 	s.Faults.Recorder().Reset() // what follows is the test's
 	return s
+}
+
+// signed are the parts of an address that differ from second to second.
+var signed = regexp.MustCompile(`X-Amz-(Date|Expires|Signature)=[^&"\\]*`)
+
+// comparing has all that plans write compared with what gqlgen's executor makes of the same, in every test.
+func comparing(t *testing.T, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r.WithContext(lean.Comparing(r.Context(), func(plan, executor []byte) {
+			if plan, executor = signed.ReplaceAll(plan, nil), signed.ReplaceAll(executor, nil); !bytes.Equal(plan, executor) {
+				t.Errorf("a plan wrote\n%s\nand the executor\n%s", plan, executor)
+			}
+		})))
+	})
 }
 
 // redisOf returns the clients of a server with these settings: those of production when they name a Redis. Messages travel through streams
@@ -162,7 +178,7 @@ func (s *Server) Ahead(d time.Duration) *Server {
 	a, err := app.Assemble(s.App.Cfg, document.Trusted{}, &stores, telemetry.NewMetrics(), log)
 	require.NoError(s.T, err)
 	other.Local, other.App = a.Local, a
-	web := httptest.NewServer(a.Handler)
+	web := httptest.NewServer(comparing(s.T, a.Handler))
 	s.T.Cleanup(func() {
 		assert.NoError(s.T, a.Sockets.Shutdown(context.WithoutCancel(s.T.Context())))
 		a.Queues.Hub.Close()

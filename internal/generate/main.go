@@ -26,7 +26,8 @@ func main() {
 
 // write has gqlgen write the executor, rewrites it in place, and writes the facts of the schema beside it.
 func write(cfg *config.Config) error {
-	if err := api.Generate(cfg); err != nil {
+	p := &plans{}
+	if err := api.Generate(cfg, api.AddPlugin(p)); err != nil {
 		return err
 	}
 	f, err := factsOf(cfg.Schema)
@@ -38,7 +39,7 @@ func write(cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	code, err := rewrite(string(text), f.ready)
+	code, err := rewrite(string(text), f.ready, p)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ type source struct {
 	text  string
 	files *token.FileSet
 	tree  *ast.File
+	plans *plans
 	edits []edit
 }
 
@@ -26,14 +27,14 @@ type edit struct {
 }
 
 // rewrite returns the executor without what our lists pay for in vain. The ready fields, as Type.field, run where they stand.
-func rewrite(text string, ready []string) ([]byte, error) {
-	s := &source{text: text, files: token.NewFileSet()}
+func rewrite(text string, ready []string, p *plans) ([]byte, error) {
+	s := &source{text: text, files: token.NewFileSet(), plans: p}
 	var err error
 	if s.tree, err = parser.ParseFile(s.files, "", text, parser.ParseComments); err != nil {
 		return nil, err
 	}
 	waits, err := s.objects(ready)
-	for _, step := range []func() error{s.scalars, s.slices, s.deferredResults, s.messages, s.schema, s.imports} {
+	for _, step := range []func() error{s.planned, s.scalars, s.slices, s.deferredResults, s.messages, s.schema, s.imports} {
 		if err == nil {
 			err = step()
 		}
@@ -199,6 +200,38 @@ func resolvedIn(list []ast.Stmt) (typ, field string) {
 	}
 	return typ, field
 }
+
+// planned asks for a plan before an object or a list of objects is resolved.
+func (s *source) planned() error {
+	objects, lists, state := 0, 0, 0
+	for _, f := range s.functions() {
+		object, isObject := strings.CutPrefix(f.Name.Name, "_")
+		elem, isList := s.plans.lists[f.Name.Name]
+		call := "if m := lean.Write(ctx, &ec.plans, planned, %q, sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.append%s(w, p, %s) }, func(ctx context.Context) graphql.Marshaler { return ec.%s(ctx, sel, %s) }); m != nil {\nreturn m\n}\n"
+		switch {
+		case isObject && s.plans.objects[object] && len(f.Type.Params.List) == 3:
+			objects++
+			s.insert(f.Body.Lbrace+1, "\n"+fmt.Sprintf(call, object, object, "obj", f.Name.Name, "obj"))
+		case isList:
+			lists++
+			s.insert(f.Body.Lbrace+1, "\nif len(v) > 1 {\n"+fmt.Sprintf(call, elem, strings.TrimPrefix(f.Name.Name, "marshal"), "v", f.Name.Name, "v")+"}\n")
+		}
+	}
+	ast.Inspect(s.tree, func(n ast.Node) bool {
+		spec, ok := n.(*ast.TypeSpec)
+		if !ok || spec.Name.Name != "executionContext" {
+			return true
+		}
+		if of, ok := spec.Type.(*ast.StructType); ok {
+			state++
+			s.insert(of.Fields.Closing, "\nplans lean.Plans\n")
+		}
+		return false
+	})
+	return cmp.Or(expect("planned objects", objects, len(s.plans.objects)), expect("planned lists", lists, len(s.plans.lists)), expect("the state of plans", state, 1))
+}
+
+func (s *source) insert(at token.Pos, text string) { s.replace(at, at, text) }
 
 // scalars writes fields that are plain values of their object without a context, a resolver and three closures for each:
 // there is nothing in them that could fail, wait, or be observed.

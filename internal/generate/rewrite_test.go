@@ -15,8 +15,8 @@ import (
 )
 
 // written returns what the version of gqlgen in go.mod writes for our schema. Nothing is written into the tree: the models are there, and
-// the executor goes elsewhere.
-func written(t *testing.T) (text string, f facts) {
+// the executor and the plans go elsewhere.
+func written(t *testing.T) (text string, f facts, p *plans) {
 	t.Helper()
 	t.Chdir("../..")
 	cfg, err := config.LoadConfigFromDefaultLocations()
@@ -24,18 +24,24 @@ func written(t *testing.T) (text string, f facts) {
 	cfg.Exec.Filename = filepath.Join(t.TempDir(), "graph", "exec.go")
 	cfg.Model = config.PackageConfig{}
 	cfg.SkipValidation = true // elsewhere, it belongs to no module
-	require.NoError(t, api.Generate(cfg))
+	p = &plans{}
+	require.NoError(t, api.Generate(cfg, api.AddPlugin(p)))
 	code, err := os.ReadFile(cfg.Exec.Filename)
 	require.NoError(t, err)
 	f, err = factsOf(cfg.Schema)
 	require.NoError(t, err)
-	return string(code), f
+	planned, err := os.ReadFile(filepath.Join(filepath.Dir(cfg.Exec.Filename), "plans.go"))
+	require.NoError(t, err)
+	current, err := os.ReadFile("graph/plans.go")
+	require.NoError(t, err)
+	assert.True(t, string(planned) == string(current), "graph/plans.go is not current: run go generate")
+	return string(code), f, p
 }
 
 func TestEachRewritingFitsWhatGqlgenWrites(t *testing.T) {
-	text, f := written(t)
+	text, f, p := written(t)
 	ready := f.ready
-	code, err := rewrite(text, ready)
+	code, err := rewrite(text, ready, p)
 	require.NoError(t, err)
 	current, err := os.ReadFile("graph/exec.go")
 	require.NoError(t, err)
@@ -56,6 +62,9 @@ func TestEachRewritingFitsWhatGqlgenWrites(t *testing.T) {
 			"objects (deferredFieldSet.AddField(": {deferredField, "deferredFieldSet.Add(field)"},
 			"objects (out.Values[i] = ":           {deferredValue + "\n\t\t\t\tcontinue", "out.Values[i] = graphql.RequiredNull\n\t\t\t\tcontinue"},
 			"objects (out.Concurrently(":          {delayed, "out.Run(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })"},
+			"planned objects":                     {") _Note(ctx context.Context, sel ast.SelectionSet, obj", ") _Note(ctx context.Context, sel ast.SelectionSet, deep bool, obj"},
+			"planned lists":                       {"marshalNNote2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐNoteᚄ(ctx context.Context, sel ast.SelectionSet, v", "marshalNotes(ctx context.Context, sel ast.SelectionSet, v"},
+			"the state of plans":                  {"type executionContext struct", "type execution struct"},
 			"scalars (_Note_title)":               {"_Note_title(ctx context.Context, field graphql.CollectedField, obj *note.Note) (ret graphql.Marshaler) {\n", "_Note_title(ctx context.Context, field graphql.CollectedField, obj *note.Note) (ret graphql.Marshaler) {\n\tec.Count()\n"},
 			"slices":                              {"graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, ", "graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, "},
 			"deferred results":                    {"result := <-ec.DeferredResults", "result, _ := <-ec.DeferredResults"},
@@ -65,12 +74,12 @@ func TestEachRewritingFitsWhatGqlgenWrites(t *testing.T) {
 		} {
 			changed := strings.Replace(text, change[0], change[1], 1)
 			require.NotEqual(t, text, changed, "%s: nothing to change", name)
-			_, err := rewrite(changed, ready)
+			_, err := rewrite(changed, ready, p)
 			assert.ErrorContains(t, err, "the rewriting of "+name)
 		}
-		_, err := rewrite(text, append(slices.Clone(ready), "Note.nothing"))
+		_, err := rewrite(text, append(slices.Clone(ready), "Note.nothing"), p)
 		assert.ErrorContains(t, err, "ready fields (Note.nothing)")
-		_, err = rewrite(text, ready[1:])
+		_, err = rewrite(text, ready[1:], p)
 		assert.NoError(t, err, "one more that waits")
 	})
 }

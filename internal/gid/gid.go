@@ -9,7 +9,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -47,18 +46,35 @@ func Parse(s string) (ID, error) {
 }
 
 // MarshalGQL writes the id as a GraphQL string.
-func (id ID) MarshalGQL(w io.Writer) { _, _ = io.WriteString(w, strconv.Quote(id.String())) }
+func (id ID) MarshalGQL(w io.Writer) { _, _ = w.Write(id.AppendGQL(nil)) }
 
-// Single is an id with one key part, written without the detours that [ID] needs.
+// AppendGQL appends the id as a GraphQL string. Base64 needs no escaping.
+func (id ID) AppendGQL(b []byte) []byte {
+	var buf [128]byte
+	raw := append(append(buf[:0], id.Type...), 0)
+	for i, part := range id.Key {
+		if i > 0 {
+			raw = append(raw, 0)
+		}
+		raw = append(raw, part...)
+	}
+	return append(base64.RawURLEncoding.AppendEncode(append(b, '"'), raw), '"')
+}
+
+// Single is an id with one key part, written without the slice that [ID] needs.
 type Single struct{ Type, Key string }
 
-// MarshalGQL writes the id as a GraphQL string. Base64 needs no escaping.
+// MarshalGQL writes the id as a GraphQL string.
 func (id Single) MarshalGQL(w io.Writer) {
-	var raw, text [128]byte
-	plain := append(append(append(raw[:0], id.Type...), 0), id.Key...)
-	quoted := append(text[:0], '"')
-	quoted = append(base64.RawURLEncoding.AppendEncode(quoted, plain), '"')
-	_, _ = w.Write(quoted)
+	var text [128]byte
+	_, _ = w.Write(id.AppendGQL(text[:0]))
+}
+
+// AppendGQL appends the id as a GraphQL string. Base64 needs no escaping.
+func (id Single) AppendGQL(b []byte) []byte {
+	var buf [128]byte
+	raw := append(append(append(buf[:0], id.Type...), 0), id.Key...)
+	return append(base64.RawURLEncoding.AppendEncode(append(b, '"'), raw), '"')
 }
 
 // UnmarshalGQL reads the id from a GraphQL string. Text that is no id becomes an id of no type, which [ID.As] refuses: one bad

@@ -2,7 +2,7 @@
 // need.
 //
 // It knows gqlgen's runtime and selections. It must not know the contract: internal/generate tells it which fields wait.
-// Generated code calls it (see internal/generate); start reading at [Slice]. docs/performance.md has the figures.
+// Generated code calls it (see internal/generate); start reading at [Write], then [Slice]. docs/performance.md has the figures.
 package lean
 
 import (

@@ -17,7 +17,10 @@ import (
 type Cursor string
 
 // MarshalGQL writes the cursor as a GraphQL string.
-func (c Cursor) MarshalGQL(w io.Writer) { _, _ = io.WriteString(w, strconv.Quote(string(c))) }
+func (c Cursor) MarshalGQL(w io.Writer) { _, _ = w.Write(c.AppendGQL(nil)) }
+
+// AppendGQL appends the cursor as a GraphQL string.
+func (c Cursor) AppendGQL(b []byte) []byte { return strconv.AppendQuote(b, string(c)) }
 
 // UnmarshalGQL reads a cursor; whether it is a good one only [Codec.Open] can tell.
 func (c *Cursor) UnmarshalGQL(v any) error {

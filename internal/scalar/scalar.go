@@ -26,10 +26,7 @@ func MarshalDateTime(t time.Time) graphql.Marshaler {
 		return graphql.Null
 	}
 	return graphql.WriterFunc(func(w io.Writer) {
-		b := make([]byte, 0, len(Milli)+2)
-		b = append(b, '"')
-		b = t.UTC().AppendFormat(b, Milli)
-		_, _ = w.Write(append(b, '"'))
+		_, _ = w.Write(AppendDateTime(make([]byte, 0, len(Milli)+2), t))
 	})
 }
 

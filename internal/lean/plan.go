@@ -1,0 +1,252 @@
+package lean
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+)
+
+// Type says how the fields of an object type are planned.
+type Type struct {
+	Implements []string // itself, and the interfaces and unions that it belongs to
+	Fields     map[string]TypeField
+}
+
+// TypeField is a field that never waits.
+type TypeField struct {
+	At       int    // its place in the switch of the generated code, from 1
+	Of       string // the object type that it returns; "" for values, and for interfaces and unions
+	Resolved bool   // by a resolver, so that it can be deferred
+}
+
+// Plan is how the objects of one type and selection are written. There is none for a selection with a field that waits or is deferred.
+type Plan struct{ Fields []Planned }
+
+// Planned is a field of a plan.
+type Planned struct {
+	Key   string // what stands before the value: {"name": for the first field, ,"name": for others
+	At    int    // see TypeField; 0 for __typename
+	Below *Plan  // of an object
+	Field graphql.CollectedField
+}
+
+// Plans are the plans of one operation. They are made when they are first used. That costs less than one object, so they are not kept
+// for the next operation, whose variables may include other fields.
+type Plans struct {
+	mu    sync.Mutex
+	known map[planKey]*Plan
+	bytes atomic.Int64 // written by plans, and not yet part of the answer
+
+	comparing func(plan, executor []byte) // see [Comparing]; fixed by the first use
+}
+
+type planKey struct {
+	typ       string
+	selection *ast.Selection
+	n         int
+}
+
+// of returns the plan for a type and a selection, nil when there is none.
+func (p *Plans) of(ctx context.Context, types map[string]Type, typ string, sel ast.SelectionSet) *Plan {
+	if len(sel) == 0 {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.known == nil {
+		p.known = map[planKey]*Plan{}
+		p.comparing, _ = ctx.Value(comparing{}).(func(plan, executor []byte))
+	}
+	key := planKey{typ, &sel[0], len(sel)}
+	plan, known := p.known[key]
+	if !known {
+		plan = compile(graphql.GetOperationContext(ctx), types, typ, sel)
+		p.known[key] = plan
+	}
+	return plan
+}
+
+func compile(op *graphql.OperationContext, types map[string]Type, name string, sel ast.SelectionSet) *Plan {
+	typ := types[name]
+	fields := graphql.CollectFields(op, sel, typ.Implements)
+	plan := &Plan{Fields: make([]Planned, len(fields))}
+	for i, field := range fields {
+		planned := Planned{Key: `,"` + field.Alias + `":`, Field: field} // names need no escaping
+		if i == 0 {
+			planned.Key = "{" + planned.Key[1:]
+		}
+		if field.Name != "__typename" {
+			f, plain := typ.Fields[field.Name]
+			if !plain || f.Resolved && field.IsDeferred() {
+				return nil
+			}
+			planned.At = f.At
+			if f.Of != "" {
+				if planned.Below = compile(op, types, f.Of, field.Selections); planned.Below == nil {
+					return nil
+				}
+			}
+		}
+		plan.Fields[i] = planned
+	}
+	return plan
+}
+
+// Writer writes what a plan says.
+type Writer struct {
+	B []byte
+
+	ctx     context.Context // collects errors apart from those of the response
+	done    <-chan struct{}
+	plans   *Plans
+	types   map[string]Type
+	calls   []call
+	counted int  // bytes that are in plans.bytes
+	full    bool // the answer would pass MaxAnswer
+}
+
+// call is how a resolver is called, for all objects of a plan.
+type call struct {
+	of  *Planned
+	ctx context.Context
+	fc  *graphql.FieldContext
+}
+
+// keptWriter is how large a buffer is that is kept for other answers.
+const keptWriter = 1 << 20
+
+var writers = sync.Pool{New: func() any { return new(Writer) }}
+
+// Write has a plan write an object or a list, and returns what was written. It returns nil when there is no plan, and when anything is
+// out of the ordinary: an error, a null where none may be, a panic, the end of the time. Then gqlgen's executor does it from the start, and
+// says what is wrong; executor is called only to compare. Nothing was done that could not be done again: plans only call resolvers that read what is there.
+func Write(ctx context.Context, plans *Plans, types map[string]Type, typ string, sel ast.SelectionSet, write func(*Writer, *Plan) bool, executor func(context.Context) graphql.Marshaler) graphql.Marshaler {
+	plan := plans.of(ctx, types, typ, sel)
+	if plan == nil || plans.comparing != nil && ctx.Value(alone{}) != nil {
+		return nil
+	}
+	w := writers.Get().(*Writer)
+	w.ctx, w.done, w.plans, w.types = graphql.WithFreshResponseContext(ctx), ctx.Done(), plans, types
+	switch {
+	case w.run(plan, write) && len(graphql.GetErrors(w.ctx)) == 0:
+		w.count()
+		if plans.comparing != nil {
+			plans.comparing(w.B, byExecutor(ctx, executor))
+		}
+		return &written{w}
+	case w.full:
+		w.release()
+		return tooLarge{}
+	default:
+		w.release()
+		return nil
+	}
+}
+
+func (w *Writer) run(plan *Plan, write func(*Writer, *Plan) bool) (ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false // gqlgen's executor meets it again, and tells it
+		}
+	}()
+	return write(w, plan)
+}
+
+// release gives the writer back.
+func (w *Writer) release() {
+	w.plans.bytes.Add(-int64(w.counted))
+	b := w.B[:0]
+	if cap(b) > keptWriter {
+		b = nil
+	}
+	clear(w.calls)
+	*w = Writer{B: b, calls: w.calls[:0]}
+	writers.Put(w)
+}
+
+// count takes what was written since into account, and reports whether all that plans have written for this answer is small enough.
+func (w *Writer) count() bool {
+	n := len(w.B) - w.counted
+	w.counted = len(w.B)
+	return w.plans.bytes.Add(int64(n)) <= MaxAnswer
+}
+
+// Close ends an object.
+func (w *Writer) Close(p *Plan) bool {
+	if len(p.Fields) == 0 {
+		w.B = append(w.B, '{')
+	}
+	w.B = append(w.B, '}')
+	if len(w.B)-w.counted > 64<<10 && !w.count() {
+		w.full = true
+	}
+	return !w.full
+}
+
+// Next begins an element of a list, unless the time is up.
+func (w *Writer) Next(i int) bool {
+	select {
+	case <-w.done:
+		return false
+	default:
+	}
+	if i > 0 {
+		w.B = append(w.B, ',')
+	}
+	return true
+}
+
+// Null writes that there is nothing.
+func (w *Writer) Null() { w.B = append(w.B, "null"...) }
+
+// Write is for values that know no better way.
+func (w *Writer) Write(b []byte) (int, error) {
+	w.B = append(w.B, b...)
+	return len(b), nil
+}
+
+// WriteString is Write without a copy.
+func (w *Writer) WriteString(s string) (int, error) {
+	w.B = append(w.B, s...)
+	return len(s), nil
+}
+
+// Value writes a value in gqlgen's way, unless it is null where none may be.
+func (w *Writer) Value(v graphql.Marshaler, nullable bool) bool {
+	if v == graphql.Null && !nullable {
+		return false
+	}
+	if appends, ok := v.(interface{ AppendGQL(b []byte) []byte }); ok {
+		w.B = appends.AppendGQL(w.B)
+		return true
+	}
+	v.MarshalGQL(w)
+	return true
+}
+
+// Context is what marshalling a value in gqlgen's way needs.
+func (w *Writer) Context() context.Context { return w.ctx }
+
+// Call returns what the resolver of a field is called with; nil when its arguments are wrong.
+func (w *Writer) Call(p *Planned, begin func(context.Context, graphql.CollectedField) (*graphql.FieldContext, error)) (context.Context, *graphql.FieldContext) {
+	for _, c := range w.calls {
+		if c.of == p {
+			return c.ctx, c.fc
+		}
+	}
+	fc, err := begin(w.ctx, p.Field)
+	if err != nil {
+		return nil, nil
+	}
+	ctx := graphql.WithFieldContext(w.ctx, fc)
+	w.calls = append(w.calls, call{p, ctx, fc})
+	return ctx, fc
+}
+
+// Plan returns the plan of an object whose type is known only now.
+func (w *Writer) Plan(typ string, p *Planned) *Plan {
+	return w.plans.of(w.ctx, w.types, typ, p.Field.Selections)
+}
