@@ -1,15 +1,18 @@
-// Package domain is what the domain rooms share: who has to be signed up, reads of many things at once, and the shape of a mutation.
+// Package domain is what the domain rooms share: who has to be signed up, reads of many things at once, and the shape of a mutation and of an edit.
 //
-// It knows the viewer, faults and idempotency keys. It must not know any thing of a domain, nor a store.
+// It knows the viewer, faults, idempotency keys and what tries again. It must not know any thing of a domain, nor a store.
 // Start reading at [Once].
 package domain
 
 import (
 	"context"
+	"errors"
+	"iter"
 	"time"
 
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/retry"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -64,6 +67,23 @@ func Allowed[K, V any](keys []K, may func(K) error, read func([]K) ([]V, []error
 func Once[T any](ctx context.Context, g idempotency.Guard, mutation string, key *string, input any, effect func(context.Context, idempotency.Key) (T, error), reread func(context.Context, []string) (T, error)) (T, error) {
 	request := idempotency.Request{Viewer: string(viewer.From(ctx).UserID), Mutation: mutation, Key: key, Input: input}
 	return idempotency.Do(ctx, g, request, effect, reread)
+}
+
+// Edit reads a thing, and has store make and keep its next state. It starts again when that ends with a conflict of the type C: somebody
+// else was faster. The tries are those of [retry.Until] or [retry.Turns.Until]; [retry.Busy] when they are over.
+func Edit[C error, V, R any](tries iter.Seq[int], what string, read func() (V, error), store func(before V) (R, error)) (R, error) {
+	var none R
+	for range tries {
+		before, err := read()
+		if err != nil {
+			return none, err
+		}
+		after, err := store(before)
+		if _, conflict := errors.AsType[C](err); !conflict {
+			return after, err
+		}
+	}
+	return none, retry.Busy(what)
 }
 
 // Gone turns that the result of an earlier request is there no more into its zero value.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/retry"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -55,6 +56,42 @@ func TestAllowedReadsWhatMayBeRead(t *testing.T) {
 	_, errs = domain.Allowed([]int{1, 3}, may, read)
 	assert.Equal(t, []error{odd, odd}, errs)
 	assert.Equal(t, [][]int{{2, 4, 6}, {2, 4}}, asked, "nothing is read when nothing may be")
+}
+
+// taken is a conflict.
+type taken struct{}
+
+func (taken) Error() string { return "taken" }
+
+func TestEditStartsAgainAfterConflictsOnly(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	for what, c := range map[string]struct {
+		read   error
+		stores []error // of the tries
+		want   error
+		reads  int
+	}{
+		"at once":                     {nil, []error{nil}, nil, 1},
+		"others were faster":          {nil, []error{taken{}, fmt.Errorf("store: %w", taken{}), nil}, nil, 3},
+		"it cannot be stored":         {nil, []error{taken{}, broken}, broken, 2},
+		"it cannot be read":           {broken, nil, broken, 1},
+		"what was read is a conflict": {taken{}, nil, taken{}, 1},
+	} {
+		reads := 0
+		after, err := domain.Edit[taken](retry.Until(t.Context()), "it", func() (int, error) { reads++; return reads, c.read }, func(before int) (string, error) {
+			return fmt.Sprint("after ", before), c.stores[before-1]
+		})
+		require.ErrorIs(t, err, c.want, what)
+		assert.Equal(t, c.reads, reads, what)
+		if c.want == nil {
+			assert.Equal(t, fmt.Sprint("after ", reads), after, what)
+		}
+	}
+	hurried, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	_, err := domain.Edit[taken](retry.Until(hurried), "it", func() (int, error) { return 0, nil }, func(int) (int, error) { return 0, taken{} })
+	assert.True(t, fault.Is(err, fault.Unavailable), "got %v", err)
 }
 
 func TestFirstAndGone(t *testing.T) {

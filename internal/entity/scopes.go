@@ -2,7 +2,6 @@ package entity
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
-	"github.com/taggie/taggie/internal/retry"
 	"github.com/taggie/taggie/internal/task"
 	"github.com/taggie/taggie/internal/viewer"
 )
@@ -193,15 +191,13 @@ func (s Scope) Declared() []Index {
 // editScope reads the scope, lets change make its next state, and stores it with the tasks that follow from it; when somebody
 // else was faster it starts again, unless the caller expected a version.
 func (s *Service) editScope(ctx context.Context, id string, expected *int, once idempotency.Key, change func(*Scope) ([]task.Task, error)) (Scope, error) {
-	var conflict *ScopeConflict
-	for range s.turns.Until(ctx, "scope "+id) {
+	return domain.Edit[*ScopeConflict](s.turns.Until(ctx, "scope "+id), "this scope", func() (Scope, error) {
 		before, err := s.scope(ctx, id, OwnerRole)
-		if err != nil {
-			return Scope{}, err
+		if err == nil && expected != nil && *expected != before.Version {
+			err = &ScopeConflict{Current: before}
 		}
-		if expected != nil && *expected != before.Version {
-			return Scope{}, &ScopeConflict{Current: before}
-		}
+		return before, err
+	}, func(before Scope) (Scope, error) {
 		after := before
 		after.Indexes = slices.Clone(before.Indexes)
 		after.Version, after.UpdatedAt = before.Version+1, domain.Later(s.o.Now, before.UpdatedAt)
@@ -209,12 +205,8 @@ func (s *Service) editScope(ctx context.Context, id string, expected *int, once 
 		if err != nil {
 			return Scope{}, err
 		}
-		err = s.o.Store.PutScope(ctx, &before, after, nil, follow, once.With(id))
-		if !errors.As(err, &conflict) {
-			return after, err
-		}
-	}
-	return Scope{}, retry.Busy("this scope")
+		return after, s.o.Store.PutScope(ctx, &before, after, nil, follow, once.With(id))
+	})
 }
 
 // onceScope runs a mutation that results in a scope; the zero Scope when a repeated request finds that the viewer is no member

@@ -2,7 +2,6 @@ package entity
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/taggie/taggie/internal/domain"
@@ -166,32 +165,25 @@ func (s *Service) guard() idempotency.Guard { return idempotency.Guard{Store: s.
 // change is given is nil when there is no such entity and it may be created; otherwise that is NotFound. When somebody else was
 // faster it starts again, unless the caller expected a version that is no longer the current one.
 func (s *Service) edit(ctx context.Context, id ID, expected *int, create bool, change func(in Scope, before *Entity) (Entity, error)) (Entity, error) {
-	var conflict *VersionConflict
-	for range s.turns.Until(ctx, "entity "+id.Scope+" "+id.Type+" "+id.ID) {
+	var scope Scope
+	return domain.Edit[*VersionConflict](s.turns.Until(ctx, "entity "+id.Scope+" "+id.Type+" "+id.ID), "this entity", func() (before *Entity, err error) {
 		// The declarations are read anew each time: an entity that is written a minute after an index was declared is in it.
-		scope, err := s.scope(ctx, id.Scope, WriterRole)
-		if err != nil {
-			return Entity{}, err
+		if scope, err = s.scope(ctx, id.Scope, WriterRole); err != nil {
+			return nil, err
 		}
 		if !mayExist(id) {
-			return Entity{}, notFound()
+			return nil, notFound()
 		}
-		before, err := s.find(ctx, id)
-		if err != nil {
-			return Entity{}, err
+		switch before, err = s.find(ctx, id); {
+		case err != nil:
+			return nil, err
+		case before == nil && !create:
+			return nil, notFound()
+		case expected != nil && *expected != before.version():
+			return nil, &VersionConflict{Current: before}
 		}
-		if before == nil && !create {
-			return Entity{}, notFound()
-		}
-		if expected != nil && *expected != before.version() {
-			return Entity{}, &VersionConflict{Current: before}
-		}
-		after, err := change(scope, before)
-		if !errors.As(err, &conflict) {
-			return after, err
-		}
-	}
-	return Entity{}, retry.Busy("this entity")
+		return before, nil
+	}, func(before *Entity) (Entity, error) { return change(scope, before) })
 }
 
 // find returns the entity in a scope that the viewer may write, nil when there is none.

@@ -9,7 +9,6 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/project"
-	"github.com/taggie/taggie/internal/retry"
 )
 
 // Managed is the input of what managers do to a whole project.
@@ -71,28 +70,20 @@ func (s *Service) SetQueueSize(ctx context.Context, in SetQueueSize) (project.Pr
 // that fills it sees the difference.
 func (s *Service) set(ctx context.Context, mutation string, id project.ID, key *string, in any, change func(*project.Project), follow func(context.Context, project.Project) error) (project.Project, error) {
 	return once(ctx, s, mutation, key, in, func(ctx context.Context, key idempotency.Key) (project.Project, error) {
-		var conflict *project.VersionConflict
-		for range s.turns.Until(ctx, string(id)) {
-			before, err := s.project(ctx, id, project.Manager)
-			if err != nil {
-				return project.Project{}, err
-			}
+		return domain.Edit[*project.VersionConflict](s.turns.Until(ctx, string(id)), "this project", func() (project.Project, error) {
+			return s.project(ctx, id, project.Manager)
+		}, func(before project.Project) (project.Project, error) {
 			after := before
 			if change(&after); after.Paused != before.Paused || after.QueueSize != before.QueueSize {
 				after.Version++
 				after.UpdatedAt = domain.Later(s.Now, before.UpdatedAt)
 			}
-			err = s.Truth.UpdateProject(ctx, before, after, key.With(string(id)))
-			if errors.As(err, &conflict) {
-				continue
-			}
-			if err != nil {
+			if err := s.Truth.UpdateProject(ctx, before, after, key.With(string(id))); err != nil {
 				return project.Project{}, err
 			}
 			s.follow(ctx, after, follow)
 			return after, nil
-		}
-		return project.Project{}, retry.Busy("this project")
+		})
 	}, func(ctx context.Context, _ []string) (project.Project, error) {
 		return domain.Gone(s.project(ctx, id, project.Taggie))
 	})

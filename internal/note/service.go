@@ -2,7 +2,6 @@ package note
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
@@ -232,34 +231,14 @@ func (s *Service) reread(ctx context.Context, result []string) (Note, error) {
 
 func (s *Service) guard() idempotency.Guard { return idempotency.Guard{Store: s.o.Store, Now: s.o.Now} }
 
-// edit reads the note, lets change make its next state, and stores it; when somebody else was faster it starts again,
-// unless the caller expected a version. It returns the note after the change.
+// edit reads the note, lets store make and keep its next state, and starts again when somebody else was faster; *[VersionConflict] when
+// the caller expected another version. It returns the note after the change.
 func (s *Service) edit(ctx context.Context, id ID, need Permission, expected *int, store func(before Note) (Note, error)) (Note, error) {
-	var conflict *VersionConflict
-	for range s.turns.Until(ctx, string(id)) {
+	return domain.Edit[*VersionConflict](s.turns.Until(ctx, string(id)), "this note", func() (Note, error) {
 		before, err := s.get(ctx, id, need)
-		if err != nil {
-			return Note{}, err
+		if err == nil && expected != nil && *expected != before.Version {
+			err = &VersionConflict{Current: before}
 		}
-		if expected != nil && *expected != before.Version {
-			return Note{}, &VersionConflict{Current: before}
-		}
-		after, err := store(before)
-		if !errors.As(err, &conflict) {
-			return after, err
-		}
-		if expected != nil {
-			return Note{}, s.conflict(ctx, id)
-		}
-	}
-	return Note{}, retry.Busy("this note")
-}
-
-// conflict returns the outcome of a change that found another version, with the note as the viewer may see it now.
-func (s *Service) conflict(ctx context.Context, id ID) error {
-	current, err := s.get(ctx, id, View)
-	if err != nil {
-		return err
-	}
-	return &VersionConflict{Current: current}
+		return before, err
+	}, store)
 }

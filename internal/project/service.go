@@ -2,7 +2,6 @@ package project
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/taggie/taggie/internal/domain"
@@ -208,31 +207,16 @@ func (s *Service) ItemsByID(ctx context.Context, refs []Ref[ItemID]) ([]Item, []
 	return values, errs
 }
 
-// edit reads the project, lets store make and keep its next state, and starts again when somebody else was faster, unless
-// the caller expected a version. It returns the project after the change.
+// edit reads the project, lets store make and keep its next state, and starts again when somebody else was faster; *[VersionConflict]
+// when the caller expected another version. It returns the project after the change.
 func (s *Service) edit(ctx context.Context, id ID, expected *int, store func(before Project) (Project, error)) (Project, error) {
-	var conflict *VersionConflict
-	for range retry.Until(ctx) {
+	return domain.Edit[*VersionConflict](retry.Until(ctx), "this project", func() (Project, error) {
 		before, err := s.get(ctx, id, Manager)
-		if err != nil {
-			return Project{}, err
+		if err == nil && expected != nil && *expected != before.Version {
+			err = &VersionConflict{Current: before}
 		}
-		if expected != nil && *expected != before.Version {
-			return Project{}, &VersionConflict{Current: before}
-		}
-		after, err := store(before)
-		if !errors.As(err, &conflict) {
-			return after, err
-		}
-		if expected != nil {
-			current, err := s.get(ctx, id, Taggie)
-			if err != nil {
-				return Project{}, err
-			}
-			return Project{}, &VersionConflict{Current: current}
-		}
-	}
-	return Project{}, retry.Busy("this project")
+		return before, err
+	}, store)
 }
 
 // once runs a mutation of the viewer at most once per idempotency key.

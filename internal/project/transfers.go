@@ -2,7 +2,6 @@ package project
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -153,25 +152,13 @@ func (s *Service) CancelImport(ctx context.Context, in ChangeImport) (Import, er
 // faster it starts again. A state of the same version is not stored.
 func (s *Service) changeImport(ctx context.Context, mutation string, in ChangeImport, change func(context.Context, Import) (Import, []task.Task, error)) (Import, error) {
 	return once(ctx, s, mutation, in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Import, error) {
-		var conflict *TransferConflict
-		for range retry.Until(ctx) {
-			before, err := s.imported(ctx, in.Import)
-			if err != nil {
-				return Import{}, err
-			}
+		return domain.Edit[*TransferConflict](retry.Until(ctx), "this import", func() (Import, error) { return s.imported(ctx, in.Import) }, func(before Import) (Import, error) {
 			after, follow, err := change(ctx, before)
-			if err != nil {
-				return Import{}, err
-			}
-			if after.Version == before.Version {
-				return after, nil
-			}
-			err = s.o.Store.PutImport(ctx, &before, after, follow, key.With(after.ID))
-			if !errors.As(err, &conflict) {
+			if err != nil || after.Version == before.Version {
 				return after, err
 			}
-		}
-		return Import{}, retry.Busy("this import")
+			return after, s.o.Store.PutImport(ctx, &before, after, follow, key.With(after.ID))
+		})
 	}, func(ctx context.Context, _ []string) (Import, error) { return domain.Gone(s.imported(ctx, in.Import)) })
 }
 

@@ -54,7 +54,7 @@ var rooms = map[string][]string{
 	"internal/tag":         {"internal/casefold", "internal/fault", "internal/limit", "internal/viewer"},
 	"internal/task":        {},
 	"internal/user":        {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/retry", "internal/viewer"},
-	"internal/domain":      {"internal/fault", "internal/idempotency", "internal/viewer"}, // what these share
+	"internal/domain":      {"internal/fault", "internal/idempotency", "internal/retry", "internal/viewer"}, // what these share
 	"internal/idempotency": {"internal/fault", "internal/limit"},
 
 	// Shared words.

@@ -2,7 +2,6 @@ package score
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -189,33 +188,19 @@ func once[T any](ctx context.Context, s *Service, mutation string, key *string, 
 	return domain.Once(ctx, idempotency.Guard{Store: s.o.Store, Now: s.o.Now}, mutation, key, input, effect, reread)
 }
 
-// errBusy is what a change ends with that others did not let through.
-var errBusy = retry.Busy("this score")
+// thisScore is what others change when a change of the viewer is not let through.
+const thisScore = "this score"
 
-// edit reads the score, lets store make and keep its next state, and starts again when somebody else was faster, unless the
-// caller expected a version. It returns the score after the change.
+// edit reads the score, lets store make and keep its next state, and starts again when somebody else was faster; *[VersionConflict] when
+// the caller expected another version. It returns the score after the change.
 func (s *Service) edit(ctx context.Context, ref Ref, expected *int, store func(before Score) (Score, error)) (Score, error) {
-	var conflict *VersionConflict
-	for range s.turns.Until(ctx, string(ref.Owner)+" "+string(ref.ID)) {
+	return domain.Edit[*VersionConflict](s.turns.Until(ctx, string(ref.Owner)+" "+string(ref.ID)), thisScore, func() (Score, error) {
 		before, err := s.get(ctx, ref)
-		if err != nil {
-			return Score{}, err
+		if err == nil && expected != nil && *expected != before.Version {
+			err = &VersionConflict{Current: before}
 		}
-		if expected != nil && *expected != before.Version {
-			return Score{}, &VersionConflict{Current: before}
-		}
-		after, err := store(before)
-		if !errors.As(err, &conflict) {
-			return after, err
-		}
-		if expected != nil {
-			if before, err = s.get(ctx, ref); err != nil {
-				return Score{}, err
-			}
-			return Score{}, &VersionConflict{Current: before}
-		}
-	}
-	return Score{}, errBusy
+		return before, err
+	}, store)
 }
 
 // contentOf returns everything that a snapshot keeps of the score as it is, and the score. Texts go when the score changes: then

@@ -26,17 +26,9 @@ func (s *Service) CreateSnapshot(ctx context.Context, in CreateSnapshot) (Snapsh
 		return Snapshot{}, err
 	}
 	return once(ctx, s, "createSnapshot", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Snapshot, error) {
-		for range retry.Until(ctx) {
-			of, err := s.get(ctx, in.Score)
-			if err != nil {
-				return Snapshot{}, err
-			}
-			made, err := s.take(ctx, of, name, key)
-			if _, changed := errors.AsType[*UnknownItem](err); !changed { // otherwise a page went, and then its item
-				return made, err
-			}
-		}
-		return Snapshot{}, errBusy
+		// An item is unknown when a page went, and then its item: the score is read again.
+		return domain.Edit[*UnknownItem](retry.Until(ctx), thisScore, func() (Score, error) { return s.get(ctx, in.Score) },
+			func(of Score) (Snapshot, error) { return s.take(ctx, of, name, key) })
 	}, s.rereadSnapshot)
 }
 
@@ -139,7 +131,7 @@ func (s *Service) DeleteSnapshot(ctx context.Context, in DeleteSnapshot) error {
 
 // editSnapshot reads a snapshot of the viewer and lets store change it, again when it was renamed meanwhile.
 func (s *Service) editSnapshot(ctx context.Context, id SnapshotID, store func(Snapshot) (Snapshot, error)) (Snapshot, error) {
-	for range retry.Until(ctx) {
+	return domain.Edit[*SnapshotConflict](retry.Until(ctx), thisScore, func() (Snapshot, error) {
 		if _, err := s.get(ctx, id.Score); err != nil {
 			if fault.Is(err, fault.NotFound) {
 				err = snapshotNotFound()
@@ -147,16 +139,9 @@ func (s *Service) editSnapshot(ctx context.Context, id SnapshotID, store func(Sn
 			return Snapshot{}, err
 		}
 		before, err := domain.First(s.o.Store.SnapshotsByID(ctx, []SnapshotID{id}))
-		if err != nil {
-			return Snapshot{}, err
-		}
-		before.shown = true
-		after, err := store(before)
-		if _, renamed := errors.AsType[*SnapshotConflict](err); !renamed {
-			return after, err
-		}
-	}
-	return Snapshot{}, errBusy
+		before.shown = err == nil
+		return before, err
+	}, store)
 }
 
 // Restore is the input of [Service.Restore].

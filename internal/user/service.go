@@ -278,15 +278,13 @@ func (s *Service) Update(ctx context.Context, in Update) (User, error) {
 	}
 	request := idempotency.Request{Viewer: string(v.UserID), Mutation: "updateUser", Key: in.IdempotencyKey, Input: in}
 	return idempotency.Do(ctx, s.guard(), request, func(ctx context.Context, once idempotency.Key) (User, error) {
-		var conflict *VersionConflict
-		for range retry.Until(ctx) {
+		return domain.Edit[*VersionConflict](retry.Until(ctx), "this user", func() (User, error) {
 			before, err := s.reread(ctx, []string{string(v.UserID)})
-			if err != nil {
-				return User{}, err
+			if err == nil && in.ExpectedVersion != nil && *in.ExpectedVersion != before.Version {
+				err = &VersionConflict{Current: before}
 			}
-			if in.ExpectedVersion != nil && *in.ExpectedVersion != before.Version {
-				return User{}, &VersionConflict{Current: before}
-			}
+			return before, err
+		}, func(before User) (User, error) {
 			after := before
 			if in.Name != nil {
 				after.Name = name
@@ -298,12 +296,8 @@ func (s *Service) Update(ctx context.Context, in Update) (User, error) {
 				after.Version++
 				after.UpdatedAt = s.o.Now().UTC().Truncate(time.Millisecond)
 			}
-			err = s.o.Store.UpdateUser(ctx, before, after, once.With(string(after.ID)))
-			if !errors.As(err, &conflict) || in.ExpectedVersion != nil {
-				return after, err
-			}
-		}
-		return User{}, retry.Busy("this user")
+			return after, s.o.Store.UpdateUser(ctx, before, after, once.With(string(after.ID)))
+		})
 	}, s.reread)
 }
 
