@@ -128,7 +128,7 @@ func Write(ctx context.Context, plans *Plans, types map[string]Type, typ string,
 	if plan == nil || plans.comparing != nil && ctx.Value(alone{}) != nil {
 		return nil
 	}
-	w := writers.Get().(*Writer)
+	w := writers.Get().(*Writer) //nolint:errcheck,forcetypeassert // the pool holds nothing else
 	w.ctx, w.done, w.plans, w.types = graphql.WithFreshResponseContext(ctx), ctx.Done(), plans, types
 	switch {
 	case w.run(plan, write) && len(graphql.GetErrors(w.ctx)) == 0:
