@@ -134,7 +134,10 @@ func Write(ctx context.Context, plans *Plans, types map[string]Type, typ string,
 	case w.run(plan, write) && len(graphql.GetErrors(w.ctx)) == 0:
 		w.count()
 		if plans.comparing != nil {
-			plans.comparing(w.B, byExecutor(ctx, executor))
+			// A request that was ended meanwhile is answered to nobody, and only the executor met its end.
+			if again := byExecutor(ctx, executor); ctx.Err() == nil {
+				plans.comparing(w.B, again)
+			}
 		}
 		return &written{w}
 	case w.full:

@@ -146,3 +146,15 @@ func TestComparingTellsBoth(t *testing.T) {
 	require.NotNil(t, writePeople(ctx, new(Plans), sel, &person{name: "Ada"}))
 	assert.Equal(t, 1, told)
 }
+
+func TestComparingTellsNothingOfARequestThatWasEnded(t *testing.T) {
+	ctx, sel := selecting(t, `name`, nil)
+	ctx, end := context.WithCancel(ctx)
+	told := 0
+	ctx = Comparing(ctx, func(_, _ []byte) { told++ })
+	written := Write(ctx, &Plans{}, plannedPeople, "Person", sel, func(w *Writer, p *Plan) bool {
+		return appendPerson(w, p, &person{name: "Ada"})
+	}, func(context.Context) graphql.Marshaler { end(); return graphql.Null })
+	assert.NotNil(t, written)
+	assert.Zero(t, told, "the executor met the end, and the plan did not")
+}
