@@ -34,7 +34,6 @@ export function onBoard(name, options, body) {
     const project = await pictureProject(world.server, name);
     const opened = await openPage(world.browser, options.origin?.() ?? world.server.origin, `/board#project=${encodeURIComponent(project.id)}`, {
       pictures: [project.pictures],
-      expected: /\/graphql: net::ERR_ABORTED/, // what a page asked when it was left
       ...options,
     });
     try {
