@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { ask, giveBack, member, pictureProject, work } from './board.js';
-import { launch, openPage } from './browser.js';
+import { launch, openPage, pictureShown } from './browser.js';
 import { startServer } from './server.js';
 
 const WAIT_MS = 15_000;
@@ -45,7 +45,7 @@ for (const colorScheme of ['light', 'dark']) {
       };
       await page.keyboard.press('n');
       await page.getByRole('combobox', { name: /^Category/ }).waitFor({ timeout: WAIT_MS });
-      await page.locator('.picture img').evaluate((image) => image.decode());
+      await pictureShown(page.locator('.picture img'));
       await page.keyboard.type('m');
       await shoot('typing');
       await page.keyboard.press('Enter');

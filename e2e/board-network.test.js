@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { giveBack, itemOf, member, work } from './board.js';
 import { WAIT_MS, chosen, claim, live, messages, onBoard, out, type, world } from './board-page.js';
+import { pictureShown } from './browser.js';
 import { until } from './server.js';
 
 onBoard(
@@ -129,7 +130,7 @@ onBoard(
     await page.screenshot({ path: new URL('board-picture-failed.png', out).pathname });
     let picture = await mended();
     await page.clock.runFor(5_000);
-    await picture.evaluate((image) => image.decode());
+    await pictureShown(picture);
 
     await broken();
     await live(page);
@@ -141,7 +142,7 @@ onBoard(
     world.network.mend();
     await page.clock.runFor(5_000);
     await live(page);
-    await picture.evaluate((image) => image.decode());
+    await pictureShown(picture);
 
     await broken();
     await live(page);
@@ -150,7 +151,7 @@ onBoard(
     await page.getByText('The picture did not load.').waitFor({ timeout: WAIT_MS });
     picture = await mended();
     await page.getByRole('button', { name: 'Retry' }).click();
-    await picture.evaluate((image) => image.decode());
+    await pictureShown(picture);
     await giveBack(world.server, project.id);
   },
 );

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { pictureProject } from './board.js';
-import { launch, openPage } from './browser.js';
+import { launch, openPage, pictureShown } from './browser.js';
 import { startProxy } from './proxy.js';
 import { demoLoaded, startServer } from './server.js';
 
@@ -67,7 +67,7 @@ export const chosen = (page, name) => category(page).and(page.locator(`[placehol
 export async function claim(page) {
   await page.keyboard.press('n');
   await category(page).waitFor({ timeout: WAIT_MS });
-  await page.locator('.picture img').evaluate((image) => image.decode());
+  await pictureShown(page.locator('.picture img'));
   await focused(category(page)); // single keys would do something else
   return page.locator('.picture-name strong').innerText();
 }

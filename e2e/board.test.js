@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ask, giveBack, itemOf, member, work } from './board.js';
 import { WAIT_MS, category, chosen, claim, focused, live, messages, onBoard, out, type, world } from './board-page.js';
-import { openPage } from './browser.js';
+import { openPage, pictureShown } from './browser.js';
 import { until } from './server.js';
 
 onBoard('an item is claimed, found out and finished by keyboard, and that is undone', {}, async ({ page, project }) => {
@@ -162,7 +162,7 @@ onBoard('what others do is shown as it happens', {}, async ({ page, project }) =
   await page.keyboard.press('Enter');
   const card = page.getByRole('dialog', { name: item.name });
   await card.getByText('In the hands of grace').waitFor({ timeout: WAIT_MS });
-  await card.getByRole('img', { name: item.name }).evaluate((image) => image.decode());
+  await pictureShown(card.getByRole('img', { name: item.name }));
   await page.screenshot({ path: new URL('board-card.png', out).pathname });
   await page.keyboard.press('Escape');
   await card.waitFor({ state: 'detached' });
@@ -206,7 +206,7 @@ onBoard('a reviewer finds a result incorrect, and its author is told', {}, async
   const other = await openPage(world.browser, world.server.origin, `/board#project=${encodeURIComponent(project.id)}&page=review`, { pictures: [project.pictures] });
   await signIn(other.page, reviewer);
   await other.page.locator('.picture-name').getByText(name).waitFor({ timeout: WAIT_MS });
-  await other.page.locator('.picture img').evaluate((image) => image.decode());
+  await pictureShown(other.page.locator('.picture img'));
   await other.page.screenshot({ path: new URL('board-review.png', out).pathname });
   await other.page.keyboard.press('i');
   await other.page.keyboard.type('This is the title page.');

@@ -3,6 +3,7 @@
 import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
 import { chromium } from 'playwright-core';
+import { until } from './server.js';
 
 /** Launches the installed Chromium with a fresh profile. */
 export function launch() {
@@ -94,6 +95,11 @@ export async function openPage(browser, origin, path, { pictures = [], expected,
   );
   await page.goto(`${origin}${path}`);
   return { context, page, operations, complaints: () => complaints.filter((text) => !expected?.test(text)) };
+}
+
+/** Waits until a picture is shown; its element and its address may change meanwhile. */
+export async function pictureShown(picture) {
+  await until('a picture', 15_000, () => picture.evaluate((image) => image.complete && image.naturalWidth > 0));
 }
 
 /** Puts the cursor into the operation editor. */

@@ -144,16 +144,19 @@ function startShell() {
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   let out = '';
+  let done = false;
   let ended = false;
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (out += text));
+  child.stdout.on('data', (text) => (done ||= text.endsWith('::done\n'))); // what stderr has to say may come later
   child.on('exit', () => (ended = true));
   return {
     async run(block) {
       out = '';
+      done = false;
       const text = (await filled(block.text)).replaceAll('http://127.0.0.1:8080', server.origin);
       child.stdin.write(`${text}\0`);
-      await until(`the end of ${block.name}`, SHELL_MS, () => ended || out.endsWith('::done\n'));
-      assert.ok(out.endsWith('::done\n'), `a command failed:\n${out}`);
+      await until(`the end of ${block.name}`, SHELL_MS, () => ended || done);
+      assert.ok(done, `a command failed:\n${out}`);
       assert.doesNotMatch(out, /"errors":/, out);
     },
     end: () => child.kill(),

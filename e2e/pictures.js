@@ -2,7 +2,7 @@
 
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import { ask } from './board.js';
-import { focusEditor, launch, openConsole, openPage, run, settled } from './browser.js';
+import { focusEditor, launch, openConsole, openPage, pictureShown, run, settled } from './browser.js';
 import { demoLoaded, startServer } from './server.js';
 
 const folder = new URL('../docs/pictures/', import.meta.url);
@@ -45,7 +45,7 @@ async function boardAtWork(browser, server) {
   const { page, context } = await board(browser, server, 'Postcards');
   await page.keyboard.press('n');
   await page.getByRole('combobox', { name: /^Category/ }).waitFor();
-  await page.locator('.picture img').evaluate((image) => image.decode());
+  await pictureShown(page.locator('.picture img'));
   await picture(page, 'board-work.png');
   await context.close();
 }
