@@ -142,9 +142,8 @@ func (db *DB) readOnce(ctx context.Context, left map[RowID]bool, report func(Row
 	}
 	var a answer
 	defer a.release()
-	_, err := db.Client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
-		RequestItems: request, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
-	}, a.into)
+	in := dynamodb.BatchGetItemInput{RequestItems: request, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
+	err := read(ctx, db.narrow, "BatchGetItem", &in, &dynamodb.BatchGetItemOutput{}, &a, db.Client.BatchGetItem)
 	if err != nil {
 		return 0, err
 	}

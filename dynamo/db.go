@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/taggie/taggie/internal/fault"
 )
@@ -35,6 +36,7 @@ const CallWithin = 10 * time.Second
 // DB is a DynamoDB client together with the names of the tables and the bounds of its use.
 type DB struct {
 	Client      *dynamodb.Client
+	narrow      *narrow // nil: reads go through Client alone
 	prefix      string
 	Concurrency int
 	Now         func() time.Time
@@ -53,15 +55,14 @@ type Options struct {
 	Concurrency int              // calls that one batch or one group of queries has under way at most; 16 when 0
 	MaxInFlight int              // calls that the whole DB has under way at most, the others wait; 256 when 0
 	Now         func() time.Time // time.Now when nil
+	SDKReads    bool             // reads take the SDK's way from their first attempt on, which needs more CPU; see [DB.Query]
+	Watch       Watch            // hears of the reads that do not; nil: nobody
 	Allowances  map[string]int   // how much of a kind one may have, where it is not the usual number; see [CheckAllowances]
 }
 
 // New returns a DB.
 func New(o Options) *DB {
-	if o.MaxInFlight == 0 {
-		o.MaxInFlight = 256
-	}
-	db := &DB{Client: bounded(o.Client, o.MaxInFlight), prefix: o.TablePrefix, Concurrency: o.Concurrency, Now: o.Now, Pause: pause, Prepared: maxPrepared, Quiet: Quiet}
+	db := &DB{prefix: o.TablePrefix, Concurrency: o.Concurrency, Now: o.Now, Pause: pause, Prepared: maxPrepared, Quiet: Quiet}
 	if db.Concurrency == 0 {
 		db.Concurrency = 16
 	}
@@ -69,7 +70,22 @@ func New(o Options) *DB {
 		db.Now = time.Now
 	}
 	db.tallies = newTallies(o.Allowances, db.Now)
+	db.connect(o)
 	return db
+}
+
+// connect has the DB speak through the client of o.
+func (db *DB) connect(o Options) {
+	if o.MaxInFlight == 0 {
+		o.MaxInFlight = 256
+	}
+	places := semaphore.NewWeighted(int64(o.MaxInFlight))
+	db.Client = dynamodb.New(o.Client.Options(), func(client *dynamodb.Options) {
+		bounded(client, places)
+		if db.narrow = nil; !o.SDKReads {
+			db.narrow = narrowed(client, places, o.Watch)
+		}
+	})
 }
 
 // OnTask has f called, which must not wait, when a task was recorded through this DB. It is to be set before the DB is used.

@@ -8,12 +8,11 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// bounded returns a client that has at most n attempts at calls under way. The bound of [DB.Each] is one of a batch; this
+// bounded has a client wait for a place before each attempt at a call. The bound of [DB.Each] is one of a batch; this
 // one is of the process, which a flood of small batches cannot get around. An attempt waits until one has ended or its
 // context does; the pause between two attempts takes nobody's place. All places are taken until then only where DynamoDB does not answer in
 // time: callers have waited for their turn before, so that who waits here in vain is told that the store is away (Unavailable).
-func bounded(client *dynamodb.Client, n int) *dynamodb.Client {
-	places := semaphore.NewWeighted(int64(n))
+func bounded(o *dynamodb.Options, places *semaphore.Weighted) {
 	wait := middleware.FinalizeMiddlewareFunc("TaggieMaxInFlight", func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (out middleware.FinalizeOutput, metadata middleware.Metadata, err error) {
 		if err = places.Acquire(ctx, 1); err != nil {
 			return out, metadata, err
@@ -21,9 +20,7 @@ func bounded(client *dynamodb.Client, n int) *dynamodb.Client {
 		defer places.Release(1)
 		return next.HandleFinalize(ctx, in)
 	})
-	return dynamodb.New(client.Options(), func(o *dynamodb.Options) {
-		o.APIOptions = append(o.APIOptions[:len(o.APIOptions):len(o.APIOptions)], func(s *middleware.Stack) error {
-			return s.Finalize.Insert(wait, "Retry", middleware.After)
-		})
+	o.APIOptions = append(o.APIOptions[:len(o.APIOptions):len(o.APIOptions)], func(s *middleware.Stack) error {
+		return s.Finalize.Insert(wait, "Retry", middleware.After)
 	})
 }

@@ -17,7 +17,7 @@ import (
 // Sixty batches at once, each far below its own bound, do not get around the bound of the process.
 func TestCallsInFlightAreBounded(t *testing.T) {
 	db, inj := noteDB(t, 5, 0)
-	db.Client = bounded(db.Client, 4)
+	db.connect(Options{Client: db.Client, MaxInFlight: 4})
 	gate := inj.Hold(faultinject.First(4))
 	var group sync.WaitGroup
 	for i := range 60 {

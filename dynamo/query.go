@@ -152,7 +152,7 @@ func (db *DB) queryPage(ctx context.Context, in *dynamodb.QueryInput, decode fun
 	var a answer
 	defer a.release()
 	for idle := 1; ; idle++ {
-		if _, err = db.Client.Query(ctx, in, a.into); err == nil {
+		if err = read(ctx, db.narrow, "Query", in, &dynamodb.QueryOutput{}, &a, db.Client.Query); err == nil {
 			break
 		}
 		if !Repeatable(err) || !db.Pause(ctx, idle) {
@@ -183,7 +183,7 @@ func (db *DB) Get(ctx context.Context, table Table, key Key, decode func(item []
 		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	}
 	for idle := 1; ; idle++ {
-		_, err := db.Client.GetItem(ctx, &in, a.into)
+		err := read(ctx, db.narrow, "GetItem", &in, &dynamodb.GetItemOutput{}, &a, db.Client.GetItem)
 		switch {
 		case err == nil && len(a.items) == 0:
 			return false, nil

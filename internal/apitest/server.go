@@ -71,7 +71,7 @@ func NewServer(t *testing.T, change ...func(*config.Config)) *Server {
 	engine.Middleware = []func(*middleware.Stack) error{metrics.DynamoDB()}
 	dynamoClient, err := awsclient.DynamoDB(t.Context(), engine)
 	require.NoError(t, err)
-	s.DB = dynamo.New(dynamo.Options{Client: dynamoClient, TablePrefix: cfg.TablePrefix, Concurrency: cfg.DynamoConcurrency, Allowances: cfg.Allowances})
+	s.DB = dynamo.New(dynamo.Options{Client: dynamoClient, TablePrefix: cfg.TablePrefix, Concurrency: cfg.DynamoConcurrency, SDKReads: cfg.DynamoSDKReads, Watch: metrics, Allowances: cfg.Allowances})
 	require.NoError(t, s.DB.ApplyTables(t.Context(), func(dynamo.Step) {}))
 
 	s3Engine := app.EmbeddedClient(embeddedtest.S3(t))

@@ -117,7 +117,9 @@ func (s *Stores) connect(ctx context.Context, cfg config.Config, use StoresFor) 
 	if cfg.EmbeddedS3() {
 		s3Options, bucket = EmbeddedClient(s.Engines.S3), embeddedBucket
 	}
+	var watch dynamo.Watch
 	if use.metrics != nil {
+		watch = use.metrics
 		dynamoOptions.Middleware = []func(*middleware.Stack) error{use.metrics.DynamoDB()}
 		dynamoOptions.OnDial = func() { use.metrics.Dialled("dynamodb") }
 		s3Options.OnDial = func() { use.metrics.Dialled("s3") }
@@ -134,7 +136,10 @@ func (s *Stores) connect(ctx context.Context, cfg config.Config, use StoresFor) 
 	if err != nil {
 		return err
 	}
-	s.DB = dynamo.New(dynamo.Options{Client: dynamoClient, TablePrefix: cfg.TablePrefix, Concurrency: cfg.DynamoConcurrency, Allowances: cfg.Allowances, Now: s.Clock.Now})
+	s.DB = dynamo.New(dynamo.Options{
+		Client: dynamoClient, TablePrefix: cfg.TablePrefix, Concurrency: cfg.DynamoConcurrency, SDKReads: cfg.DynamoSDKReads, Watch: watch,
+		Allowances: cfg.Allowances, Now: s.Clock.Now,
+	})
 	s.Bucket = blob.NewBucket(s3Client, bucket, s3Options.Region, cfg.AllowedOrigins)
 	if use.Beside && !use.Queues {
 		return nil

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -36,6 +37,26 @@ func (m *Metrics) DynamoDB() func(*middleware.Stack) error {
 	return func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("TaggieTelemetry", observe), middleware.Before)
 	}
+}
+
+// ReadAnswered observes a read that was answered at its first attempt and did not go through the client's middleware.
+func (m *Metrics) ReadAnswered(ctx context.Context, operation string, in, out any, took time.Duration) {
+	c := Call{Operation: operation, Attempts: 1, Took: took}
+	c.readInput(in)
+	c.readOutput(out)
+	m.ObserveCall(ctx, &c)
+}
+
+// ReadRefused observes a first attempt past the client's middleware that failed: an attempt more of the call that the client goes on with.
+func (m *Metrics) ReadRefused(ctx context.Context, operation string, in any, err error) {
+	c := Call{Operation: operation}
+	c.readInput(in)
+	m.retries.WithLabelValues(operation).Inc()
+	if throttled(err) {
+		c.Throttled = 1
+		m.throttles.WithLabelValues(strings.Join(c.Tables, ","), operation).Inc()
+	}
+	TallyFrom(ctx).again(c.Throttled)
 }
 
 func (c *Call) readInput(input any) {

@@ -50,6 +50,17 @@ func (t *Tally) Snapshot() Spent {
 	return s
 }
 
+// again takes an attempt into account that was not the last one of its call.
+func (t *Tally) again(throttled int) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.spent.Retries++
+	t.spent.Throttled += throttled
+}
+
 // add takes a call into account.
 func (t *Tally) add(c *Call) {
 	if t == nil || c.Attempts == 0 {
