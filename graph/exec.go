@@ -7383,22 +7383,24 @@ var sources = []*ast.Source{
 Taggie is for people who collect, annotate and label things together.
 
 Conventions:
-- Relay: ` + "`" + `Node` + "`" + `, ` + "`" + `node` + "`" + `, ` + "`" + `nodes` + "`" + `, connections with ` + "`" + `edges` + "`" + `, ` + "`" + `nodes` + "`" + ` and ` + "`" + `pageInfo` + "`" + `. ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + ` are 1 to 500 and
-  20 when neither is given; only one of them may be given. ` + "`" + `after` + "`" + ` goes with ` + "`" + `first` + "`" + `, ` + "`" + `before` + "`" + ` with ` + "`" + `last` + "`" + `.
-- A field whose value needs a fetch of its own is nullable: when that fetch fails, the field is null, an error names it,
-  and the rest of the answer stands.
-- Outcomes that a client must expect (a conflict, an address that is taken) are the ` + "`" + `problem` + "`" + ` of a payload. After a fault
-  the payload is null, and other mutations of the same request keep theirs. Faults are
-  errors with an ` + "`" + `ErrorCode` + "`" + ` in ` + "`" + `extensions.code` + "`" + `, ` + "`" + `extensions.retryable` + "`" + `, and ` + "`" + `extensions.field` + "`" + ` where one is to blame.
-  ` + "`" + `extensions.retryAfter` + "`" + ` is after how many seconds the same may succeed, where that is known.
-- What an operation may cost, on its own and together with others of the caller, is limited. A field costs 1, a large one up to
-  200, and what is selected below a list as often as the list may be long (` + "`" + `first` + "`" + `, ` + "`" + `last` + "`" + `, the number of ` + "`" + `ids` + "`" + `). An operation is
-  charged what it may cost, and what it did not use is given back. The response extension ` + "`" + `cost` + "`" + `, asked for by the header
-  ` + "`" + `Taggie-Extensions: cost` + "`" + ` or ` + "`" + `"extensions": {"cost": true}` + "`" + ` in the request, tells cost, budget and all limits.
-- What the caller may not see does not exist for the caller.
-- Every mutation takes an ` + "`" + `idempotencyKey` + "`" + `: sent again within 24 hours by the same user with the same input, it has no
-  second effect and returns the result of the first; with another input it is refused. Where a key has no effect, it says so.
-- Reads see every write that was acknowledged before them, but for what is documented as eventually consistent.
+- Relay: ` + "`" + `Node` + "`" + `, ` + "`" + `node` + "`" + `, ` + "`" + `nodes` + "`" + `, and connections with ` + "`" + `edges` + "`" + `, ` + "`" + `nodes` + "`" + ` and ` + "`" + `pageInfo` + "`" + `. Give ` + "`" + `first` + "`" + ` or ` + "`" + `last` + "`" + `, not
+  both: 1 to 500, 20 if neither is given. ` + "`" + `after` + "`" + ` goes with ` + "`" + `first` + "`" + `, ` + "`" + `before` + "`" + ` with ` + "`" + `last` + "`" + `.
+- A field that has to be fetched separately is nullable. If the fetch fails, the field is null, an error names it, and
+  the rest of the answer is still there.
+- Outcomes a client must expect, such as a conflict or an address that is taken, are the ` + "`" + `problem` + "`" + ` of a payload.
+  Everything else that goes wrong is an error; the payload is then null, and other mutations of the same request keep
+  theirs. Errors have an ` + "`" + `ErrorCode` + "`" + ` in ` + "`" + `extensions.code` + "`" + `, ` + "`" + `extensions.retryable` + "`" + `, and ` + "`" + `extensions.field` + "`" + ` if one field
+  is to blame. ` + "`" + `extensions.retryAfter` + "`" + `, if known, is the number of seconds after which the same request may succeed.
+- Costs are limited, for each operation and for all operations of a caller together. A field costs 1, a large one up to
+  200. Fields below a list count once for each element the list may have (` + "`" + `first` + "`" + `, ` + "`" + `last` + "`" + `, or the number of ` + "`" + `ids` + "`" + `). An
+  operation is charged the most it may cost, and gets back what it did not use. To see cost, budget and all limits in
+  the response extension ` + "`" + `cost` + "`" + `, send the header ` + "`" + `Taggie-Extensions: cost` + "`" + `, or ` + "`" + `"extensions": {"cost": true}` + "`" + ` in the
+  request.
+- Objects the caller may not see do not exist for the caller.
+- Every mutation takes an ` + "`" + `idempotencyKey` + "`" + `. If the same user sends the same input with the same key within 24 hours, the
+  mutation is not carried out again and returns the first result. The same key with another input is refused. Where a
+  key has no effect, the description says so.
+- Reads see every write that was acknowledged before them, unless they are documented as eventually consistent.
 """
 schema {
   query: Query
@@ -7409,35 +7411,36 @@ schema {
 # ------------------------------------------------------------------------------------------------ scalars, conventions
 
 """
-An instant in RFC 3339 form. Any offset is accepted, and so are ` + "`" + `t` + "`" + ` and ` + "`" + `z` + "`" + `; answers are in UTC with three fractional digits, as in
-` + "`" + `2026-11-20T08:00:00.000Z` + "`" + `. Finer fractions are cut off to the millisecond. A leap second is taken as the second after it. Later than the first instant of the year 1, before the year 10000.
+An instant in RFC 3339 form, after the first instant of the year 1 and before the year 10000. Any offset is accepted,
+and so are ` + "`" + `t` + "`" + ` and ` + "`" + `z` + "`" + `. Answers are in UTC with three fractional digits, as in ` + "`" + `2026-11-20T08:00:00.000Z` + "`" + `. Finer
+fractions are cut off to the millisecond. A leap second is read as the second after it.
 """
 scalar DateTime @specifiedBy(url: "https://scalars.graphql.org/andimarek/date-time.html")
 
 """
-A position in one list of one viewer. Opaque, and signed: one that was changed, or belongs to another viewer, list or
-other arguments of it, is refused.
+A position in one list of one viewer. Cursors are opaque and signed: a cursor is refused if it was changed, or belongs
+to another viewer, another list, or the same list with other arguments.
 """
 scalar Cursor
 
 """
-A JSON object. Numbers that come in variables keep their digits, up to 38 of them; numbers that stand in the document itself are
-read as 64-bit numbers, as GraphQL's own are.
+A JSON object. Numbers in variables keep up to 38 digits. Numbers in the document itself are read as 64-bit numbers,
+like all numbers in GraphQL.
 """
 scalar JSON @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc8259")
 
-"A whole number between -(2^63) and 2^63 - 1, written as a JSON number; read as a number or as text."
+"A whole number from -(2^63) to 2^63 - 1. It is written as a JSON number, and accepted as a number or a string."
 scalar Int64
 
 """
-A position in the events of one project. Opaque; the same for all members. It outlives connections and servers: a subscription that
-is opened with the last one that was seen goes on where it was cut off.
+A position in the events of one project. It is opaque and the same for all members, and it outlives connections and
+servers: a subscription that is opened with the last cursor you saw continues where the last one was cut off.
 """
 scalar EventCursor
 
 "An object that can be fetched again by its id."
 interface Node {
-  "Globally unique, opaque, and the same for as long as the object exists."
+  "Globally unique, opaque, and constant for the life of the object."
   id: ID!
 }
 
@@ -7447,21 +7450,21 @@ interface Problem {
   message: String!
 }
 
-"Where a page of a list lies in the list."
+"The place of a page in its list."
 type PageInfo {
   """
-  Whether there is something after this page. Exact when paging forward; when paging backward, whether there is
-  something at or after the cursor given as ` + "`" + `before` + "`" + `.
+  Whether there is something after this page. Exact when you page forward. When you page backward, it says whether there
+  is something at or after the cursor in ` + "`" + `before` + "`" + `.
   """
   hasNextPage: Boolean!
   """
-  Whether there is something before this page. Exact when paging backward; when paging forward, whether there is
-  something at or before the cursor given as ` + "`" + `after` + "`" + `.
+  Whether there is something before this page. Exact when you page backward. When you page forward, it says whether
+  there is something at or before the cursor in ` + "`" + `after` + "`" + `.
   """
   hasPreviousPage: Boolean!
-  "The cursor of the first edge, null on an empty page."
+  "The cursor of the first edge; null on an empty page."
   startCursor: Cursor
-  "The cursor of the last edge, null on an empty page."
+  "The cursor of the last edge; null on an empty page."
   endCursor: Cursor
 }
 
@@ -7471,47 +7474,50 @@ enum ErrorCode {
   GRAPHQL_PARSE_FAILED
   "The document does not fit this schema, or a variable does not fit its type."
   GRAPHQL_VALIDATION_FAILED
-  "The request as a whole is wrong: not UTF-8, not JSON, too large, an unknown operation."
+  "The request as a whole is wrong: it is not UTF-8, not JSON or too large, or it names an unknown operation."
   BAD_REQUEST
   "An argument or input field is wrong; ` + "`" + `extensions.field` + "`" + ` names it. Nothing was changed."
   INVALID_INPUT
-  "No valid token came with the request, or its user has not signed up with ` + "`" + `createUser` + "`" + ` yet."
+  "The request has no valid token, or the user of the token has not signed up with ` + "`" + `createUser` + "`" + ` yet."
   UNAUTHENTICATED
-  "The server does not know a document by this id or hash: send its text, with the hash to have it kept."
+  "Taggie knows no document by this id or hash. Send its text, together with the hash if Taggie should keep it."
   PERSISTED_QUERY_NOT_FOUND
-  "The caller may see the object but not do this to it; or the server carries out trusted documents only, and this is none."
+  "The caller may see the object but not do this to it. Or the server accepts only trusted documents, and this is not one."
   FORBIDDEN
   "The object does not exist, or the caller may not know that it does."
   NOT_FOUND
-  "It does not fit what is there by now, or an idempotency key was used for another input: the same would be refused again, so look first."
+  """
+  The request does not fit the current state, or the idempotency key was used for another input. The same request would
+  be refused again, so read the current state first.
+  """
   CONFLICT
   """
-  A limit, quota or budget is used up. With ` + "`" + `extensions.retryAfter` + "`" + ` it is the budget of the caller's costs, or there are too many operations of the
-  caller under way: nothing was carried out, and the same may succeed after so many seconds.
+  A limit, quota or budget is used up. With ` + "`" + `extensions.retryAfter` + "`" + `, the caller has used up the cost budget or has too
+  many operations in progress: nothing was carried out, and the same request may succeed after that many seconds.
   """
   EXHAUSTED
   """
-  A store did not answer in time, the disk of an embedded store is full, or others change the same thing again and again. The same can be asked again
-  and may succeed: with its idempotency key, if a mutation.
+  A store did not answer in time, the disk of an embedded store is full, or others keep changing the same thing. The
+  same request may succeed later; repeat a mutation with its idempotency key.
   """
   UNAVAILABLE
-  "A mistake of the server. Its log knows more under ` + "`" + `extensions.requestId` + "`" + `."
+  "A mistake in Taggie. The log has details under ` + "`" + `extensions.requestId` + "`" + `."
   INTERNAL
 }
 
 type Query {
-  "The user who is asking; null without a token, and for a token whose subject has not signed up with ` + "`" + `createUser` + "`" + ` yet."
+  "The user who is asking. Null without a token, and for a token whose subject has not signed up with ` + "`" + `createUser` + "`" + ` yet."
   viewer: User
-  "The object with this id; null when there is none that the caller may see. One read, two for a note."
+  "The object with this id; null if there is none the caller may see. Takes one read, two for a note."
   node("The id of any object." id: ID!): Node
   """
-  The objects with these ids, in their order, null for each that does not exist for the caller; with an error for each that
-  is no id at all. Batched.
+  The objects with these ids, in the order of the ids. An id is null if its object does not exist for the caller; a text
+  that is not an id also gets an error. Batched.
   """
   nodes("1 to 500 ids; one that occurs twice is read once." ids: [ID!]!): [Node]!
-  "The user with this id. Everybody who holds the id may see name and times; the rest is for the user alone."
+  "The user with this id. Everybody who has the id may see name and times; all else is for the user alone."
   user("The id of a ` + "`" + `User` + "`" + `." id: ID!): User
-  "The caller, when this is the caller's address; any user for an administrator; null otherwise."
+  "The caller, if this is the caller's address; any user, for administrators; otherwise null."
   userByEmail("An e-mail address; case and normal form do not matter." email: String!): User
   "The note with this id."
   note("The id of a ` + "`" + `Note` + "`" + `." id: ID!): Note
@@ -7521,44 +7527,49 @@ type Query {
   entity("The id of an ` + "`" + `Entity` + "`" + `." id: ID!): Entity
   "The project with this id, for its members."
   project("The id of a ` + "`" + `Project` + "`" + `." id: ID!): Project
-  "How many users are online: those with a heartbeat within the last minute. For signed-up callers."
+  "How many users are online, that is, sent a heartbeat within the last minute. For signed-up callers."
   onlineCount: Int
   """
-  Changes that the queues could not follow after many tries, the newest first. What they tell is in the projects already; only
-  counts, statistics and events lack it. For administrators.
+  Changes that could not be applied to the queues after many tries, newest first. The projects themselves contain these
+  changes; only counts, statistics and events lack them. For administrators.
   """
   deadLetters("1 to 500." first: Int! = 50): [DeadLetter!]
   "The score with this id."
   score(
     "The id of a ` + "`" + `Score` + "`" + `."
     id: ID!
-    "The id of a ` + "`" + `Snapshot` + "`" + ` of it: the score as of the snapshot."
+    "The id of a ` + "`" + `Snapshot` + "`" + ` of the score; then the score is as it was in the snapshot."
     snapshot: ID
   ): Score
-  "The parts of an upload of the caller that have come, by number, so that who was interrupted goes on where it stopped."
+  "The parts of an upload of the caller that have arrived, by number. A client that was interrupted continues after them."
   uploadedParts("See ` + "`" + `ItemUpload.itemId` + "`" + `." itemId: ID!): [UploadedPart!] @listSize(assumedSize: 50) @atMost(elements: 320)
   """
-  Tags on items that begin with a text, ordered by value, for typing ahead: those that everybody may see, or those of one author; the
-  caller's own, when that is the caller, with the private ones. Everybody may see a public tag while the item is a page of a public score;
-  what a caller reads otherwise, through a limited score or a project, is not searched. Eventually consistent: a new tag may be missing
-  for a moment, but none is shown that was taken away, nor one on an item that the caller may no longer read. A page may be
-  short although ` + "`" + `hasNextPage` + "`" + ` is true, where very much had to be left out: it goes on after ` + "`" + `endCursor` + "`" + `.
+  Tags on items that begin with a text, ordered by value, for completion while typing. Without ` + "`" + `authorId` + "`" + `, this searches
+  the tags everybody may see: the public tags on items that are pages of public scores. With ` + "`" + `authorId` + "`" + `, it searches
+  those of one author; if that is the caller, it includes the caller's private tags. Items the caller can read only
+  through a limited score or a project are not searched.
+  Eventually consistent: a new tag may be missing for a moment. Tags that were removed, and tags on items the caller may
+  no longer read, are never shown. If very much has to be left out, a page may be short although ` + "`" + `hasNextPage` + "`" + ` is true;
+  continue after ` + "`" + `endCursor` + "`" + `.
   """
   itemTags(
-    "1 character or more, compared as tags are: width, case and form do not matter, accents do. At most 200 bytes; see ` + "`" + `Tag.value` + "`" + `."
+    """
+    At least 1 character, at most 200 bytes; see ` + "`" + `Tag.value` + "`" + `. Compared as tags are: width, case and form do not matter,
+    accents do.
+    """
     beginsWith: String!
-    "The id of a ` + "`" + `User` + "`" + `: only this author's tags."
+    "The id of a ` + "`" + `User` + "`" + `; only tags of this author."
     authorId: ID
     first: Int
     after: Cursor
     last: Int
     before: Cursor
   ): ItemTagConnection
-  "The items that carry such tags, each once, ordered by the first of these. Otherwise like ` + "`" + `itemTags` + "`" + `."
+  "The items that carry such tags, each once, ordered by the first of its matching tags. Otherwise like ` + "`" + `itemTags` + "`" + `."
   taggedItems(
     "See ` + "`" + `itemTags` + "`" + `."
     beginsWith: String!
-    "The id of a ` + "`" + `User` + "`" + `: only this author's tags."
+    "The id of a ` + "`" + `User` + "`" + `; only tags of this author."
     authorId: ID
     first: Int
     after: Cursor
@@ -7566,90 +7577,97 @@ type Query {
     before: Cursor
   ): TaggedItemConnection
   """
-  The first values that begin with a text, in order, with how often they are used: of the tags that ` + "`" + `itemTags` + "`" + ` finds. Counts follow a change of
-  who may read an item before that is acknowledged, as far as half of the request's time allows; the rest follows within a minute or so.
+  The first values that begin with a text, in order, and how often each is used. This counts the tags that ` + "`" + `itemTags` + "`" + `
+  finds. When the readers of an item change, the change is acknowledged after the counts are corrected, as far as half
+  of the request's time allows; the rest follows within about a minute.
   """
   itemTagValues(
     "See ` + "`" + `itemTags` + "`" + `."
     beginsWith: String!
-    "The id of a ` + "`" + `User` + "`" + `: only this author's tags."
+    "The id of a ` + "`" + `User` + "`" + `; only tags of this author."
     authorId: ID
     "1 to 100."
     first: Int! = 10
   ): [ItemTagValue!]
-  "Sets of items, to ask whether they are tagged. In the order of the input; a set without items is not tagged."
+  "Sets of items, in the order of the input, to ask whether they are tagged. A set without items is not tagged."
   itemSets("1 to 100." sets: [ItemSetInput!]!): [ItemSet!] @listSize(assumedSize: 50) @atMost(elements: 100)
 }
 
 type Mutation {
-  "Signs the bearer of the token up: creates the caller's own user."
+  "Creates the caller's own user. This is how the bearer of a token signs up."
   createUser(input: CreateUserInput!): CreateUserPayload
   "Changes the caller's name or e-mail address."
   updateUser(input: UpdateUserInput!): UpdateUserPayload
   """
-  Signs a user out everywhere: tokens that were issued until now are refused, and the user's sockets and event streams are closed, on
-  all servers. Tokens that the issuer gives out from the next second on are accepted. For administrators.
+  Signs a user out everywhere: tokens issued until now are refused, and the user's sockets and event streams are closed
+  on all servers. Tokens issued from the next second on are accepted. For administrators.
   """
   revokeUser(input: RevokeUserInput!): RevokeUserPayload
 
-  "Creates a note of the caller, who may have about 100,000, those included that were deleted within 30 days: EXHAUSTED."
+  "Creates a note for the caller. EXHAUSTED beyond about 100,000 notes, including those deleted within 30 days."
   createNote(input: CreateNoteInput!): CreateNotePayload
   """
-  Changes title or content; the state before, tags included, becomes a version. A note that was changed 100,000 times keeps title and
-  content: EXHAUSTED. For the owner and those who may edit.
+  Changes title or content. The previous state, including tags, becomes a version. EXHAUSTED after 100,000 changes of
+  the note. For the owner and users who may edit.
   """
   updateNote(input: UpdateNoteInput!): UpdateNotePayload
-  "Moves or removes the deadline. No version is made. For the owner and those who may edit."
+  "Changes or removes the deadline. This makes no version. For the owner and users who may edit."
   changeNoteDeadline(input: ChangeNoteDeadlineInput!): ChangeNoteDeadlinePayload
-  "Deletes a note. ` + "`" + `undeleteNote` + "`" + ` brings it back for 30 days. For the owner."
+  "Deletes a note. For 30 days, ` + "`" + `undeleteNote` + "`" + ` brings it back. For the owner."
   deleteNote(input: DeleteNoteInput!): DeleteNotePayload
-  "Undoes ` + "`" + `deleteNote` + "`" + `: content, tags, versions and shares are as they were; ` + "`" + `version` + "`" + ` grows by one. For the owner."
+  "Undoes ` + "`" + `deleteNote` + "`" + `: content, tags, versions and shares are as before; ` + "`" + `version` + "`" + ` grows by one. For the owner."
   undeleteNote(input: UndeleteNoteInput!): UndeleteNotePayload
   """
-  Makes an old version current again: title, content and tags, but not deadline or shares. The state before becomes a
-  version. For the owner and those who may edit.
+  Makes an old version current again: title, content and tags, but not deadline or shares. The previous state becomes a
+  version. For the owner and users who may edit.
   """
   restoreVersion(input: RestoreVersionInput!): RestoreVersionPayload
-  "Adds tags to a note; those it has already stay as they are. No version is made. For the owner and those who may edit."
+  "Adds tags to a note; those it already has stay as they are. This makes no version. For the owner and users who may edit."
   addNoteTags(input: AddNoteTagsInput!): AddNoteTagsPayload
-  "Removes tags from a note; those it does not have are ignored. No version is made. For the owner and those who may edit."
+  """
+  Removes tags from a note; those it does not have are ignored. This makes no version. For the owner and users who may
+  edit.
+  """
   removeNoteTags(input: RemoveNoteTagsInput!): RemoveNoteTagsPayload
-  "Shares a note with a user; again, with another permission, changes it. For the owner, who may have about 100,000 shares of notes: EXHAUSTED."
+  """
+  Shares a note with a user, or changes the permission of a share. EXHAUSTED beyond about 100,000 shares of the owner's
+  notes. For the owner.
+  """
   shareNote(input: ShareNoteInput!): ShareNotePayload
-  "Ends a share, if there is one. For the owner, and for the user with whom the note is shared, even when it was deleted."
+  "Ends a share, if there is one, also of a deleted note. For the owner, and for the user with whom the note is shared."
   unshareNote(input: UnshareNoteInput!): UnshareNotePayload
 
-  "Creates a scope, of which the caller is the owner. A user creates up to 1,000: EXHAUSTED."
+  "Creates a scope and makes the caller its owner. EXHAUSTED beyond 1,000 scopes created by one user."
   createScope(input: CreateScopeInput!): CreateScopePayload
   "Changes the name of a scope. For owners."
   renameScope(input: RenameScopeInput!): RenameScopePayload
-  "Adds a user to a scope, or changes what the user may do. For owners."
+  "Adds a user to a scope, or changes the user's role. For owners."
   putScopeMember(input: PutScopeMemberInput!): PutScopeMemberPayload
-  "Removes a user from a scope. For owners, and for the user."
+  "Removes a user from a scope. For owners, and for the user who leaves."
   removeScopeMember(input: RemoveScopeMemberInput!): RemoveScopeMemberPayload
-  "Declares an index and has the entities that exist indexed in the background. For owners."
+  "Declares an index. Existing entities are indexed in the background. For owners."
   declareEntityIndex(input: DeclareEntityIndexInput!): DeclareEntityIndexPayload
   "Removes an index. For owners."
   removeEntityIndex(input: RemoveEntityIndexInput!): RemoveEntityIndexPayload
   """
-  Creates an entity, or replaces its attributes, and the relations that are given. A scope has about 1,000,000 entities and 10,000,000
-  relations at most: EXHAUSTED. For those who may write in the scope.
+  Creates an entity, or replaces its attributes and the relations under the given predicates. EXHAUSTED beyond about
+  1,000,000 entities or 10,000,000 relations of a scope. For members who may write in the scope.
   """
   setEntity(input: SetEntityInput!): SetEntityPayload
-  "Changes single attributes of an entity. For those who may write in the scope."
+  "Changes some attributes of an entity. For members who may write in the scope."
   updateEntity(input: UpdateEntityInput!): UpdateEntityPayload
-  "Deletes an entity with its relations in both directions and its index entries. For those who may write in the scope."
+  "Deletes an entity, its relations in both directions and its index entries. For members who may write in the scope."
   deleteEntity(input: DeleteEntityInput!): DeleteEntityPayload
-  "Relates an entity to others, behind those to which it is related already. For those who may write in the scope."
+  "Relates an entity to more entities, after the existing ones. For members who may write in the scope."
   addEntityRelations(input: AddEntityRelationsInput!): AddEntityRelationsPayload
-  "Ends relations of an entity. For those who may write in the scope."
+  "Ends relations of an entity. For members who may write in the scope."
   removeEntityRelations(input: RemoveEntityRelationsInput!): RemoveEntityRelationsPayload
-  "Replaces the relations of an entity under a predicate. For those who may write in the scope."
+  "Replaces the relations of an entity under a predicate. For members who may write in the scope."
   replaceEntityRelations(input: ReplaceEntityRelationsInput!): ReplaceEntityRelationsPayload
 
-  "Creates a project, of which the caller is the manager. A user creates up to 1,000: EXHAUSTED."
+  "Creates a project and makes the caller its manager. EXHAUSTED beyond 1,000 projects created by one user."
   createProject(input: CreateProjectInput!): CreateProjectPayload
-  "Changes name, description or suggested keywords of a project. For managers."
+  "Changes the name, description or suggested keywords of a project. For managers."
   updateProject(input: UpdateProjectInput!): UpdateProjectPayload
   "Adds to the lists of categories and subcategories of a project. For managers."
   addProjectCategories(input: AddProjectCategoriesInput!): AddProjectCategoriesPayload
@@ -7659,155 +7677,168 @@ type Mutation {
   renameTeam(input: RenameTeamInput!): RenameTeamPayload
   "Adds a user to a team, or moves the user there from another team of the project. For managers."
   putProjectMember(input: PutProjectMemberInput!): PutProjectMemberPayload
-  "Removes a user from a project. For managers, and for the user."
+  "Removes a user from a project. For managers, and for the user who leaves."
   removeProjectMember(input: RemoveProjectMemberInput!): RemoveProjectMemberPayload
   """
-  Prepares an import of items and says where its file is to be uploaded. At most 20 imports of a project are under way at a
-  time, those that await their file included: EXHAUSTED. One that is not started within two hours fails. A project has at most 10,000
-  imports in all, and about 5,000,000 items: lines beyond are mistakes. For managers.
+  Prepares an import of items and says where to upload its file. EXHAUSTED if 20 imports of the project are in progress,
+  including those that await their file, or beyond 10,000 imports of a project. An import that is not started within two
+  hours fails. A project has at most about 5,000,000 items; each line beyond counts as a mistake. For managers.
   """
   createProjectImport(input: CreateProjectImportInput!): CreateProjectImportPayload
-  "Starts an import whose file was uploaded; CONFLICT for one that failed or was cancelled. For managers."
+  "Starts an import whose file has been uploaded. CONFLICT if it failed or was cancelled. For managers."
   startProjectImport(input: StartProjectImportInput!): StartProjectImportPayload
   """
-  Imports items of the caller, those that are named or all of the caller's library or of a score, in the background. An item of a
-  project that is made so has the name and the type of the item, and ` + "`" + `item:` + "`" + ` and the UUID of the item as ` + "`" + `externalId` + "`" + `, so that an
-  item is in a project once. All members of the project may see and download the item then, and it cannot be deleted while the
-  project has it. At most 20 imports of a project are under way at a time: EXHAUSTED. For managers.
+  Imports items of the caller in the background: the named ones, all of the caller's library, or all of a score. Each
+  becomes an item of the project with the same name and type. Its ` + "`" + `externalId` + "`" + ` is ` + "`" + `item:` + "`" + ` and the item's UUID, so a
+  project has an item only once. From then on, all members of the project may see and download the item, and it cannot
+  be deleted while the project has it. EXHAUSTED if 20 imports of the project are in progress. For managers.
   """
   importItems(input: ImportItemsInput!): ImportItemsPayload
-  "Ends an import before it is done. For managers."
+  "Ends an import early. For managers."
   cancelProjectImport(input: CancelProjectImportInput!): CancelProjectImportPayload
-  "Has the results of a project written into a file; at most 20 at a time in a project, and 10,000 in all: EXHAUSTED. For managers."
+  """
+  Writes the results of a project into a file, in the background. EXHAUSTED if 20 exports of the project are in
+  progress, or beyond 10,000 in all. For managers.
+  """
   createProjectExport(input: CreateProjectExportInput!): CreateProjectExportPayload
 
   """
-  Hands items of the queue to the caller, each for 15 minutes; fewer than asked for when no more wait in the queue, which is filled up
-  again at once, or when the caller would have more than 50 of the project. An item is in the hands of one user at a time. For members.
+  Hands items of the queue to the caller, each for 15 minutes. The caller gets fewer than requested if the queue, which
+  is refilled at once, has no more, or if the caller would have more than 50 of the project. Only one user has an item
+  at a time. For members.
   """
   claimProjectItems(input: ClaimProjectItemsInput!): ClaimProjectItemsPayload
-  "Gives the caller a claimed item for another 15 minutes from now on."
+  "Extends a claim: the caller has the item for 15 minutes from now."
   extendClaim(input: ExtendClaimInput!): ExtendClaimPayload
   """
-  Says what a claimed item is. Once it answered with the item, no crash of a server and no loss of the queues undoes that. A late
-  finish has the problem ` + "`" + `LeaseLost` + "`" + `, which gives back what was typed.
+  Stores what a claimed item is. Once this has returned the item, no crash of a server and no loss of the queues undoes
+  it. A finish that is too late has the problem ` + "`" + `LeaseLost` + "`" + `, which returns what was typed.
   """
   finishProjectItem(input: FinishProjectItemInput!): FinishProjectItemPayload
   """
-  The same for up to 50 items, after working offline: an outcome for each, whatever became of the others. Only an id that is no id at all
-  refuses the whole list.
+  Finishes up to 50 items, for example after offline work. Each has its own outcome, whatever happens to the others.
+  Only a text that is not an id makes Taggie refuse the whole list.
   """
   finishProjectItems(input: FinishProjectItemsInput!): FinishProjectItemsPayload
-  "Gives up a claimed item, with a reason."
+  "Gives up a claimed item and says why."
   skipProjectItem(input: SkipProjectItemInput!): SkipProjectItemPayload
-  "Gives a claimed item back, for whoever asks next."
+  "Returns a claimed item to the queue."
   releaseProjectItem(input: ReleaseProjectItemInput!): ReleaseProjectItemPayload
   """
-  Says whether somebody else's effort is correct. When it is not, its item is ` + "`" + `NEW` + "`" + ` again and kept for its author for a day, unless
-  somebody finished it again meanwhile. A later review takes the place of the earlier one. For reviewers.
+  Says whether another user's effort is correct. If it is incorrect, the item is ` + "`" + `NEW` + "`" + ` again and reserved for its author
+  for a day, unless somebody has finished it again. A later review replaces an earlier one. For reviewers.
   """
   reviewEffort(input: ReviewEffortInput!): ReviewEffortPayload
-  "Takes the caller's own finish back within five minutes: the item is the caller's again, with a new claim."
+  "Takes back a finish of the caller within five minutes. The caller has the item again, with a new claim."
   undoFinish(input: UndoFinishInput!): UndoFinishPayload
-  "Stops the handing out of items; those who have some can go on. For managers."
+  "Stops handing out items. Members can still work on items they have. For managers."
   pauseProject(input: PauseProjectInput!): PauseProjectPayload
   "Undoes ` + "`" + `pauseProject` + "`" + `. For managers."
   resumeProject(input: ResumeProjectInput!): ResumeProjectPayload
-  "Says how many items wait in the queue at most. For managers."
+  "Sets how many items may wait in the queue. For managers."
   setProjectQueueSize(input: SetProjectQueueSizeInput!): SetProjectQueueSizePayload
   """
-  Rebuilds the queue and the statistics of a project from what is stored, which takes some seconds. Meanwhile nothing is handed out or
-  extended, and queue, statistics and the caller's claims are ` + "`" + `UNAVAILABLE` + "`" + `; finishing goes on. Subscribers get a gap and then a new snapshot. The
-  rebuild of a large project goes on after the answer; ` + "`" + `Project.queueRebuild` + "`" + ` tells how far it is. It is never needed: a queue that was lost is
-  noticed. For managers.
+  Rebuilds the queue and the statistics of a project from the stored items. This takes some seconds, and for a large
+  project continues after the answer; ` + "`" + `Project.queueRebuild` + "`" + ` shows the progress. Meanwhile no item is handed out and no
+  claim extended, and the queue, the statistics and the caller's claims are ` + "`" + `UNAVAILABLE` + "`" + `; items can still be finished.
+  Subscribers get a gap and then a new snapshot. You never need this: Taggie notices a lost queue. For managers.
   """
   rebuildProjectQueue(input: RebuildProjectQueueInput!): RebuildProjectQueuePayload
-  "Says that the caller is online for another minute, and in which projects. Send it every 20 to 30 seconds."
+  "Marks the caller as online, also in the given projects, for another minute. Send it every 20 to 30 seconds."
   heartbeat(input: HeartbeatInput!): HeartbeatPayload
-  "Has a dead letter handled again. For administrators."
+  "Tries to apply a dead letter again. For administrators."
   retryDeadLetter(input: RetryDeadLetterInput!): RetryDeadLetterPayload
-  "Forgets a dead letter; what it tells is sent again as a new message while the queues have not followed it. For administrators."
+  "Discards a dead letter. As long as the queues lack its change, a new message about it is sent. For administrators."
   dropDeadLetter(input: DropDeadLetterInput!): DropDeadLetterPayload
 
-  "Creates a score of the caller, who may have up to 5,000: EXHAUSTED."
+  "Creates a score for the caller. EXHAUSTED beyond 5,000 scores."
   createScore(input: CreateScoreInput!): CreateScorePayload
   "Changes title, description, access, pages or annotations. For the owner."
   updateScore(input: UpdateScoreInput!): UpdateScorePayload
   "Deletes a score with its snapshots; its items stay. For the owner."
   deleteScore(input: DeleteScoreInput!): DeleteScorePayload
-  "Keeps a score as it is, under a name. For the owner."
+  "Stores the current state of a score under a name. For the owner."
   createSnapshot(input: CreateSnapshotInput!): CreateSnapshotPayload
   "Renames a snapshot. For the owner."
   renameSnapshot(input: RenameSnapshotInput!): RenameSnapshotPayload
   "Deletes a snapshot. For the owner."
   deleteSnapshot(input: DeleteSnapshotInput!): DeleteSnapshotPayload
-  "Makes the content of a snapshot that of the score again: title, description, pages and annotations, but not access. For the owner."
+  "Restores title, description, pages and annotations of a score from a snapshot, but not its access. For the owner."
   restoreSnapshot(input: RestoreSnapshotInput!): RestoreSnapshotPayload
 
   """
-  Lets the caller upload a file, within a day. A user has up to 100,000 items, uploads that may still be completed included: EXHAUSTED.
-  Asked again with the same idempotency key, it signs anew when less than five minutes are left.
+  Lets the caller upload a file within a day. EXHAUSTED beyond 100,000 items, including uploads that can still be
+  completed. Repeated with the same idempotency key, it signs again if less than five minutes are left.
   """
   requestUpload(input: RequestUploadInput!): RequestUploadPayload @cost(weight: "2001")
-  "Lets the caller upload one part of a file that comes in parts."
+  "Lets the caller upload one part of a file that is uploaded in parts."
   signUploadPart(input: SignUploadPartInput!): SignUploadPartPayload
   """
-  Makes an item of a file that was uploaded, when it is what was announced: in size, checksum and, of an image, type. JPEG, PNG, GIF
-  and WebP get a thumbnail, unless they are animated WebP, or of a kind that few programs read. A file that is something else, or a
-  broken image of these types, is refused, and nothing is left of it.
+  Makes an item of an uploaded file if its size, its checksum and, for an image, its type are as announced. Any other
+  file, and an image of the types below that is broken, is refused and removed. JPEG, PNG, GIF and WebP get a thumbnail,
+  except animated WebP and variants that few programs read.
   """
   completeUpload(input: CompleteUploadInput!): CompleteUploadPayload @cost(weight: "20001")
   """
-  Ends an upload; what has come is removed. Nothing happens to one that has ended. Its bytes count against the quota until what was
-  signed ends, see ` + "`" + `ItemUsage.claimed` + "`" + `.
+  Ends an upload and removes what has arrived. An upload that has ended is left as it is. The bytes count against the
+  quota until the signed request expires; see ` + "`" + `ItemUsage.claimed` + "`" + `.
   """
   abortUpload(input: AbortUploadInput!): AbortUploadPayload
-  "Puts an item into another set, or none. For the owner."
+  "Puts an item into another set, or into none. For the owner."
   setItemSetName(input: SetItemSetNameInput!): SetItemSetNamePayload
   "Deletes an item that nothing uses. For the owner."
   deleteItem(input: DeleteItemInput!): DeleteItemPayload
-  "Sets how much the items of a user may take up. For administrators."
+  "Sets how many bytes the items of a user may take up. For administrators."
   setItemQuota(input: SetItemQuotaInput!): SetItemQuotaPayload
 
   """
-  Makes these the caller's tags on an item, and no others; those of other authors stay. For the owner, and for everybody while the item is a
-  page of a public score. Readers see the old tags or the new ones. An author has about 500,000 tags on all items at most: EXHAUSTED.
+  Replaces the caller's tags on an item; tags of other authors stay. Readers see either the old tags or the new ones.
+  EXHAUSTED beyond about 500,000 tags of an author on all items. For the owner, and for everybody while the item is a
+  page of a public score.
   """
   setItemTags(input: SetItemTagsInput!): SetItemTagsPayload
   """
-  Takes tags off an item; those that are not on it are ignored. The caller's, also when the caller may not read the item any more; its
-  owner takes off public tags of others, too.
+  Removes tags from an item; those it does not have are ignored. Callers remove their own tags, even from items they may
+  no longer read. The owner of the item may also remove public tags of others.
   """
   removeItemTags(input: RemoveItemTagsInput!): RemoveItemTagsPayload
 }
 
-"What is told while it happens, over a WebSocket (graphql-transport-ws) or as an event stream (` + "`" + `text/event-stream` + "`" + `, by graphql-sse)."
+"Live updates, over a WebSocket (graphql-transport-ws) or as an event stream (` + "`" + `text/event-stream` + "`" + `, by graphql-sse)."
 type Subscription {
   """
-  What happens in a project. Without ` + "`" + `after` + "`" + ` a ` + "`" + `ProjectSnapshot` + "`" + ` comes first, with ` + "`" + `after` + "`" + ` the events behind it; then each event
-  as it happens. What is selected of a message may cost at most 25,000. Whoever missed events, because they are no longer kept (some 10,000 are), the queue was rebuilt or the client
-  was too slow, gets a ` + "`" + `ProjectGap` + "`" + ` and then a new snapshot. An event may come again after a reconnection: its cursor tells.
-  It is complete when the caller has left the project, after the event that says so. Whatever else ends it passes: subscribe again, behind the last cursor. For members.
+  The events of a project, as they happen. Without ` + "`" + `after` + "`" + `, a ` + "`" + `ProjectSnapshot` + "`" + ` comes first; with ` + "`" + `after` + "`" + `, the events
+  after that cursor. The selection of one message may cost at most 25,000. A subscriber who missed events gets a
+  ` + "`" + `ProjectGap` + "`" + ` and then a new snapshot; this happens when the events are no longer kept (about 10,000 are), the queue
+  was rebuilt, or the client was too slow. After a reconnection an event may be repeated; compare the cursors.
+  The subscription completes after the event that says that the caller has left the project. If it ends for any other
+  reason, subscribe again after the last cursor. For members.
   """
   projectEvents(
     "The id of a ` + "`" + `Project` + "`" + `."
     projectId: ID!
-    "The cursor of the last event or snapshot that was seen. An event stream has it as the id of each event: ` + "`" + `Last-Event-ID` + "`" + ` counts before this."
+    """
+    The cursor of the last event or snapshot the client saw. In an event stream it is also the id of each event; then
+    the header ` + "`" + `Last-Event-ID` + "`" + ` takes precedence over this argument.
+    """
     after: EventCursor
-    "Only events of these types; all when there are none."
+    "Only events of these types; all types if empty."
     types: [ProjectEventType!]
-    "Only what the caller did, and what concerns the caller's claims and efforts."
+    "Only the caller's own actions, and events about the caller's claims and efforts."
     mine: Boolean! = false
   ): ProjectMessage
-  "The items that the caller has in a project: now, and after each change, which may be several at once. For members."
+  "The items the caller has in a project: now, and after each change. Several changes may come together. For members."
   myQueue("The id of a ` + "`" + `Project` + "`" + `." projectId: ID!): MyQueue
   "How many users are online: now, and after each change. For signed-up callers."
   onlineCount: Int
-  "How an import goes: now, and after each change, looked at every second, until it has ended. For managers."
+  "The progress of an import: now, and after each change until it has ended, at most once a second. For managers."
   importProgress("The id of a ` + "`" + `ProjectImport` + "`" + `." importId: ID!): ProjectImport
-  "The same for an export."
+  "The progress of an export: now, and after each change until it has ended, at most once a second. For managers."
   exportProgress("The id of a ` + "`" + `ProjectExport` + "`" + `." exportId: ID!): ProjectExport
-  "How the building of a declared index goes: now, and after each change, looked at every second, until it is ready. For the members of the scope."
+  """
+  The progress of building a declared index: now, and after each change until it is ready, at most once a second. For
+  the members of the scope.
+  """
   indexProgress("The id of a ` + "`" + `Scope` + "`" + `." scopeId: ID!, "The name of the index." name: String!): EntityIndex
 }
 
@@ -7816,15 +7847,16 @@ type Subscription {
 # What the server knows of fields besides their types. The server is generated from these directives; introspection does not tell them.
 
 """
-What a field costs by itself, instead of 1: of a value, by its bytes, which are given back where it is shorter; of an object, with what is read to
-find it, which is not given back. By the draft of https://ibm.github.io/graphql-specs/cost-spec.html, but that fields of scalars cost 1 as
-well; here with whole numbers, and on fields only.
+The cost of a field, if it is not 1. For a value it depends on the number of bytes; what a shorter value does not use is
+given back. For an object it includes the reads that find it, which are not given back. This follows the draft at
+https://ibm.github.io/graphql-specs/cost-spec.html, but scalar fields cost 1 too, weights are whole numbers, and only
+fields have weights.
 """
 directive @cost(weight: String!) on ARGUMENT_DEFINITION | ENUM | FIELD_DEFINITION | INPUT_FIELD_DEFINITION | OBJECT | SCALAR
 
 """
-How many elements a list without pages is taken to have, 5 where nothing is said. By the same draft; of the arguments only ` + "`" + `assumedSize` + "`" + ` is
-used, since all lists with pages have the same rule: ` + "`" + `first` + "`" + ` or ` + "`" + `last` + "`" + `, 20 without them.
+How many elements a list without pages is assumed to have; 5 without this directive. Follows the same draft. Taggie uses
+only ` + "`" + `assumedSize` + "`" + `, because all lists with pages have the same rule: ` + "`" + `first` + "`" + ` or ` + "`" + `last` + "`" + `, or 20 if neither is given.
 """
 directive @listSize(
   assumedSize: Int
@@ -7833,18 +7865,21 @@ directive @listSize(
   requireOneSlicingArgument: Boolean = true
 ) on FIELD_DEFINITION
 
-"How many elements a list without pages has at most, or how many bytes a text has that may be longer than most: room for the answer is reserved by it."
+"""
+The most elements a list without pages has, or the most bytes a long text has. Taggie reserves memory for the answer
+accordingly.
+"""
 directive @atMost(elements: Int, bytes: Int) on FIELD_DEFINITION
 
-"The field may be so large that it is read only for operations that name it."
+"The field may be so large that it is read only for operations that select it."
 directive @large on FIELD_DEFINITION
 
-"The field is found by the id of its object: where nothing else is selected of a user, the user is not read."
+"The field needs only the id of its object. If only such fields of a user are selected, the user is not read."
 directive @byId on FIELD_DEFINITION
 
 """
-The resolver of the field does not wait, because a list above it has looked ahead (resolvers/*ahead*.go) or because it only decides: it runs
-in place, and not beside others.
+The resolver of the field does not wait, because a list above it has looked ahead (resolvers/*ahead*.go), or because it
+only decides. It runs in place instead of beside other resolvers.
 """
 directive @ready on FIELD_DEFINITION
 
@@ -7855,57 +7890,57 @@ type User implements Node {
   id: ID! @byId
   "As the user spells it, 1 to 100 characters."
   name: String!
-  "The user's address; null for everybody but the user and administrators."
+  "The user's address; null for everybody except the user and administrators."
   email: String @ready
   "When the user signed up."
   createdAt: DateTime!
-  "When name or e-mail address changed last."
+  "When name or e-mail address last changed."
   updatedAt: DateTime!
   "Grows by one with each change of name or address; see ` + "`" + `UpdateUserInput.expectedVersion` + "`" + `."
   version: Int!
   """
-  The user's own notes by deadline, the earliest first, those without a deadline last. A note whose deadline is moved
-  while it is paged may be missed or repeated. For the user alone.
+  The user's own notes, ordered by deadline; notes without a deadline come last. If a deadline changes while you page,
+  the note may be missed or repeated. For the user alone.
   """
   notes(
-    "Only notes that are due in this range."
+    "Only notes due in this range."
     due: DueRange
     first: Int
     after: Cursor
     last: Int
     before: Cursor
   ): NoteConnection @byId
-  "The words with which the user tagged notes, in the order of their folded form. For the user alone."
+  "The tags on the user's notes, ordered by their folded form. For the user alone."
   tags(
-    "Only tags that begin with this, compared as tags are."
+    "Only tags that begin with this text, compared as tags are."
     prefix: String
     first: Int
     after: Cursor
     last: Int
     before: Cursor
   ): TagConnection @byId
-  "One tag of the user, null when no note carries it. For the user alone."
+  "One tag of the user; null if it is on no note. For the user alone."
   tag("The tag in any spelling that folds to the same." value: String!): Tag @byId
-  "Notes that others shared with the user, ordered by note id. For the user alone."
+  "Notes others share with the user, ordered by note id. For the user alone."
   sharedNotes(first: Int, after: Cursor, last: Int, before: Cursor): SharedNoteConnection @byId
   """
-  What happened to the user's own notes, the oldest change first, each note once with its latest state: for clients
-  that keep a copy. Read page after page until there is none, then ask again with ` + "`" + `changedSince: syncedUntil` + "`" + ` later.
-  Changes close to that instant come twice rather than never. For the user alone.
+  Changes of the user's own notes, oldest first, each note once with its latest state. Clients use it to keep a copy.
+  Read all pages; later, ask again with ` + "`" + `changedSince: syncedUntil` + "`" + `. Changes close to that instant may come twice, but
+  are never missed. For the user alone.
   """
   noteChanges(
-    "Only changes at or after this instant; everything that exists when it is absent."
+    "Only changes at or after this instant. Without it, all existing notes."
     changedSince: DateTime
     first: Int
     after: Cursor
   ): NoteChangeConnection @byId
-  "The scopes of which the user is a member, ordered by id. For the user alone."
+  "The scopes the user is a member of, ordered by id. For the user alone."
   scopes(first: Int, after: Cursor, last: Int, before: Cursor): ScopeConnection @byId
-  "The projects of which the user is a member, ordered by id. For the user alone."
+  "The projects the user is a member of, ordered by id. For the user alone."
   projects(first: Int, after: Cursor, last: Int, before: Cursor): ProjectConnection @byId
-  "The user's scores, ordered by id: all of them for the user, the public ones for others."
+  "The user's scores, ordered by id: all of them for the user, public ones for others."
   scores(
-    "Only the public ones, as others see the list."
+    "Only public scores, as others see the list."
     public: Boolean! = false
     first: Int
     after: Cursor
@@ -7916,18 +7951,18 @@ type User implements Node {
   scoreCount: Int @byId
   "The items of the user's library, ordered by id. For the user alone."
   items(
-    "All items of the user, those of scores too, ordered by score and id."
+    "All items of the user, including those of scores, ordered by score and id."
     all: Boolean! = false
     first: Int
     after: Cursor
     last: Int
     before: Cursor
   ): ItemConnection @byId
-  "How much the user's items take up. For the user and administrators."
+  "How many bytes the user's items take up. For the user and administrators."
   itemUsage: ItemUsage @byId
 }
 
-"A range of deadlines. Both ends are exclusive; notes without a deadline are in none."
+"A range of deadlines. Both ends are exclusive. It never contains notes without a deadline."
 input DueRange {
   "Due later than this."
   after: DateTime
@@ -7940,23 +7975,23 @@ input CreateUserInput {
   "1 to 100 characters."
   name: String!
   """
-  Unique whatever its case and normal form. With a configured identity provider it must be the verified address in the caller's token;
-  the embedded one accepts any.
+  Must be unique; case and normal form do not matter. With a configured identity provider it must be the verified
+  address in the caller's token. The embedded one accepts any address.
   """
   email: String!
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `createUser` + "`" + ` did."
+"Result of ` + "`" + `createUser` + "`" + `."
 type CreateUserPayload {
-  "The new user; null when there was a problem."
+  "The new user; null if there was a problem."
   user: User
   "Why no user was created."
   problem: CreateUserProblem
 }
 
-"Expected outcomes of ` + "`" + `createUser` + "`" + `."
+"Problems that ` + "`" + `createUser` + "`" + ` may report."
 union CreateUserProblem = EmailTaken | AlreadySignedUp
 
 "Another user has this e-mail address."
@@ -7966,28 +8001,28 @@ type EmailTaken implements Problem {
   field: String!
 }
 
-"The bearer of the token has a user already."
+"The bearer of the token already has a user."
 type AlreadySignedUp implements Problem {
   message: String!
-  "The user that exists."
+  "The existing user."
   user: User
 }
 
-"Input of ` + "`" + `updateUser` + "`" + `. What is absent stays as it is."
+"Input of ` + "`" + `updateUser` + "`" + `. Fields that are absent stay as they are."
 input UpdateUserInput {
   "1 to 100 characters; null is refused."
   name: String
   "As in ` + "`" + `CreateUserInput.email` + "`" + `; null is refused."
   email: String
-  "The version that the caller saw; when the user has another one by now, nothing is changed."
+  "The version the caller saw. If the user is at another version, nothing is changed."
   expectedVersion: Int
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `updateUser` + "`" + ` did."
+"Result of ` + "`" + `updateUser` + "`" + `."
 type UpdateUserPayload {
-  "The user after the change; null when there was a problem."
+  "The user after the change; null if there was a problem."
   user: User
   "Why nothing was changed."
   problem: UpdateUserProblem
@@ -8001,16 +8036,16 @@ input RevokeUserInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `revokeUser` + "`" + ` did."
+"Result of ` + "`" + `revokeUser` + "`" + `."
 type RevokeUserPayload {
-  "Tokens that were issued until then are not valid any more."
+  "Tokens issued until then are no longer valid."
   revokedAt: DateTime
 }
 
-"Expected outcomes of ` + "`" + `updateUser` + "`" + `."
+"Problems that ` + "`" + `updateUser` + "`" + ` may report."
 union UpdateUserProblem = EmailTaken | UserConflict
 
-"The user is not at the expected version."
+"The user is at another version than expected."
 type UserConflict implements Problem {
   message: String!
   "The user as it is now."
@@ -8022,37 +8057,37 @@ type UserConflict implements Problem {
 "A note with an optional deadline."
 type Note implements Node {
   id: ID!
-  "1 to 200 characters, none of them control characters; surrounding white space is dropped."
+  "1 to 200 characters without control characters. White space around it is removed."
   title: String!
-  "1 to 350,000 bytes of UTF-8: a note is one DynamoDB item, and that holds 400 KB."
+  "1 to 350,000 bytes of UTF-8, because a note is one DynamoDB item, which holds 400 KB."
   content: String! @cost(weight: "200") @large
   "When the note is due, if it has a deadline."
   deadline: DateTime
   "When the note was created."
   createdAt: DateTime!
-  "When anything of the note changed last: title, content, tags, or deadline."
+  "When title, content, tags or deadline last changed."
   updatedAt: DateTime!
   """
-  Grows by one with each change of title, content, tags or deadline, and with ` + "`" + `undeleteNote` + "`" + `; see ` + "`" + `expectedVersion` + "`" + ` of the
-  mutations.
+  Grows by one with each change of title, content, tags or deadline, and with ` + "`" + `undeleteNote` + "`" + `. Use it as
+  ` + "`" + `expectedVersion` + "`" + ` of mutations.
   """
   version: Int!
   "Up to 40 tags, ordered by their folded form."
   tags: [Tag!]! @atMost(elements: 40)
   "What the caller may do with the note."
   viewerPermission: NotePermission!
-  "Whose note it is."
+  "The user who owns the note."
   owner: User @ready
   """
-  The users with whom the note is shared, ordered by user id. Eventually consistent: the payload of ` + "`" + `shareNote` + "`" + ` shows a
-  share at once, this list after a moment. For everybody who may read the note.
+  The users with whom the note is shared, ordered by user id. Eventually consistent: a new share is in the payload of
+  ` + "`" + `shareNote` + "`" + ` at once, and in this list a moment later. For everybody who may read the note.
   """
   accessList(first: Int, after: Cursor, last: Int, before: Cursor): NoteAccessConnection @ready
-  "The newest version: the state before the last change of title or content. Null when there was none."
+  "The newest version: the state before the last change of title or content. Null if there was no such change."
   latestVersion: Version @ready
-  "Earlier states, the newest first. For everybody who may read the note."
+  "Earlier states, newest first. For everybody who may read the note."
   versions(first: Int, after: Cursor, last: Int, before: Cursor): VersionConnection
-  "The state that the note had at this version, null when none was kept."
+  "The state the note had at this version; null if it was not kept."
   versionAt("1 or more." number: Int!): Version
 }
 
@@ -8066,11 +8101,11 @@ enum NotePermission {
   OWNER
 }
 
-"What a note is shared for."
+"What a user may do with a shared note."
 enum SharePermission {
-  "Reading."
+  "Read it."
   VIEW
-  "Reading and changing."
+  "Read and change it."
   EDIT
 }
 
@@ -8087,20 +8122,20 @@ type NoteEdge {
   node: Note!
 }
 
-"A list of notes that were shared with a user."
+"A list of notes shared with a user."
 type SharedNoteConnection {
   edges: [SharedNoteEdge!]!
-  "The notes; null where one could not be read, with an error that says so."
+  "The notes; null for one that could not be read, with an error."
   nodes: [Note]! @ready
   pageInfo: PageInfo!
 }
 
-"A note that was shared with a user."
+"A note shared with a user."
 type SharedNoteEdge {
   cursor: Cursor!
-  "The note; null when it could not be read."
+  "The note; null if it could not be read."
   node: Note
-  "What it was shared for."
+  "What the user may do with the note."
   permission: SharePermission!
   "When this was granted."
   sharedAt: DateTime!
@@ -8109,7 +8144,7 @@ type SharedNoteEdge {
 "A list of the users with whom a note is shared."
 type NoteAccessConnection {
   edges: [NoteAccessEdge!]!
-  "The users; null where one could not be read, with an error that says so."
+  "The users; null for one that could not be read, with an error."
   nodes: [User]! @ready
   pageInfo: PageInfo!
 }
@@ -8117,9 +8152,9 @@ type NoteAccessConnection {
 "A user with whom a note is shared."
 type NoteAccessEdge {
   cursor: Cursor!
-  "The user; null when it could not be read."
+  "The user; null if it could not be read."
   node: User @ready
-  "What the note is shared for."
+  "What the user may do with the note."
   permission: SharePermission!
   "When this was granted."
   sharedAt: DateTime!
@@ -8130,11 +8165,11 @@ type NoteChangeConnection {
   edges: [NoteChangeEdge!]!
   nodes: [NoteChange!]!
   pageInfo: PageInfo!
-  "The ` + "`" + `changedSince` + "`" + ` for the next synchronisation; the same on every page of one run through the list."
+  "The ` + "`" + `changedSince` + "`" + ` for the next synchronisation; the same on every page of one synchronisation."
   syncedUntil: DateTime!
   """
-  False when ` + "`" + `changedSince` + "`" + ` lies before the 30 days for which deletions are kept: what was deleted earlier is not in the
-  list, and the client's copy must be replaced rather than patched.
+  False if ` + "`" + `changedSince` + "`" + ` is more than 30 days ago. Deletions are kept for 30 days, so earlier ones are not in the list:
+  replace the client's copy instead of patching it.
   """
   complete: Boolean!
 }
@@ -8145,16 +8180,16 @@ type NoteChangeEdge {
   node: NoteChange!
 }
 
-"A note as it is now, or that it is gone."
+"A note in its current state, or the fact that it was deleted."
 union NoteChange = Note | DeletedNote
 
-"What is left of a deleted note for 30 days."
+"The record of a deleted note, kept for 30 days."
 type DeletedNote {
-  "The id that the note had, and has again after ` + "`" + `undeleteNote` + "`" + `."
+  "The id of the note, which it gets back with ` + "`" + `undeleteNote` + "`" + `."
   noteId: ID!
   "When it was deleted."
   deletedAt: DateTime!
-  "Until when ` + "`" + `undeleteNote` + "`" + ` brings it back."
+  "Until when ` + "`" + `undeleteNote` + "`" + ` is possible."
   undoUntil: DateTime!
 }
 
@@ -8169,7 +8204,7 @@ type Version implements Node {
   content: String! @cost(weight: "200") @large
   "The tags in this state."
   tags: [Tag!]! @atMost(elements: 40)
-  "The deadline in this state. ` + "`" + `restoreVersion` + "`" + ` leaves the deadline as it is."
+  "The deadline in this state. ` + "`" + `restoreVersion` + "`" + ` does not restore it."
   deadline: DateTime
   "When the note came into this state."
   updatedAt: DateTime!
@@ -8196,7 +8231,7 @@ input CreateNoteInput {
   title: String!
   "1 to 350,000 bytes of UTF-8."
   content: String!
-  "When the note is due; absent or null for none."
+  "When the note is due. Absent or null: no deadline."
   deadline: DateTime
   "Up to 40 tags; see ` + "`" + `Tag.value` + "`" + `."
   tags: [String!]
@@ -8204,13 +8239,13 @@ input CreateNoteInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `createNote` + "`" + ` did."
+"Result of ` + "`" + `createNote` + "`" + `."
 type CreateNotePayload {
-  "The new note; null when a repeated request finds it deleted meanwhile."
+  "The new note; null if the request is repeated after the deletion."
   note: Note
 }
 
-"Input of ` + "`" + `updateNote` + "`" + `. What is absent stays as it is."
+"Input of ` + "`" + `updateNote` + "`" + `. Fields that are absent stay as they are."
 input UpdateNoteInput {
   "The id of a ` + "`" + `Note` + "`" + `."
   noteId: ID!
@@ -8218,24 +8253,24 @@ input UpdateNoteInput {
   title: String
   "1 to 350,000 bytes of UTF-8; null is refused."
   content: String
-  "The version that the caller saw; when the note has another one by now, nothing is changed."
+  "The version the caller saw. If the note is at another version, nothing is changed."
   expectedVersion: Int
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `updateNote` + "`" + ` did."
+"Result of ` + "`" + `updateNote` + "`" + `."
 type UpdateNotePayload {
-  "The note after the change; null when there was a problem."
+  "The note after the change; null if there was a problem."
   note: Note
   "Why nothing was changed."
   problem: UpdateNoteProblem
 }
 
-"Expected outcomes of ` + "`" + `updateNote` + "`" + `."
+"Problems that ` + "`" + `updateNote` + "`" + ` may report."
 union UpdateNoteProblem = NoteConflict
 
-"The note is not at the expected version."
+"The note is at another version than expected."
 type NoteConflict implements Problem {
   message: String!
   "The note as it is now."
@@ -8246,57 +8281,57 @@ type NoteConflict implements Problem {
 input ChangeNoteDeadlineInput {
   "The id of a ` + "`" + `Note` + "`" + `."
   noteId: ID!
-  "The new deadline, null for none; absent is refused."
+  "The new deadline; null removes it, absent is refused."
   deadline: DateTime
-  "The version that the caller saw; when the note has another one by now, nothing is changed."
+  "The version the caller saw. If the note is at another version, nothing is changed."
   expectedVersion: Int
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `changeNoteDeadline` + "`" + ` did."
+"Result of ` + "`" + `changeNoteDeadline` + "`" + `."
 type ChangeNoteDeadlinePayload {
-  "The note after the change; null when there was a problem."
+  "The note after the change; null if there was a problem."
   note: Note
   "Why nothing was changed."
   problem: ChangeNoteDeadlineProblem
 }
 
-"Expected outcomes of ` + "`" + `changeNoteDeadline` + "`" + `."
+"Problems that ` + "`" + `changeNoteDeadline` + "`" + ` may report."
 union ChangeNoteDeadlineProblem = NoteConflict
 
 "Input of ` + "`" + `deleteNote` + "`" + `."
 input DeleteNoteInput {
   "The id of a ` + "`" + `Note` + "`" + `."
   noteId: ID!
-  "The version that the caller saw; when the note has another one by now, nothing is changed."
+  "The version the caller saw. If the note is at another version, nothing is changed."
   expectedVersion: Int
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `deleteNote` + "`" + ` did."
+"Result of ` + "`" + `deleteNote` + "`" + `."
 type DeleteNotePayload {
-  "What is left of the note; null when there was a problem, or a repeated request finds it undeleted meanwhile."
+  "The record of the deleted note; null if there was a problem, or if the request is repeated after ` + "`" + `undeleteNote` + "`" + `."
   deletedNote: DeletedNote
   "Why nothing was deleted."
   problem: DeleteNoteProblem
 }
 
-"Expected outcomes of ` + "`" + `deleteNote` + "`" + `."
+"Problems that ` + "`" + `deleteNote` + "`" + ` may report."
 union DeleteNoteProblem = NoteConflict
 
 "Input of ` + "`" + `undeleteNote` + "`" + `."
 input UndeleteNoteInput {
-  "The id that the deleted note had."
+  "The id of the deleted note."
   noteId: ID!
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `undeleteNote` + "`" + ` did."
+"Result of ` + "`" + `undeleteNote` + "`" + `."
 type UndeleteNotePayload {
-  "The note as it was; null when a repeated request finds it deleted again."
+  "The note; null if the request is repeated after the note was deleted again."
   note: Note
 }
 
@@ -8304,46 +8339,46 @@ type UndeleteNotePayload {
 input RestoreVersionInput {
   "The id of a ` + "`" + `Version` + "`" + `."
   versionId: ID!
-  "The version of the note that the caller saw; when the note has another one by now, nothing is changed."
+  "The version of the note the caller saw. If the note is at another version, nothing is changed."
   expectedVersion: Int
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `restoreVersion` + "`" + ` did."
+"Result of ` + "`" + `restoreVersion` + "`" + `."
 type RestoreVersionPayload {
-  "The note after the change; null when there was a problem."
+  "The note after the change; null if there was a problem."
   note: Note
   "Why nothing was changed."
   problem: RestoreVersionProblem
 }
 
-"Expected outcomes of ` + "`" + `restoreVersion` + "`" + `."
+"Problems that ` + "`" + `restoreVersion` + "`" + ` may report."
 union RestoreVersionProblem = NoteConflict
 
 # ---------------------------------------------------------------------------------------------------------- note tags
 
-"A word of a user: on the user's notes, and on items."
+"A word of one user, on the user's notes and on items."
 type Tag implements Node {
   id: ID!
   """
-  As it was typed where it is read from. Any characters but control characters, at most 200 bytes when ` + "`" + `#` + "`" + `, ` + "`" + `:` + "`" + ` and ` + "`" + `%` + "`" + `
-  count three each; surrounding white space is dropped. Two spellings are the same tag when they are equal after NFKC
+  The tag as it was typed in the place it is read from. At most 200 bytes, where ` + "`" + `#` + "`" + `, ` + "`" + `:` + "`" + ` and ` + "`" + `%` + "`" + ` count as three each;
+  no control characters. White space around it is removed. Two spellings are the same tag if they are equal after NFKC
   normalisation and case folding.
   """
   value: String!
-  "Whose word it is: the owner of the notes that carry it, and who put it on items."
+  "The user who uses the word: the owner of the notes, the author of tags on items."
   author: User @ready
   "The author's notes that carry the tag, ordered by note id. For the author alone."
   notes(first: Int, after: Cursor, last: Int, before: Cursor): TaggedNoteConnection
-  "On which items the author has put the tag, as far as the caller may see it; see ` + "`" + `Query.itemTags` + "`" + `."
+  "The items on which the author has put the tag, as far as the caller may see it; see ` + "`" + `Query.itemTags` + "`" + `."
   items(first: Int, after: Cursor, last: Int, before: Cursor): ItemTagConnection
 }
 
 "A list of notes that carry a tag."
 type TaggedNoteConnection {
   edges: [TaggedNoteEdge!]!
-  "The notes; null where one could not be read, with an error that says so."
+  "The notes; null for one that could not be read, with an error."
   nodes: [Note]! @ready
   pageInfo: PageInfo!
 }
@@ -8351,7 +8386,7 @@ type TaggedNoteConnection {
 "A note that carries a tag."
 type TaggedNoteEdge {
   cursor: Cursor!
-  "The note; null when it could not be read."
+  "The note; null if it could not be read."
   node: Note
 }
 
@@ -8378,21 +8413,21 @@ input AddNoteTagsInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `addNoteTags` + "`" + ` did."
+"Result of ` + "`" + `addNoteTags` + "`" + `."
 type AddNoteTagsPayload {
-  "The note after the change; null when there was a problem."
+  "The note after the change; null if there was a problem."
   note: Note
   "Why nothing was changed."
   problem: AddNoteTagsProblem
 }
 
-"Expected outcomes of ` + "`" + `addNoteTags` + "`" + `."
+"Problems that ` + "`" + `addNoteTags` + "`" + ` may report."
 union AddNoteTagsProblem = TooManyTags
 
-"The note would carry more than 40 tags."
+"The note would have more than 40 tags."
 type TooManyTags implements Problem {
   message: String!
-  "How many tags a note may carry."
+  "How many tags a note may have."
   limit: Int!
 }
 
@@ -8406,7 +8441,7 @@ input RemoveNoteTagsInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `removeNoteTags` + "`" + ` did."
+"Result of ` + "`" + `removeNoteTags` + "`" + `."
 type RemoveNoteTagsPayload {
   "The note after the change."
   note: Note
@@ -8414,7 +8449,7 @@ type RemoveNoteTagsPayload {
 
 # ------------------------------------------------------------------------------------------------------------- shares
 
-"Input of ` + "`" + `shareNote` + "`" + `. One of ` + "`" + `userId` + "`" + ` and ` + "`" + `email` + "`" + ` names the user."
+"Input of ` + "`" + `shareNote` + "`" + `. Give either ` + "`" + `userId` + "`" + ` or ` + "`" + `email` + "`" + `."
 input ShareNoteInput {
   "The id of a ` + "`" + `Note` + "`" + ` of the caller."
   noteId: ID!
@@ -8422,23 +8457,23 @@ input ShareNoteInput {
   userId: ID
   "The exact e-mail address of a user; case and normal form do not matter."
   email: String
-  "What for."
+  "What the user may do with the note."
   permission: SharePermission!
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `shareNote` + "`" + ` did."
+"Result of ` + "`" + `shareNote` + "`" + `."
 type ShareNotePayload {
-  "The note that is shared."
+  "The shared note."
   note: Note
-  "The new edge of the note's access list; null when there was a problem."
+  "The new edge of the note's access list; null if there was a problem."
   accessEdge: NoteAccessEdge
   "Why the note was not shared."
   problem: ShareNoteProblem
 }
 
-"Expected outcomes of ` + "`" + `shareNote` + "`" + `."
+"Problems that ` + "`" + `shareNote` + "`" + ` may report."
 union ShareNoteProblem = UnknownUser
 
 "There is no such user."
@@ -8452,59 +8487,59 @@ type UnknownUser implements Problem {
 input UnshareNoteInput {
   "The id of a ` + "`" + `Note` + "`" + `."
   noteId: ID!
-  "The id of the ` + "`" + `User` + "`" + ` with whom it is no longer to be shared."
+  "The id of the ` + "`" + `User` + "`" + ` whose share ends."
   userId: ID!
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `unshareNote` + "`" + ` did."
+"Result of ` + "`" + `unshareNote` + "`" + `."
 type UnshareNotePayload {
-  "The note; null for a caller who may not read it any more."
+  "The note; null if the caller may no longer read it."
   note: Note
-  "The user with whom it is not shared any more."
+  "The user whose share ended."
   user: User
 }
 
 # ------------------------------------------------------------------------------------------------------------- entities
 
 """
-A room of its own for an app's records: entities, their relations, and the indexes by which they are found. What is in a
-scope is invisible to everybody but its members.
+A separate space for the records of an app: entities, their relations, and the indexes to find them. Only its members
+can see what is in it.
 """
 type Scope implements Node {
   id: ID!
   "1 to 100 characters."
   name: String!
   createdAt: DateTime!
-  "When name or indexes changed last."
+  "When the name or the indexes last changed."
   updatedAt: DateTime!
-  "Grows by one with each change of the name or of the declared indexes, and while these are built; see ` + "`" + `expectedVersion` + "`" + `."
+  "Grows by one with each change of the name or of the declared indexes, and while an index is built; see ` + "`" + `expectedVersion` + "`" + `."
   version: Int!
   "What the caller may do in the scope."
   viewerRole: ScopeRole!
   "The members, ordered by user id."
   members(first: Int, after: Cursor, last: Int, before: Cursor): ScopeMemberConnection
-  "The declared indexes, at most 20, in the order of their names."
+  "The declared indexes, at most 20, ordered by name."
   indexes: [EntityIndex!]! @listSize(assumedSize: 10) @atMost(elements: 20)
   """
-  The entities of a type, the one that was changed last first. Eventually consistent: what was written a moment ago may be
-  missing, or shown as it was.
+  The entities of a type, the last changed first. Eventually consistent: recent writes may be missing, and an entity may
+  be shown in its previous state.
   """
   entities(
-    "As given to ` + "`" + `setEntity` + "`" + `; none have a type that nobody used."
+    "As given to ` + "`" + `setEntity` + "`" + `. A type nobody has used has no entities."
     type: String!
     first: Int
     after: Cursor
     last: Int
     before: Cursor
   ): EntityConnection
-  "One entity, null when there is none."
+  "One entity; null if there is none."
   entity(type: String!, key: String!): Entity
   """
-  The entities that an index holds in a range of its keys, in the order of keys, an entity as often as it has keys there.
-  An entity is never shown under a key that it no longer has; which ones are there is eventually consistent. UNAVAILABLE
-  while the index is being built.
+  The entities with a key of an index in a range, ordered by key. An entity appears once for each of its keys in the
+  range. Eventually consistent, but an entity is never shown under a key it no longer has. UNAVAILABLE while the index
+  is being built.
   """
   lookup(
     "The name of a declared index."
@@ -8544,7 +8579,7 @@ type ScopeEdge {
 "A list of the members of a scope."
 type ScopeMemberConnection {
   edges: [ScopeMemberEdge!]!
-  "The users; null where one could not be read, with an error that says so."
+  "The users; null for one that could not be read, with an error."
   nodes: [User]! @ready
   pageInfo: PageInfo!
 }
@@ -8552,44 +8587,44 @@ type ScopeMemberConnection {
 "A member of a scope."
 type ScopeMemberEdge {
   cursor: Cursor!
-  "The user; null when it could not be read."
+  "The user; null if it could not be read."
   node: User @ready
   role: ScopeRole!
   "When this role was given."
   addedAt: DateTime!
 }
 
-"An index that was declared: the value at a path of the attributes is the key."
+"A declared index. Its keys are the values at a path in the attributes."
 type EntityIndex {
   "Unique in the scope."
   name: String!
-  "The type of the entities that are in it."
+  "The type of the indexed entities."
   type: String!
-  "Names of attributes, from the outside in. Where the path leads to a list, each of its elements is a key."
+  "Names of attributes, outermost first. If the path leads to a list, each of its elements is a key."
   path: [String!]! @atMost(elements: 10)
   "Which values are keys; values of other kinds are not indexed."
   kind: IndexKeyKind!
-  "False while the entities that existed before are being indexed, from a minute up; ` + "`" + `lookup` + "`" + ` waits for it."
+  "False while existing entities are being indexed, which takes a minute or more. Until then ` + "`" + `lookup` + "`" + ` is UNAVAILABLE."
   ready: Boolean!
-  "How many entities the building has looked at so far."
+  "How many entities have been looked at so far."
   progress: Int!
   declaredAt: DateTime!
   """
-  What the index leaves out: values at its path that cannot be keys, which are texts of more than 512 bytes, empty texts, objects and
-  values of another kind than the index's; and what an entity has there beyond 40 entries in all indexes, of which the
-  indexes that were declared first get theirs first. The entities themselves are kept whole and can be changed like others.
-  ` + "`" + `null` + "`" + ` does not count. Eventually consistent.
+  The values at the path that the index leaves out. These are values that cannot be keys: texts of more than 512 bytes,
+  empty texts, objects, and values of another kind than the index's. Entries beyond the 40 an entity may have in all
+  indexes are left out, too; indexes that were declared earlier take precedence. ` + "`" + `null` + "`" + ` does not count. The entities
+  themselves are stored whole and can be changed like others. Eventually consistent.
   """
   leftOut: EntityIndexLeftOut
 }
 
-"What an index leaves out."
+"Values an index leaves out."
 type EntityIndexLeftOut {
   "How many values."
   values: Int!
   "How many entities have such values."
   entities: Int!
-  "True when there are more: 10,000 entities of a scope are counted."
+  "True if there are more than could be counted; at most 10,000 entities of a scope are counted."
   more: Boolean!
   "Up to 10 of these entities."
   examples: [Entity!]! @atMost(elements: 10)
@@ -8597,15 +8632,15 @@ type EntityIndexLeftOut {
 
 "Which values are the keys of an index."
 enum IndexKeyKind {
-  "Texts of 1 to 512 bytes, in the order of their UTF-8 bytes. Empty texts and longer ones are left out: see ` + "`" + `EntityIndex.leftOut` + "`" + `."
+  "Texts of 1 to 512 bytes, ordered by their UTF-8 bytes. Empty and longer texts are left out; see ` + "`" + `EntityIndex.leftOut` + "`" + `."
   STRING
-  "Numbers, by value."
+  "Numbers, ordered by value."
   NUMBER
 }
 
-"A range of keys: one of ` + "`" + `equals` + "`" + `, ` + "`" + `beginsWith` + "`" + ` and ` + "`" + `between` + "`" + `, or ` + "`" + `before` + "`" + ` and ` + "`" + `after` + "`" + `, alone or together."
+"A range of keys. Give one of ` + "`" + `equals` + "`" + `, ` + "`" + `beginsWith` + "`" + ` and ` + "`" + `between` + "`" + `, or give ` + "`" + `before` + "`" + `, ` + "`" + `after` + "`" + ` or both."
 input KeyCondition {
-  "Exactly this key: a text or a number, as the index holds."
+  "Exactly this key: a text or a number, depending on the index."
   equals: IndexKey
   "Keys that begin with this text; for indexes of texts."
   beginsWith: String
@@ -8623,32 +8658,32 @@ scalar IndexKey
 "A record of an app."
 type Entity implements Node {
   id: ID!
-  "Where it is."
+  "The scope it belongs to."
   scope: Scope @ready
-  "A letter, then letters, digits, ` + "`" + `-` + "`" + ` and ` + "`" + `_` + "`" + `; up to 64."
+  "A letter, then letters, digits, ` + "`" + `-` + "`" + ` and ` + "`" + `_` + "`" + `; at most 64 in all."
   type: String!
-  "Its id within scope and type, as the app chose it: 1 to 200 bytes."
+  "Its id within scope and type, chosen by the app: 1 to 200 bytes."
   key: String!
-  "An object of up to 350,000 bytes. No name at the top begins with an underscore."
+  "An object of up to 350,000 bytes. Top-level names must not begin with an underscore."
   attributes: JSON! @cost(weight: "200") @large
   createdAt: DateTime!
   updatedAt: DateTime!
   "Grows by one with each change of the attributes; see ` + "`" + `expectedVersion` + "`" + ` of the mutations."
   version: Int!
-  "The keys under which indexes hold it."
+  "Its keys in indexes."
   indexEntries: [EntityIndexEntry!]! @atMost(elements: 40)
-  "Entities to which it is related, in the order of predicates, under each in their order."
+  "Relations to other entities, ordered by predicate, and under each predicate in their own order."
   relations(
-    "Only those under this predicate."
+    "Only relations under this predicate."
     predicate: String
     first: Int
     after: Cursor
     last: Int
     before: Cursor
   ): EntityRelationConnection @ready
-  "Entities that are related to it. Eventually consistent."
+  "Relations of other entities to this one. Eventually consistent."
   reverseRelations(
-    "Only those under this predicate. Pages are full all the same, but the more there is under others, the more is read."
+    "Only relations under this predicate. Pages are full all the same, but Taggie reads more if there are many under others."
     predicate: String
     first: Int
     after: Cursor
@@ -8657,11 +8692,11 @@ type Entity implements Node {
   ): EntityRelationConnection @ready
 }
 
-"A key under which an index holds an entity."
+"A key of an entity in an index."
 type EntityIndexEntry {
   "The name of the index."
   index: String!
-  "The key: a text, or a number in the form in which it sorts."
+  "The key: a text, or a number in its sortable form."
   key: String!
 }
 
@@ -8689,14 +8724,14 @@ type IndexedEntityConnection {
 type IndexedEntityEdge {
   cursor: Cursor!
   node: Entity!
-  "The key under which it stands here: a text, or a number in the form in which it sorts."
+  "The key the entity has here: a text, or a number in its sortable form."
   key: String!
 }
 
 "A list of relations of an entity."
 type EntityRelationConnection {
   edges: [EntityRelationEdge!]!
-  "The entities at the other end; null where one is being deleted or could not be read."
+  "The entities at the other end; null for one that is being deleted or could not be read."
   nodes: [Entity]! @ready
   pageInfo: PageInfo!
 }
@@ -8705,11 +8740,11 @@ type EntityRelationConnection {
 type EntityRelationEdge {
   cursor: Cursor!
   predicate: String!
-  "Orders the objects of a subject under a predicate; has gaps."
+  "The place among the objects of a subject under a predicate; numbers may be missing."
   index: Int64!
-  "The relation's own, an object of up to 10,000 bytes; null when it has none."
+  "The attributes of the relation itself, an object of up to 10,000 bytes; null if it has none."
   attributes: JSON @cost(weight: "10")
-  "The entity at the other end; null when it is being deleted or could not be read."
+  "The entity at the other end; null if it is being deleted or could not be read."
   node: Entity @ready
 }
 
@@ -8721,9 +8756,9 @@ input CreateScopeInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `createScope` + "`" + ` did."
+"Result of ` + "`" + `createScope` + "`" + `."
 type CreateScopePayload {
-  "The new scope, of which the caller is the owner."
+  "The new scope."
   scope: Scope
 }
 
@@ -8733,31 +8768,31 @@ input RenameScopeInput {
   scopeId: ID!
   "1 to 100 characters."
   name: String!
-  "The version that the caller saw; when the scope has another one by now, nothing is changed."
+  "The version the caller saw. If the scope is at another version, nothing is changed."
   expectedVersion: Int
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `renameScope` + "`" + ` did."
+"Result of ` + "`" + `renameScope` + "`" + `."
 type RenameScopePayload {
-  "The scope after the change; null when there was a problem."
+  "The scope after the change; null if there was a problem."
   scope: Scope
   "Why nothing was changed."
   problem: RenameScopeProblem
 }
 
-"Expected outcomes of ` + "`" + `renameScope` + "`" + `."
+"Problems that ` + "`" + `renameScope` + "`" + ` may report."
 union RenameScopeProblem = ScopeConflict
 
-"The scope is not at the expected version."
+"The scope is at another version than expected."
 type ScopeConflict implements Problem {
   message: String!
   "The scope as it is now."
   current: Scope!
 }
 
-"Input of ` + "`" + `putScopeMember` + "`" + `. One of ` + "`" + `userId` + "`" + ` and ` + "`" + `email` + "`" + ` names the user."
+"Input of ` + "`" + `putScopeMember` + "`" + `. Give either ` + "`" + `userId` + "`" + ` or ` + "`" + `email` + "`" + `."
 input PutScopeMemberInput {
   "The id of a ` + "`" + `Scope` + "`" + `."
   scopeId: ID!
@@ -8771,20 +8806,20 @@ input PutScopeMemberInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `putScopeMember` + "`" + ` did."
+"Result of ` + "`" + `putScopeMember` + "`" + `."
 type PutScopeMemberPayload {
   "The scope."
   scope: Scope
-  "The edge of the scope's members; null when there was a problem."
+  "The member's edge in the scope's list; null if there was a problem."
   memberEdge: ScopeMemberEdge
   "Why nothing was changed."
   problem: PutScopeMemberProblem
 }
 
-"Expected outcomes of ` + "`" + `putScopeMember` + "`" + `."
+"Problems that ` + "`" + `putScopeMember` + "`" + ` may report."
 union PutScopeMemberProblem = UnknownUser | LastOwner
 
-"A scope keeps at least one owner."
+"The user is the last owner; a scope needs at least one."
 type LastOwner implements Problem {
   message: String!
 }
@@ -8799,28 +8834,28 @@ input RemoveScopeMemberInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `removeScopeMember` + "`" + ` did."
+"Result of ` + "`" + `removeScopeMember` + "`" + `."
 type RemoveScopeMemberPayload {
-  "The scope; null for a caller who left it."
+  "The scope; null if the caller has left it."
   scope: Scope
-  "The user who is no member any more; null when there was a problem."
+  "The user who is no longer a member; null if there was a problem."
   user: User
   "Why nothing was changed."
   problem: RemoveScopeMemberProblem
 }
 
-"Expected outcomes of ` + "`" + `removeScopeMember` + "`" + `."
+"Problems that ` + "`" + `removeScopeMember` + "`" + ` may report."
 union RemoveScopeMemberProblem = LastOwner
 
 "Input of ` + "`" + `declareEntityIndex` + "`" + `."
 input DeclareEntityIndexInput {
   "The id of a ` + "`" + `Scope` + "`" + `."
   scopeId: ID!
-  "Unique in the scope: a letter, then letters, digits, ` + "`" + `-` + "`" + ` and ` + "`" + `_` + "`" + `; up to 64."
+  "Unique in the scope: a letter, then letters, digits, ` + "`" + `-` + "`" + ` and ` + "`" + `_` + "`" + `; at most 64 in all."
   name: String!
-  "The type of the entities that are to be in it."
+  "The type of the entities to index."
   type: String!
-  "1 to 10 names of attributes, from the outside in."
+  "1 to 10 names of attributes, outermost first."
   path: [String!]!
   "Which values are keys."
   kind: IndexKeyKind!
@@ -8828,9 +8863,9 @@ input DeclareEntityIndexInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `declareEntityIndex` + "`" + ` did."
+"Result of ` + "`" + `declareEntityIndex` + "`" + `."
 type DeclareEntityIndexPayload {
-  "The scope with the index, which is built in the background; see ` + "`" + `EntityIndex.ready` + "`" + `."
+  "The scope with the index. Existing entities are indexed in the background; see ` + "`" + `EntityIndex.ready` + "`" + `."
   scope: Scope
 }
 
@@ -8844,9 +8879,9 @@ input RemoveEntityIndexInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `removeEntityIndex` + "`" + ` did."
+"Result of ` + "`" + `removeEntityIndex` + "`" + `."
 type RemoveEntityIndexPayload {
-  "The scope without the index; what it held is removed in the background."
+  "The scope without the index. The index entries are removed in the background."
   scope: Scope
 }
 
@@ -8854,51 +8889,51 @@ type RemoveEntityIndexPayload {
 input SetEntityInput {
   "The id of a ` + "`" + `Scope` + "`" + `."
   scopeId: ID!
-  "A letter, then letters, digits, ` + "`" + `-` + "`" + ` and ` + "`" + `_` + "`" + `; up to 64."
+  "A letter, then letters, digits, ` + "`" + `-` + "`" + ` and ` + "`" + `_` + "`" + `; at most 64 in all."
   type: String!
-  "The entity's id within scope and type, 1 to 200 bytes without control characters; a new one is made when it is absent."
+  "The entity's id within scope and type: 1 to 200 bytes without control characters. If absent, Taggie makes a new key."
   key: String
-  "All of them: what is not here is removed. An object of up to 350,000 bytes; no name at the top begins with an underscore."
+  "All attributes; others are removed. An object of up to 350,000 bytes. Top-level names must not begin with an underscore."
   attributes: JSON!
-  "Under each predicate that is given, these objects replace those that were there; other predicates stay as they are."
+  "For each given predicate, these objects replace the existing ones. Other predicates stay as they are."
   relations: [PredicateInput!]
-  "The version that the caller saw, 0 for an entity that must not exist; when it has another one by now, nothing is changed."
+  "The version the caller saw, or 0 if the entity must not exist. If it is at another version, nothing is changed."
   expectedVersion: Int
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"The objects under a predicate, in their order."
+"The objects under a predicate, in order."
 input PredicateInput {
-  "A letter, then letters, digits, ` + "`" + `-` + "`" + ` and ` + "`" + `_` + "`" + `; up to 64."
+  "A letter, then letters, digits, ` + "`" + `-` + "`" + ` and ` + "`" + `_` + "`" + `; at most 64 in all."
   predicate: String!
-  "Up to 1,000; the same one may occur more than once."
+  "Up to 1,000; an object may occur more than once."
   objects: [RelationObjectInput!]!
 }
 
-"An object of a relation: one that exists, in the same scope."
+"An object of a relation: an existing entity of the same scope."
 input RelationObjectInput {
   "The id of an ` + "`" + `Entity` + "`" + `."
   entityId: ID!
-  "The relation's own: an object of up to 10,000 bytes."
+  "The attributes of the relation itself: an object of up to 10,000 bytes."
   attributes: JSON
 }
 
-"What ` + "`" + `setEntity` + "`" + ` did."
+"Result of ` + "`" + `setEntity` + "`" + `."
 type SetEntityPayload {
-  "The entity after the change; null when there was a problem."
+  "The entity after the change; null if there was a problem."
   entity: Entity
   "Why nothing was changed."
   problem: SetEntityProblem
 }
 
-"Expected outcomes of ` + "`" + `setEntity` + "`" + `."
+"Problems that ` + "`" + `setEntity` + "`" + ` may report."
 union SetEntityProblem = EntityConflict | UnknownObject
 
-"The entity is not at the expected version."
+"The entity is at another version than expected."
 type EntityConflict implements Problem {
   message: String!
-  "The entity as it is now, null when there is none."
+  "The entity as it is now; null if there is none."
   current: Entity
 }
 
@@ -8913,70 +8948,70 @@ type UnknownObject implements Problem {
 input UpdateEntityInput {
   "The id of an ` + "`" + `Entity` + "`" + `."
   entityId: ID!
-  "What is absent stays, what is null is removed, everything else replaces the attribute of its name at the top."
+  "Top-level attributes to change. Those that are absent stay, null removes one, any other value replaces it."
   attributes: JSON!
-  "The version that the caller saw; when the entity has another one by now, nothing is changed."
+  "The version the caller saw. If the entity is at another version, nothing is changed."
   expectedVersion: Int
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `updateEntity` + "`" + ` did."
+"Result of ` + "`" + `updateEntity` + "`" + `."
 type UpdateEntityPayload {
-  "The entity after the change; null when there was a problem."
+  "The entity after the change; null if there was a problem."
   entity: Entity
   "Why nothing was changed."
   problem: UpdateEntityProblem
 }
 
-"Expected outcomes of ` + "`" + `updateEntity` + "`" + `."
+"Problems that ` + "`" + `updateEntity` + "`" + ` may report."
 union UpdateEntityProblem = EntityConflict
 
 "Input of ` + "`" + `deleteEntity` + "`" + `."
 input DeleteEntityInput {
   "The id of an ` + "`" + `Entity` + "`" + `."
   entityId: ID!
-  "The version that the caller saw; when the entity has another one by now, nothing is changed."
+  "The version the caller saw. If the entity is at another version, nothing is changed."
   expectedVersion: Int
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `deleteEntity` + "`" + ` did."
+"Result of ` + "`" + `deleteEntity` + "`" + `."
 type DeleteEntityPayload {
   """
-  The id of the entity, which is gone at once, with all relations from and to it; null when there was a problem. Another one
-  can have the same key after a minute or two; ` + "`" + `setEntity` + "`" + ` says UNAVAILABLE until then.
+  The id of the entity; null if there was a problem. The entity and all relations from and to it are gone at once. Its
+  key can be used again after a minute or two; until then ` + "`" + `setEntity` + "`" + ` fails with UNAVAILABLE.
   """
   deletedEntityId: ID
   "Why nothing was changed."
   problem: DeleteEntityProblem
 }
 
-"Expected outcomes of ` + "`" + `deleteEntity` + "`" + `."
+"Problems that ` + "`" + `deleteEntity` + "`" + ` may report."
 union DeleteEntityProblem = EntityConflict
 
 "Input of ` + "`" + `addEntityRelations` + "`" + `."
 input AddEntityRelationsInput {
   "The id of an ` + "`" + `Entity` + "`" + `: the subject."
   entityId: ID!
-  "A letter, then letters, digits, ` + "`" + `-` + "`" + ` and ` + "`" + `_` + "`" + `; up to 64."
+  "A letter, then letters, digits, ` + "`" + `-` + "`" + ` and ` + "`" + `_` + "`" + `; at most 64 in all."
   predicate: String!
-  "1 to 1,000, in their order; those that are there already, or occur twice, are not added again."
+  "1 to 1,000, in order. Objects that are already there or occur twice are not added again."
   objects: [RelationObjectInput!]!
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `addEntityRelations` + "`" + ` did."
+"Result of ` + "`" + `addEntityRelations` + "`" + `."
 type AddEntityRelationsPayload {
-  "The subject; null when there was a problem."
+  "The subject; null if there was a problem."
   entity: Entity
   "Why nothing was changed."
   problem: ChangeRelationsProblem
 }
 
-"Expected outcomes of changes of relations."
+"Problems that changes of relations may report."
 union ChangeRelationsProblem = UnknownObject
 
 "Input of ` + "`" + `removeEntityRelations` + "`" + `."
@@ -8984,13 +9019,13 @@ input RemoveEntityRelationsInput {
   "The id of an ` + "`" + `Entity` + "`" + `: the subject."
   entityId: ID!
   predicate: String!
-  "1 to 1,000 ids of an ` + "`" + `Entity` + "`" + `; each is removed as often as it is there, and ignored when it is not."
+  "1 to 1,000 ids of an ` + "`" + `Entity` + "`" + `. All occurrences of each are removed; those that are not there are ignored."
   objectIds: [ID!]!
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `removeEntityRelations` + "`" + ` did."
+"Result of ` + "`" + `removeEntityRelations` + "`" + `."
 type RemoveEntityRelationsPayload {
   "The subject."
   entity: Entity
@@ -9000,17 +9035,17 @@ type RemoveEntityRelationsPayload {
 input ReplaceEntityRelationsInput {
   "The id of an ` + "`" + `Entity` + "`" + `: the subject."
   entityId: ID!
-  "A letter, then letters, digits, ` + "`" + `-` + "`" + ` and ` + "`" + `_` + "`" + `; up to 64."
+  "A letter, then letters, digits, ` + "`" + `-` + "`" + ` and ` + "`" + `_` + "`" + `; at most 64 in all."
   predicate: String!
-  "Up to 1,000, in their order; the same one may occur more than once. None removes all."
+  "Up to 1,000, in order; an object may occur more than once. An empty list removes all."
   objects: [RelationObjectInput!]!
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `replaceEntityRelations` + "`" + ` did. No reader sees a mixture of the old and the new objects."
+"Result of ` + "`" + `replaceEntityRelations` + "`" + `. No reader sees a mixture of old and new objects."
 type ReplaceEntityRelationsPayload {
-  "The subject; null when there was a problem."
+  "The subject; null if there was a problem."
   entity: Entity
   "Why nothing was changed."
   problem: ChangeRelationsProblem
@@ -9018,7 +9053,7 @@ type ReplaceEntityRelationsPayload {
 
 # ------------------------------------------------------------------------------------------------------------- projects
 
-"Things to be labelled, and the people who do it. For its members alone."
+"Items to label, and the people who label them. Only its members can see it."
 type Project implements Node {
   id: ID!
   "1 to 100 characters."
@@ -9026,54 +9061,55 @@ type Project implements Node {
   "Up to 10,000 bytes."
   description: String! @atMost(bytes: 10000)
   createdAt: DateTime!
-  "When name, description, suggested keywords, ` + "`" + `paused` + "`" + ` or the size of the queue changed last."
+  "When name, description, suggested keywords, ` + "`" + `paused` + "`" + ` or the size of the queue last changed."
   updatedAt: DateTime!
-  "Grows by one with each change of these; see ` + "`" + `expectedVersion` + "`" + ` of the mutations."
+  "Grows by one with each of these changes; see ` + "`" + `expectedVersion` + "`" + ` of the mutations."
   version: Int!
   "The caller's membership."
   viewerMember: ProjectMember!
-  "Keywords that the project suggests, up to 200."
+  "Keywords the project suggests, up to 200."
   suggestedKeywords: [String!]! @atMost(elements: 200)
-  "What an item can be found to be, up to 200, in their order. The list can grow, but not shrink."
+  "What an item can be, up to 200, in order. Categories can be added but not removed."
   categories: [Category!] @listSize(assumedSize: 50) @atMost(elements: 200)
-  "What else an item can be found to be, up to 200, in their order. The list can grow, but not shrink."
+  "What else an item can be, up to 200, in order. Subcategories can be added but not removed."
   subcategories: [Subcategory!] @listSize(assumedSize: 50) @atMost(elements: 200)
-  "Up to 50, the oldest first."
+  "Up to 50, oldest first."
   teams: [Team!] @listSize(assumedSize: 20) @atMost(elements: 50)
   "Up to 2,000, ordered by user id."
   members(first: Int, after: Cursor, last: Int, before: Cursor): ProjectMemberConnection
   """
-  The items of a status, or of all one status after another. The order is stable, but not that of the import: items are
-  spread over 16 partitions, which come one after another. What was changed a moment ago may be missing; no item is shown
-  under a status that it does not have.
+  The items with a status; without ` + "`" + `status` + "`" + ` all items, one status after another. The order is stable but not that of the
+  import, because items are spread over 16 partitions that are listed one after another. Recent changes may be missing,
+  but no item is shown under a status it does not have.
   """
   items(status: ProjectItemStatus, first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemConnection
-  "The item with this external id, null when there is none."
+  "The item with this external id; null if there is none."
   itemByExternalId(externalId: String!): ProjectItem
-  "The newest first. For managers."
+  "Newest first. For managers."
   imports(first: Int, after: Cursor, last: Int, before: Cursor): ProjectImportConnection
-  "The newest first. For managers."
+  "Newest first. For managers."
   exports(first: Int, after: Cursor, last: Int, before: Cursor): ProjectExportConnection
-  "Whether nothing is handed out; see ` + "`" + `pauseProject` + "`" + `."
+  "Whether the handing out of items is stopped; see ` + "`" + `pauseProject` + "`" + `."
   paused: Boolean!
-  "The queue and how many items have which status, of one moment. Eventually consistent."
+  "The queue and the number of items of each status, at the same moment. Eventually consistent."
   queue: ProjectQueue
   """
-  How far the rebuild of the queue is. Null when there is none. During a rebuild, ` + "`" + `queue` + "`" + ` is ` + "`" + `UNAVAILABLE` + "`" + `. In the first seconds no item is
-  read, until indexes show what was stored last. This field is ` + "`" + `UNAVAILABLE` + "`" + `, too, while Redis is away.
+  The progress of a rebuild of the queue; null if none is in progress. During a rebuild, ` + "`" + `queue` + "`" + ` is ` + "`" + `UNAVAILABLE` + "`" + `. In
+  the first seconds no items are read, until the indexes have the latest writes. While Redis is away, this field is
+  ` + "`" + `UNAVAILABLE` + "`" + `, too.
   """
   queueRebuild: ProjectQueueRebuild
-  "The items that the caller has claimed, the oldest claim first. Up to 50."
+  "The items the caller has claimed, oldest claim first. Up to 50."
   viewerClaims: [ProjectItem!] @listSize(assumedSize: 50) @atMost(elements: 50)
-  "The keywords that were used most, up to 5. Eventually consistent."
+  "The most used keywords, up to 5. Eventually consistent."
   topKeywords: [UsedWord!] @atMost(elements: 5)
-  "The categories that were used most, up to 5. Eventually consistent."
+  "The most used categories, up to 5. Eventually consistent."
   topCategories: [UsedWord!] @atMost(elements: 5)
-  "The subcategories that were used most, up to 5. Eventually consistent."
+  "The most used subcategories, up to 5. Eventually consistent."
   topSubcategories: [UsedWord!] @atMost(elements: 5)
-  "Keywords that begin with the prefix, whatever its case, in their order: those that the project suggests and those that were used."
+  "Keywords that begin with the prefix, in order: suggested and used ones. Case does not matter."
   keywordCompletions("Up to 64 characters; the empty one finds all." prefix: String!, "1 to 100." first: Int! = 10): [String!]
-  "Who is at work in the project: the members with a heartbeat for it within the last minute. Up to 2,000."
+  "The members at work: those with a heartbeat for the project within the last minute. Up to 2,000."
   online: [OnlineMember!] @listSize(assumedSize: 50) @atMost(elements: 2000)
 }
 
@@ -9114,15 +9150,15 @@ type Team implements Node {
   statistics: TeamStatistics @ready
 }
 
-"A user in a team of a project. A user is in one team of a project."
+"A user in a team of a project. A user is in only one team of a project."
 type ProjectMember {
   user: User @ready
   team: Team @ready
   "The type of the team."
   type: TeamType!
-  "When the user came into this team."
+  "When the user joined this team."
   addedAt: DateTime!
-  "What the user finished in this project, the newest first, with what was taken back."
+  "The user's finishes in this project, newest first, including those that were taken back."
   efforts(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemEffortConnection @ready
 }
 
@@ -9139,54 +9175,54 @@ type ProjectMemberEdge {
   node: ProjectMember!
 }
 
-"What an item can be found to be."
+"What an item can be."
 type Category implements Node {
   id: ID!
-  "1 to 100 characters, unique among the project's categories whatever its case."
+  "1 to 100 characters, unique among the project's categories; case does not matter."
   name: String!
   project: Project @ready
-  "The items that were found to be this. Eventually consistent."
+  "The items of this category. Eventually consistent."
   items(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemConnection @ready
 }
 
-"What else an item can be found to be."
+"What else an item can be."
 type Subcategory implements Node {
   id: ID!
-  "1 to 100 characters, unique among the project's subcategories whatever its case."
+  "1 to 100 characters, unique among the project's subcategories; case does not matter."
   name: String!
   project: Project @ready
-  "The items that were found to be this. Eventually consistent."
+  "The items of this subcategory. Eventually consistent."
   items(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemConnection @ready
 }
 
-"A thing to be labelled."
+"An item to label."
 type ProjectItem implements Node {
   id: ID!
   project: Project @ready
-  "What the import called it: 1 to 200 bytes, unique in the project."
+  "The item's id in the import: 1 to 200 bytes, unique in the project."
   externalId: String!
   "1 to 200 characters."
   name: String!
-  "Free, a media type usually; may be empty. Up to 100 characters."
+  "Any text, usually a media type; may be empty. Up to 100 characters."
   type: String!
-  "Where it can be looked at: https or http. Up to 2,000 bytes."
+  "Where the item can be viewed: an https or http URL of up to 2,000 bytes."
   url: String @atMost(bytes: 2000) @ready
-  "What else the import told, an object of up to 100,000 bytes; null when nothing."
+  "Further data from the import, an object of up to 100,000 bytes; null if there is none."
   metadata: JSON @cost(weight: "200") @atMost(bytes: 100000) @large
-  "The file that it is, for all members of the project; null unless it was imported by ` + "`" + `importItems` + "`" + `."
+  "Its file, for all members of the project; null unless it was imported by ` + "`" + `importItems` + "`" + `."
   item: Item @ready
   status: ProjectItemStatus!
-  "What it was found to be last, also when that turned out to be incorrect; null before."
+  "The category of the last finish, even if it was found incorrect; null before the first."
   category: Category @ready
-  "What else it was found to be, if anything."
+  "The subcategory of the last finish, if any."
   subcategory: Subcategory @ready
   "Up to 20."
   keywords: [String!]! @atMost(elements: 20)
-  "Who works on it; null unless it is ` + "`" + `CLAIMED` + "`" + `."
+  "Who is working on it; null unless it is ` + "`" + `CLAIMED` + "`" + `."
   claim: ProjectItemClaim @ready
-  "The author for whom it is kept, when it came back as incorrect."
+  "The author for whom it is reserved, after it was found incorrect."
   returnedTo: User @ready
-  "Who finished it, the newest first, with what was taken back."
+  "Its finishes, newest first, including those that were taken back."
   efforts(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemEffortConnection @ready
   createdAt: DateTime!
   updatedAt: DateTime!
@@ -9194,15 +9230,15 @@ type ProjectItem implements Node {
   version: Int!
 }
 
-"Where an item stands."
+"The state of an item."
 enum ProjectItemStatus {
-  "Nobody works on it."
+  "Nobody is working on it."
   NEW
-  "Somebody works on it."
+  "Somebody is working on it."
   CLAIMED
-  "Somebody found out what it is."
+  "Somebody has said what it is."
   FINISHED
-  "For nobody: it cannot be labelled."
+  "It cannot be labelled, and nobody gets it."
   SKIPPED
 }
 
@@ -9219,22 +9255,22 @@ type ProjectItemEdge {
   node: ProjectItem!
 }
 
-"That a user finished an item."
+"A finish: the fact that a user finished an item."
 type ProjectItemEffort implements Node {
   id: ID!
   project: Project @ready
   item: ProjectItem @ready
   user: User @ready
-  "The team of the user when it was finished."
+  "The team of the user at that time."
   team: Team @ready
   category: Category @ready
   subcategory: Subcategory @ready
   "Up to 20."
   keywords: [String!]! @atMost(elements: 20)
   finishedAt: DateTime!
-  "When its author took it back; it counts for nothing then."
+  "When its author took it back; from then on it does not count."
   undoneAt: DateTime
-  "What a reviewer said about it; null before."
+  "The reviewer's verdict; null before."
   review: EffortReview @ready
 }
 
@@ -9251,55 +9287,58 @@ type ProjectItemEffortEdge {
   node: ProjectItemEffort!
 }
 
-"The form of a file of items or results."
+"The format of a file of items or results."
 enum FileFormat {
   """
-  One JSON object per line. Items to import have ` + "`" + `externalId` + "`" + ` and ` + "`" + `name` + "`" + `, and may have ` + "`" + `type` + "`" + `, ` + "`" + `url` + "`" + `, and ` + "`" + `metadata` + "`" + `, an
-  object. A line that has all fields of an export is one of an export: what it has beyond these is left out.
+  One JSON object per line. An item to import has ` + "`" + `externalId` + "`" + ` and ` + "`" + `name` + "`" + `, and may have ` + "`" + `type` + "`" + `, ` + "`" + `url` + "`" + `, and ` + "`" + `metadata` + "`" + `,
+  which is an object. A line with all fields of an export is read as an exported item; fields that an import does not
+  have are ignored.
   """
   JSON_LINES
   """
-  RFC 4180 with a header row. Items to import have the columns ` + "`" + `externalId` + "`" + ` and ` + "`" + `name` + "`" + `, and may have ` + "`" + `type` + "`" + ` and ` + "`" + `url` + "`" + `; other
-  columns become metadata, of which an empty cell says nothing. In an export, keywords have ` + "`" + `;` + "`" + ` between them, efforts are a number, metadata is
-  JSON, and a cell, or what follows a ` + "`" + `;` + "`" + ` or a line break in it, gets an apostrophe in front where it begins with ` + "`" + `=` + "`" + `, ` + "`" + `+` + "`" + `, ` + "`" + `-` + "`" + `, ` + "`" + `@` + "`" + ` or a tab, so that no
-  spreadsheet calculates it. A file that has all columns of an export is one of an export: it is imported without these
-  apostrophes, its column ` + "`" + `metadata` + "`" + ` is read as JSON, and what it has beyond an import is left out.
+  RFC 4180 with a header row. A file to import has the columns ` + "`" + `externalId` + "`" + ` and ` + "`" + `name` + "`" + `, and may have ` + "`" + `type` + "`" + ` and ` + "`" + `url` + "`" + `.
+  Other columns become metadata, where an empty cell is left out.
+  In an export, keywords are separated by ` + "`" + `;` + "`" + `, efforts are a number, and metadata is JSON. A cell, or the text after a
+  ` + "`" + `;` + "`" + ` or a line break in it, gets an apostrophe in front if it begins with ` + "`" + `=` + "`" + `, ` + "`" + `+` + "`" + `, ` + "`" + `-` + "`" + `, ` + "`" + `@` + "`" + ` or a tab, so that no
+  spreadsheet reads it as a formula.
+  A file with all columns of an export is read as an export: the apostrophes are removed, ` + "`" + `metadata` + "`" + ` is read as JSON,
+  and columns that an import does not have are ignored.
   """
   CSV
 }
 
-"Where an import or export stands."
+"The state of an import or export."
 enum TransferState {
-  "The file of an import is yet to be uploaded; then ` + "`" + `startProjectImport` + "`" + ` has to be called."
+  "The file of an import is not uploaded yet. After the upload, call ` + "`" + `startProjectImport` + "`" + `."
   AWAITING_UPLOAD
-  "It will begin as soon as a server is free."
+  "It begins as soon as a server is free."
   QUEUED
   RUNNING
   DONE
   "` + "`" + `message` + "`" + ` says why."
   FAILED
-  "What was imported before stays."
+  "What was already imported stays."
   CANCELLED
 }
 
-"Where an import has its items from."
+"Where the items of an import come from."
 enum ImportSource {
-  "A file that a client uploads."
+  "A file that the client uploads."
   FILE
-  "Items of who created it that were named."
+  "Named items of the user who created the import."
   ITEMS
-  "The library of who created it."
+  "The library of the user who created the import."
   LIBRARY
-  "A score of who created it."
+  "A score of the user who created the import."
   SCORE
 }
 
-"An import of items, which runs in the background. A line whose external id is there already changes nothing."
+"An import of items, which runs in the background. A line with an existing external id changes nothing."
 type ProjectImport implements Node {
   id: ID!
   project: Project @ready
   source: ImportSource!
-  "The form of its file. Items of a user are listed in a file first, one on each line: ` + "`" + `JSON_LINES` + "`" + `, which no client sees."
+  "The format of its file. Items of a user are first listed in an internal file, one on each line: ` + "`" + `JSON_LINES` + "`" + `."
   format: FileFormat!
   state: TransferState!
   "Why it failed; null unless it did."
@@ -9308,17 +9347,17 @@ type ProjectImport implements Node {
   createdAt: DateTime!
   "When it was done, failed or was cancelled."
   endedAt: DateTime
-  "The size of the file; 0 before items of a user are listed in it."
+  "The size of the file; 0 until items of a user are listed in it."
   bytes: Int64!
-  "How much of it was read."
+  "How many bytes of it have been read."
   bytesRead: Int64!
-  "Lines of the file that were read: all of them count, also faulty and empty ones and the header row."
+  "How many lines have been read. Faulty lines, empty lines and the header row count, too."
   lines: Int!
-  "Items that are new. They stay when the import is cancelled."
+  "How many new items were imported. They stay if the import is cancelled."
   imported: Int!
-  "Lines whose external id was there already."
+  "How many lines had an external id that already existed."
   duplicates: Int!
-  "Lines that were left out because of a mistake."
+  "How many lines were left out because of a mistake."
   mistakes: Int!
   "The first 100 mistakes."
   faults: [LineFault!]! @listSize(assumedSize: 50) @atMost(elements: 100)
@@ -9326,7 +9365,7 @@ type ProjectImport implements Node {
 
 "What is wrong with a line of an import."
 type LineFault {
-  "From 1; the header row of a CSV file counts. Of items of a user, the place in their list."
+  "The number of the line, from 1; the header row of a CSV file counts. For items of a user, the place in their list."
   line: Int!
   message: String!
 }
@@ -9345,15 +9384,15 @@ type ProjectImportEdge {
 }
 
 """
-An export of the results of a project, which runs in the background. Its file has each item once, in no order that means something:
-not that of the import. It can be imported again, into another project: the items come without what was found out about them, and those of
-` + "`" + `importItems` + "`" + ` without their files.
+An export of the results of a project, which runs in the background. Its file has each item once, in no particular
+order. You can import it into another project; the items then come without their results, and those of ` + "`" + `importItems` + "`" + `
+without their files.
 """
 type ProjectExport implements Node {
   id: ID!
   project: Project @ready
   format: FileFormat!
-  "The status of the items that are written, null for all."
+  "The status of the exported items; null for all."
   status: ProjectItemStatus @ready
   state: TransferState!
   "Why it failed; null unless it did."
@@ -9362,11 +9401,11 @@ type ProjectExport implements Node {
   createdAt: DateTime!
   "When it was done or failed."
   endedAt: DateTime
-  "Items that were written so far."
+  "How many items have been written so far."
   items: Int!
-  "The size of the file, when it is done."
+  "The size of the file, once the export is done."
   bytes: Int64 @ready
-  "Where the file can be downloaded for an hour, when it is done. It is kept for 30 days."
+  "A link to download the file, valid for an hour, once the export is done. The file is kept for 30 days."
   url: String
 }
 
@@ -9383,7 +9422,7 @@ type ProjectExportEdge {
   node: ProjectExport!
 }
 
-"How to upload a file: a request that has to be made as it stands here, with the file as its body."
+"How to upload a file: send exactly this request, with the file as its body."
 type Upload {
   "` + "`" + `PUT` + "`" + `"
   method: String!
@@ -9404,23 +9443,23 @@ input CreateProjectInput {
   name: String!
   "Up to 10,000 bytes."
   description: String
-  "Names of 1 to 100 characters, up to 200, in their order."
+  "Up to 200 names of 1 to 100 characters, in order."
   categories: [String!]!
-  "Names of 1 to 100 characters, up to 200, in their order."
+  "Up to 200 names of 1 to 100 characters, in order."
   subcategories: [String!]
-  "Up to 200 of 1 to 64 characters."
+  "Up to 200 keywords of 1 to 64 characters."
   suggestedKeywords: [String!]
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `createProject` + "`" + ` did."
+"Result of ` + "`" + `createProject` + "`" + `."
 type CreateProjectPayload {
-  "The new project; the caller is the manager, in a team ` + "`" + `Managers` + "`" + `."
+  "The new project. The caller is its manager, in a team ` + "`" + `Managers` + "`" + `."
   project: Project
 }
 
-"Input of ` + "`" + `updateProject` + "`" + `. What is absent stays as it is."
+"Input of ` + "`" + `updateProject` + "`" + `. Fields that are absent stay as they are."
 input UpdateProjectInput {
   "The id of a ` + "`" + `Project` + "`" + `."
   projectId: ID!
@@ -9428,26 +9467,26 @@ input UpdateProjectInput {
   name: String
   "Up to 10,000 bytes; null is refused."
   description: String
-  "Up to 200 of 1 to 64 characters; null is refused."
+  "Up to 200 keywords of 1 to 64 characters; null is refused."
   suggestedKeywords: [String!]
-  "The version that the caller saw; when the project has another one by now, nothing is changed."
+  "The version the caller saw. If the project is at another version, nothing is changed."
   expectedVersion: Int
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `updateProject` + "`" + ` did."
+"Result of ` + "`" + `updateProject` + "`" + `."
 type UpdateProjectPayload {
-  "The project after the change; null when there was a problem."
+  "The project after the change; null if there was a problem."
   project: Project
   "Why nothing was changed."
   problem: UpdateProjectProblem
 }
 
-"Expected outcomes of ` + "`" + `updateProject` + "`" + `."
+"Problems that ` + "`" + `updateProject` + "`" + ` may report."
 union UpdateProjectProblem = ProjectConflict
 
-"The project is not at the expected version."
+"The project is at another version than expected."
 type ProjectConflict implements Problem {
   message: String!
   "The project as it is now."
@@ -9458,26 +9497,26 @@ type ProjectConflict implements Problem {
 input AddProjectCategoriesInput {
   "The id of a ` + "`" + `Project` + "`" + `."
   projectId: ID!
-  "Names of 1 to 100 characters; they come behind those that are there."
+  "Names of 1 to 100 characters, added after the existing ones."
   categories: [String!]
-  "Names of 1 to 100 characters; they come behind those that are there."
+  "Names of 1 to 100 characters, added after the existing ones."
   subcategories: [String!]
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `addProjectCategories` + "`" + ` did."
+"Result of ` + "`" + `addProjectCategories` + "`" + `."
 type AddProjectCategoriesPayload {
-  "The project; null when there was a problem."
+  "The project; null if there was a problem."
   project: Project
   "Why nothing was changed."
   problem: AddProjectCategoriesProblem
 }
 
-"Expected outcomes of ` + "`" + `addProjectCategories` + "`" + `."
+"Problems that ` + "`" + `addProjectCategories` + "`" + ` may report."
 union AddProjectCategoriesProblem = NameTaken
 
-"A name has to be unique, and is not."
+"The name is taken; it must be unique."
 type NameTaken implements Problem {
   message: String!
   "The input field that holds the name."
@@ -9495,15 +9534,15 @@ input CreateTeamInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `createTeam` + "`" + ` did."
+"Result of ` + "`" + `createTeam` + "`" + `."
 type CreateTeamPayload {
-  "The new team; null when there was a problem."
+  "The new team; null if there was a problem."
   team: Team
   "Why no team was created."
   problem: TeamProblem
 }
 
-"Expected outcomes of changes of teams."
+"Problems that changes of teams may report."
 union TeamProblem = NameTaken
 
 "Input of ` + "`" + `renameTeam` + "`" + `."
@@ -9516,17 +9555,17 @@ input RenameTeamInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `renameTeam` + "`" + ` did."
+"Result of ` + "`" + `renameTeam` + "`" + `."
 type RenameTeamPayload {
-  "The team after the change; null when there was a problem."
+  "The team after the change; null if there was a problem."
   team: Team
   "Why nothing was changed."
   problem: TeamProblem
 }
 
-"Input of ` + "`" + `putProjectMember` + "`" + `. One of ` + "`" + `userId` + "`" + ` and ` + "`" + `email` + "`" + ` names the user."
+"Input of ` + "`" + `putProjectMember` + "`" + `. Give either ` + "`" + `userId` + "`" + ` or ` + "`" + `email` + "`" + `."
 input PutProjectMemberInput {
-  "The id of a ` + "`" + `Team` + "`" + `, into which the user comes, from another one of the project or from outside."
+  "The id of the ` + "`" + `Team` + "`" + ` the user joins. A user in another team of the project moves."
   teamId: ID!
   "The id of a ` + "`" + `User` + "`" + `."
   userId: ID
@@ -9536,20 +9575,20 @@ input PutProjectMemberInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `putProjectMember` + "`" + ` did."
+"Result of ` + "`" + `putProjectMember` + "`" + `."
 type PutProjectMemberPayload {
   "The project."
   project: Project
-  "The membership; null when there was a problem."
+  "The membership; null if there was a problem."
   member: ProjectMember
   "Why nothing was changed."
   problem: PutProjectMemberProblem
 }
 
-"Expected outcomes of ` + "`" + `putProjectMember` + "`" + `."
+"Problems that ` + "`" + `putProjectMember` + "`" + ` may report."
 union PutProjectMemberProblem = UnknownUser | LastManager
 
-"A project keeps at least one manager."
+"The user is the last manager; a project needs at least one."
 type LastManager implements Problem {
   message: String!
 }
@@ -9564,17 +9603,17 @@ input RemoveProjectMemberInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `removeProjectMember` + "`" + ` did."
+"Result of ` + "`" + `removeProjectMember` + "`" + `."
 type RemoveProjectMemberPayload {
-  "The project; null for a caller who left it."
+  "The project; null if the caller has left it."
   project: Project
-  "The user who is no member any more; null when there was a problem."
+  "The user who is no longer a member; null if there was a problem."
   user: User
   "Why nothing was changed."
   problem: RemoveProjectMemberProblem
 }
 
-"Expected outcomes of ` + "`" + `removeProjectMember` + "`" + `."
+"Problems that ` + "`" + `removeProjectMember` + "`" + ` may report."
 union RemoveProjectMemberProblem = LastManager
 
 "Input of ` + "`" + `createProjectImport` + "`" + `."
@@ -9582,57 +9621,57 @@ input CreateProjectImportInput {
   "The id of a ` + "`" + `Project` + "`" + `."
   projectId: ID!
   format: FileFormat!
-  "The exact size of the file: 1 byte to 1 GiB, and at most 1,000,000 lines."
+  "The exact size of the file: 1 byte to 1 GiB. It may have at most 1,000,000 lines."
   bytes: Int64!
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `createProjectImport` + "`" + ` did."
+"Result of ` + "`" + `createProjectImport` + "`" + `."
 type CreateProjectImportPayload {
-  "The import, which awaits its file."
+  "The import, which waits for its file."
   import: ProjectImport
-  "Where the file goes. Afterwards call ` + "`" + `startProjectImport` + "`" + `."
+  "Where to upload the file. Then call ` + "`" + `startProjectImport` + "`" + `."
   upload: Upload
 }
 
 "Input of ` + "`" + `startProjectImport` + "`" + `."
 input StartProjectImportInput {
-  "The id of a ` + "`" + `ProjectImport` + "`" + ` whose file was uploaded."
+  "The id of a ` + "`" + `ProjectImport` + "`" + ` whose file has been uploaded."
   importId: ID!
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `startProjectImport` + "`" + ` did."
+"Result of ` + "`" + `startProjectImport` + "`" + `."
 type StartProjectImportPayload {
-  "The import, which runs in the background; ask for it again to see its progress."
+  "The import, which runs in the background. Query it again to see its progress."
   import: ProjectImport
 }
 
-"Input of ` + "`" + `importItems` + "`" + `. Exactly one of ` + "`" + `itemIds` + "`" + `, ` + "`" + `library` + "`" + ` and ` + "`" + `scoreId` + "`" + ` is given."
+"Input of ` + "`" + `importItems` + "`" + `. Give exactly one of ` + "`" + `itemIds` + "`" + `, ` + "`" + `library` + "`" + ` and ` + "`" + `scoreId` + "`" + `."
 input ImportItemsInput {
   "The id of a ` + "`" + `Project` + "`" + `."
   projectId: ID!
   "The ids of 1 to 500 ` + "`" + `Item` + "`" + `s of the caller."
   itemIds: [ID!]
-  "Whether all items of the caller's library are imported, as they are when the import begins, ordered by id."
+  "Import all items the caller's library has when the import begins, ordered by id."
   library: Boolean! = false
-  "The id of a ` + "`" + `Score` + "`" + ` of the caller as it is now: all its items are imported; see ` + "`" + `Score.items` + "`" + `."
+  "The id of a ` + "`" + `Score` + "`" + ` of the caller, as it is now. All its items are imported; see ` + "`" + `Score.items` + "`" + `."
   scoreId: ID
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `importItems` + "`" + ` did."
+"Result of ` + "`" + `importItems` + "`" + `."
 type ImportItemsPayload {
-  "The import, which runs in the background; ask for it again to see its progress. Null when there was a problem."
+  "The import, which runs in the background; null if there was a problem. Query it again to see its progress."
   import: ProjectImport
   "Why nothing is imported."
   problem: ImportItemsProblem
 }
 
-"Expected outcomes of ` + "`" + `importItems` + "`" + `."
+"Problems that ` + "`" + `importItems` + "`" + ` may report."
 union ImportItemsProblem = UnknownItem
 
 "Input of ` + "`" + `cancelProjectImport` + "`" + `."
@@ -9643,11 +9682,11 @@ input CancelProjectImportInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `cancelProjectImport` + "`" + ` did."
+"Result of ` + "`" + `cancelProjectImport` + "`" + `."
 type CancelProjectImportPayload {
   """
-  The import. What it imported stays, and what it imports within about a second after, too, which its numbers do not count; one
-  that has ended is left as it is.
+  The import. Imported items stay. Items imported within about a second after the call stay, too, but are not in its
+  numbers. An import that has ended is left as it is.
   """
   import: ProjectImport
 }
@@ -9657,71 +9696,75 @@ input CreateProjectExportInput {
   "The id of a ` + "`" + `Project` + "`" + `."
   projectId: ID!
   format: FileFormat!
-  "Only items of this status."
+  "Only items with this status."
   status: ProjectItemStatus
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `createProjectExport` + "`" + ` did."
+"Result of ` + "`" + `createProjectExport` + "`" + `."
 type CreateProjectExportPayload {
-  "The export, which runs in the background; ask for it again to see its progress and its file."
+  "The export, which runs in the background. Query it again to see its progress and its file."
   export: ProjectExport
 }
 
 # --------------------------------------------------------------------------------------------------------------- queues
 
 """
-A project's queue at a moment. It holds the ids of items that are handed out next; jobs keep it at its size for as long as there
-are ` + "`" + `NEW` + "`" + ` items.
+The queue of a project at one moment. It has the items that are handed out next. Background jobs keep it filled up to
+its size while there are ` + "`" + `NEW` + "`" + ` items.
 
-Queue, counts, statistics and the words used most are eventually consistent: they follow what was done by some milliseconds, or by seconds when
-a server is lost. While they are made anew, after Redis was lost or by ` + "`" + `rebuildProjectQueue` + "`" + `, they are ` + "`" + `UNAVAILABLE` + "`" + ` for some seconds.
+Queue, counts, statistics and most used words are eventually consistent: they follow changes within milliseconds, or
+seconds if a server is lost. While they are rebuilt, after a loss of Redis or by ` + "`" + `rebuildProjectQueue` + "`" + `, they are
+` + "`" + `UNAVAILABLE` + "`" + ` for some seconds.
 """
 type ProjectQueue {
-  "The position among the events that this is at: subscribe ` + "`" + `after` + "`" + ` it to miss nothing."
+  "The position in the events at this moment. Subscribe with it as ` + "`" + `after` + "`" + ` and you miss nothing."
   cursor: EventCursor!
   counts: ProjectItemCounts!
   """
-  How many items wait in it. Items that are ` + "`" + `NEW` + "`" + ` and kept for their author, or put off by everybody, do not. Filling the queue is no event,
-  so that this may be more a moment later, without one.
+  How many items are waiting in it. ` + "`" + `NEW` + "`" + ` items that are reserved for their author or put off by everybody are not.
+  Filling the queue is not an event, so this number may grow without one.
   """
   queued: Int!
-  "How many items may wait in it; 1,000 unless it was set."
+  "How many items may wait in it; 1,000 by default."
   size: Int!
   paused: Boolean!
 }
 
-"How far the rebuild of a queue is, as it was at most a second ago. When all items are read, it takes some moments more."
+"The progress of a rebuild, at most a second old. After all items have been read, it takes a few moments more."
 type ProjectQueueRebuild {
   startedAt: DateTime!
   itemsRead: Int!
-  "How many items there are, as they were counted last: within 10 %. Null when they were not counted yet."
+  "How many items there are, to within 10 %, by the last count; null if they were not counted yet."
   itemsTotal: Int
 }
 
-"How many items of a project have which status. Their sum is ` + "`" + `total` + "`" + `, always."
+"How many items of a project have each status. They always add up to ` + "`" + `total` + "`" + `."
 type ProjectItemCounts {
   total: Int!
   new: Int!
   claimed: Int!
   finished: Int!
   skipped: Int!
-  "` + "`" + `new` + "`" + ` and ` + "`" + `claimed` + "`" + `."
+  "` + "`" + `new` + "`" + ` and ` + "`" + `claimed` + "`" + ` together."
   remaining: Int!
 }
 
-"That a user has an item."
+"A user's claim on an item."
 type ProjectItemClaim {
   user: User @ready
   since: DateTime!
-  "From when on the item may be handed to others unless the claim is extended; until that happens, some seconds later, it can be finished."
+  """
+  After this the item may be handed to others, unless the claim is extended. Until that happens, some seconds later, it
+  can still be finished.
+  """
   until: DateTime!
-  "Names the claim when the item is finished, skipped, released or extended. Null for everybody but the user."
+  "Send it to finish, skip, release or extend the item. Null for everybody but the user."
   token: String @ready
 }
 
-"What a reviewer said about an effort."
+"A reviewer's verdict on an effort."
 type EffortReview {
   verdict: Verdict!
   "Up to 2,000 characters; may be empty."
@@ -9730,29 +9773,29 @@ type EffortReview {
   at: DateTime!
 }
 
-"What a reviewer found out about an effort."
+"Whether an effort is correct."
 enum Verdict {
   CORRECT
   INCORRECT
 }
 
-"How often a word was used."
+"A word and how often it was used."
 type UsedWord {
   value: String!
   count: Int!
 }
 
-"What the members of a team did."
+"What the members of a team have done."
 type TeamStatistics {
-  "Efforts that were not undone."
+  "Efforts that were not taken back."
   finished: Int!
-  "Efforts of these that were found incorrect."
+  "Those of them that were found incorrect."
   incorrect: Int!
   "The same for each user who did something in this team, ordered by user id. Up to 2,000."
   users: [UserStatistics!]! @listSize(assumedSize: 50) @atMost(elements: 2000)
 }
 
-"What a user did in a team."
+"What a user has done in a team."
 type UserStatistics {
   user: User @ready
   finished: Int!
@@ -9762,66 +9805,66 @@ type UserStatistics {
 "A member who is at work."
 type OnlineMember {
   user: User @ready
-  "When the user was heard of last."
+  "When the last heartbeat of the user came."
   seenAt: DateTime!
 }
 
-"What a subscription to the events of a project brings."
+"A message of a subscription to the events of a project."
 union ProjectMessage = ProjectSnapshot | ProjectEvent | ProjectGap
 
-"A project's queue, the caller's claims and the statistics, all of one moment."
+"A project's queue, the caller's claims and the statistics, all at the same moment."
 type ProjectSnapshot {
-  "The position among the events; what follows comes behind it."
+  "The position in the events. The messages that follow come after it."
   cursor: EventCursor!
   project: Project!
   queue: ProjectQueue!
-  "The items that the caller has, the oldest claim first."
+  "The caller's items, oldest claim first."
   claims: [ProjectItem!] @listSize(assumedSize: 50) @atMost(elements: 50)
-  "What the members of each team did, in the order of the project's teams."
+  "What the members of each team have done, in the order of the project's teams."
   statistics: [ProjectTeamStatistics!] @listSize(assumedSize: 20) @atMost(elements: 50)
 }
 
-"What the members of a team did, in a snapshot."
+"What the members of a team have done, in a snapshot."
 type ProjectTeamStatistics {
   team: Team
   statistics: TeamStatistics!
 }
 
-"Something that happened in a project. What happens to an item is told in its order."
+"Something that happened in a project. Events of one item come in their order."
 type ProjectEvent {
-  "The position among the events of the project."
+  "The position in the events of the project."
   cursor: EventCursor!
   type: ProjectEventType!
   at: DateTime!
-  "The item that it concerns, at the state it had a moment after; null when it concerns the project as a whole."
+  "The item concerned, in its state a moment later; null if the event concerns the whole project."
   item: ProjectItem @ready
-  "The status of the item right after it."
+  "The status of the item right after the event."
   status: ProjectItemStatus @ready
-  "Who did it, or whose claim ended. Null for what happened by itself."
+  "Who did it, or whose claim ended. Null for events without a user."
   user: User @ready
-  "For ` + "`" + `REVIEWED` + "`" + `: whose effort it was about."
+  "For ` + "`" + `REVIEWED` + "`" + `: the author of the effort."
   author: User @ready
   "The team of the user."
   team: Team @ready
-  "How many items had which status right after it."
+  "How many items had each status right after the event."
   counts: ProjectItemCounts!
-  "How many items waited in the queue right after it; those that are claimed together leave it together."
+  "How many items waited in the queue right after the event. Items claimed together leave it together."
   queued: Int!
 }
 
-"What can happen in a project."
+"The types of events of a project."
 enum ProjectEventType {
   "A user was handed an item."
   CLAIMED
-  "A user has an item for longer."
+  "A user extended a claim."
   EXTENDED
   FINISHED
-  "An item was skipped for nobody."
+  "An item was skipped with ` + "`" + `FOR_NOBODY` + "`" + `."
   SKIPPED
-  "An item was skipped to others, or to the same user later."
+  "An item was skipped with ` + "`" + `TO_OTHERS` + "`" + ` or ` + "`" + `TO_ME_LATER` + "`" + `."
   DEFERRED
   RELEASED
-  "The time of a claim was over."
+  "A claim expired."
   EXPIRED
   REVIEWED
   UNDONE
@@ -9829,11 +9872,11 @@ enum ProjectEventType {
   IMPORTED
   PAUSED
   RESUMED
-  "The queue holds another number of items."
+  "The size of the queue was changed."
   RESIZED
-  "Somebody joined, came into another team, or left."
+  "Somebody joined, moved to another team, or left."
   MEMBERS
-  "The queue was rebuilt. Those who listen are told by a ` + "`" + `ProjectGap` + "`" + ` and a snapshot instead."
+  "The queue was rebuilt. Subscribers get a ` + "`" + `ProjectGap` + "`" + ` and a snapshot instead of this event."
   RESTARTED
 }
 
@@ -9843,16 +9886,16 @@ type ProjectGap {
   message: String!
 }
 
-"The items that the caller has."
+"The caller's items in a project."
 type MyQueue {
   project: Project
-  "The oldest claim first."
+  "Oldest claim first."
   claims: [ProjectItem!] @listSize(assumedSize: 50) @atMost(elements: 50)
 }
 
-"A change that the queues could not follow."
+"A change that could not be applied to the queues."
 type DeadLetter {
-  "Names the dead letter in the mutations; it is no id of a ` + "`" + `Node` + "`" + `."
+  "Identifies the dead letter in the mutations. It is not the id of a ` + "`" + `Node` + "`" + `."
   id: String!
   "The id of a ` + "`" + `Project` + "`" + `."
   projectId: ID!
@@ -9875,40 +9918,40 @@ input ClaimProjectItemsInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `claimProjectItems` + "`" + ` did."
+"Result of ` + "`" + `claimProjectItems` + "`" + `."
 type ClaimProjectItemsPayload {
-  "The project; null when there was a problem."
+  "The project; null if there was a problem."
   project: Project
-  "What the caller has got, none when there is nothing to do; null when there was a problem."
+  "The items the caller has got; empty if there is nothing to do, null if there was a problem."
   items: [ProjectItem!] @listSize(assumedSize: 50) @atMost(elements: 50)
   "Why nothing was claimed."
   problem: ClaimProjectItemsProblem
 }
 
-"Expected outcomes of ` + "`" + `claimProjectItems` + "`" + `."
+"Problems that ` + "`" + `claimProjectItems` + "`" + ` may report."
 union ClaimProjectItemsProblem = ProjectPaused | TooManyClaims
 
-"Nothing is handed out in the project."
+"The project is paused and hands out no items."
 type ProjectPaused implements Problem {
   message: String!
 }
 
-"The caller has as many items of the project as one may have."
+"The caller has as many items of the project as allowed."
 type TooManyClaims implements Problem {
   message: String!
   limit: Int!
 }
 
-"The item is not the caller's any more by this token: the claim ended, or somebody else has it. Nothing was changed."
+"The token no longer gives the caller the item: the claim ended, or somebody else has it. Nothing was changed."
 type LeaseLost implements Problem {
   message: String!
   "The item as it is now."
   current: ProjectItem!
-  "What the caller wanted to store; null when it was no finish."
+  "What the caller wanted to store; null if it was not a finish."
   typed: TypedFinish
 }
 
-"The caller has finished the item by this very claim before. Nothing was changed."
+"The caller has already finished the item with this claim. Nothing was changed."
 type AlreadyFinished implements Problem {
   message: String!
   "The item as it is now."
@@ -9926,7 +9969,7 @@ type TypedFinish {
   keywords: [String!]! @atMost(elements: 20)
 }
 
-"The item has gone on since."
+"The item has changed since."
 type ProjectItemConflict implements Problem {
   message: String!
   "The item as it is now."
@@ -9943,15 +9986,15 @@ input ExtendClaimInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `extendClaim` + "`" + ` did."
+"Result of ` + "`" + `extendClaim` + "`" + `."
 type ExtendClaimPayload {
-  "The item with its claim; null when there was a problem."
+  "The item with its claim; null if there was a problem."
   item: ProjectItem
   "Why nothing was changed."
   problem: ClaimProblem
 }
 
-"Expected outcomes of what is done with a claimed item."
+"Problems that changes of a claimed item may report."
 union ClaimProblem = LeaseLost
 
 "Input of ` + "`" + `finishProjectItem` + "`" + `."
@@ -9964,23 +10007,23 @@ input FinishProjectItemInput {
   categoryId: ID!
   "The id of a ` + "`" + `Subcategory` + "`" + ` of the project."
   subcategoryId: ID
-  "Up to 20 of 1 to 64 characters; the same one in other letters counts once."
+  "Up to 20 of 1 to 64 characters. Keywords that differ only in case count once."
   keywords: [String!]
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `finishProjectItem` + "`" + ` did."
+"Result of ` + "`" + `finishProjectItem` + "`" + `."
 type FinishProjectItemPayload {
-  "The item after the change; null when there was a problem."
+  "The item after the change; null if there was a problem."
   item: ProjectItem
-  "What the caller did; null when there was a problem."
+  "The new effort; null if there was a problem."
   effort: ProjectItemEffort
   "Why nothing was changed."
   problem: FinishProjectItemProblem
 }
 
-"Expected outcomes of ` + "`" + `finishProjectItem` + "`" + `."
+"Problems that ` + "`" + `finishProjectItem` + "`" + ` may report."
 union FinishProjectItemProblem = LeaseLost | AlreadyFinished
 
 "Input of ` + "`" + `finishProjectItems` + "`" + `."
@@ -10001,21 +10044,24 @@ input ProjectItemFinish {
   categoryId: ID!
   "The id of a ` + "`" + `Subcategory` + "`" + ` of the project."
   subcategoryId: ID
-  "Up to 20 of 1 to 64 characters; the same one in other letters counts once."
+  "Up to 20 of 1 to 64 characters. Keywords that differ only in case count once."
   keywords: [String!]
 }
 
-"What ` + "`" + `finishProjectItems` + "`" + ` did."
+"Result of ` + "`" + `finishProjectItems` + "`" + `."
 type FinishProjectItemsPayload {
-  "An outcome for each, in the order of the input; null, with an error at its place, where one failed: that one can be sent again."
+  """
+  One outcome for each finish, in the order of the input. One that failed is null, with an error at its place; send it
+  again.
+  """
   outcomes: [FinishOutcome]! @listSize(assumedSize: 50) @atMost(elements: 50)
 }
 
-"What became of one of several finishes."
+"The outcome of one of several finishes."
 type FinishOutcome {
-  "The item after the change; null when there was a problem."
+  "The item after the change; null if there was a problem."
   item: ProjectItem
-  "What the caller did; null when there was a problem."
+  "The new effort; null if there was a problem."
   effort: ProjectItemEffort
   "Why nothing was changed."
   problem: FinishProjectItemProblem
@@ -10023,11 +10069,11 @@ type FinishOutcome {
 
 "Why an item is skipped."
 enum SkipReason {
-  "The caller gets it again later, unless somebody else took it."
+  "The caller gets it again later, unless somebody else has taken it."
   TO_ME_LATER
   "The caller does not get it again."
   TO_OTHERS
-  "It cannot be labelled: its status is ` + "`" + `SKIPPED` + "`" + `."
+  "It cannot be labelled. Its status becomes ` + "`" + `SKIPPED` + "`" + `."
   FOR_NOBODY
 }
 
@@ -10038,15 +10084,15 @@ input SkipProjectItemInput {
   "The token of the claim."
   token: String!
   reason: SkipReason!
-  "For ` + "`" + `TO_ME_LATER` + "`" + ` only: after how many minutes, 1 to 10,080; 30 when left out."
+  "For ` + "`" + `TO_ME_LATER` + "`" + ` only: after how many minutes, 1 to 10,080; 30 if absent."
   minutes: Int
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `skipProjectItem` + "`" + ` did."
+"Result of ` + "`" + `skipProjectItem` + "`" + `."
 type SkipProjectItemPayload {
-  "The item after the change; null when there was a problem."
+  "The item after the change; null if there was a problem."
   item: ProjectItem
   "Why nothing was changed."
   problem: ClaimProblem
@@ -10062,9 +10108,9 @@ input ReleaseProjectItemInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `releaseProjectItem` + "`" + ` did."
+"Result of ` + "`" + `releaseProjectItem` + "`" + `."
 type ReleaseProjectItemPayload {
-  "The item after the change; null when there was a problem."
+  "The item after the change; null if there was a problem."
   item: ProjectItem
   "Why nothing was changed."
   problem: ClaimProblem
@@ -10072,7 +10118,7 @@ type ReleaseProjectItemPayload {
 
 "Input of ` + "`" + `reviewEffort` + "`" + `."
 input ReviewEffortInput {
-  "The id of a ` + "`" + `ProjectItemEffort` + "`" + ` of somebody else."
+  "The id of a ` + "`" + `ProjectItemEffort` + "`" + ` of another user."
   effortId: ID!
   verdict: Verdict!
   "For the author: up to 2,000 characters."
@@ -10081,25 +10127,25 @@ input ReviewEffortInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `reviewEffort` + "`" + ` did."
+"Result of ` + "`" + `reviewEffort` + "`" + `."
 type ReviewEffortPayload {
-  "The effort with the review; null when there was a problem."
+  "The effort with the review; null if there was a problem."
   effort: ProjectItemEffort
-  "The item after the change; null when there was a problem."
+  "The item after the change; null if there was a problem."
   item: ProjectItem
   "Why nothing was changed."
   problem: ReviewEffortProblem
 }
 
-"Expected outcomes of ` + "`" + `reviewEffort` + "`" + `."
+"Problems that ` + "`" + `reviewEffort` + "`" + ` may report."
 union ReviewEffortProblem = OwnEffort | EffortUndone
 
-"Nobody reviews what they did themselves."
+"The effort is the caller's own. Another user must review it."
 type OwnEffort implements Problem {
   message: String!
 }
 
-"Its author took the effort back."
+"The author took the effort back."
 type EffortUndone implements Problem {
   message: String!
 }
@@ -10112,17 +10158,17 @@ input UndoFinishInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `undoFinish` + "`" + ` did."
+"Result of ` + "`" + `undoFinish` + "`" + `."
 type UndoFinishPayload {
-  "The item, with a new claim of the caller; null when there was a problem."
+  "The item, with a new claim of the caller; null if there was a problem."
   item: ProjectItem
-  "The effort, which counts for nothing any more; null when there was a problem."
+  "The effort, which no longer counts; null if there was a problem."
   effort: ProjectItemEffort
   "Why nothing was changed."
   problem: UndoFinishProblem
 }
 
-"Expected outcomes of ` + "`" + `undoFinish` + "`" + `."
+"Problems that ` + "`" + `undoFinish` + "`" + ` may report."
 union UndoFinishProblem = UndoTooLate | EffortReviewed | EffortUndone | ProjectItemConflict
 
 "The five minutes are over."
@@ -10143,7 +10189,7 @@ input PauseProjectInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `pauseProject` + "`" + ` did."
+"Result of ` + "`" + `pauseProject` + "`" + `."
 type PauseProjectPayload {
   "The project after the change."
   project: Project
@@ -10157,7 +10203,7 @@ input ResumeProjectInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `resumeProject` + "`" + ` did."
+"Result of ` + "`" + `resumeProject` + "`" + `."
 type ResumeProjectPayload {
   "The project after the change."
   project: Project
@@ -10167,13 +10213,13 @@ type ResumeProjectPayload {
 input SetProjectQueueSizeInput {
   "The id of a ` + "`" + `Project` + "`" + `."
   projectId: ID!
-  "1 to 10,000; null for the usual number."
+  "1 to 10,000; null for the default."
   size: Int
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `setProjectQueueSize` + "`" + ` did."
+"Result of ` + "`" + `setProjectQueueSize` + "`" + `."
 type SetProjectQueueSizePayload {
   "The project after the change."
   project: Project
@@ -10183,35 +10229,35 @@ type SetProjectQueueSizePayload {
 input RebuildProjectQueueInput {
   "The id of a ` + "`" + `Project` + "`" + `."
   projectId: ID!
-  "It has no effect: one rebuild more changes nothing, and none begins while one is under way."
+  "It has no effect: another rebuild changes nothing, and none begins while one is in progress."
   idempotencyKey: String
 }
 
-"What ` + "`" + `rebuildProjectQueue` + "`" + ` did."
+"Result of ` + "`" + `rebuildProjectQueue` + "`" + `."
 type RebuildProjectQueuePayload {
-  "The project; null when there was a problem."
+  "The project; null if there was a problem."
   project: Project
-  "Why nothing was begun."
+  "Why no rebuild was started."
   problem: RebuildProjectQueueProblem
 }
 
-"Expected outcomes of ` + "`" + `rebuildProjectQueue` + "`" + `."
+"Problems that ` + "`" + `rebuildProjectQueue` + "`" + ` may report."
 union RebuildProjectQueueProblem = RebuildUnderWay
 
-"The queue is being rebuilt already; see ` + "`" + `Project.queueRebuild` + "`" + `."
+"The queue is already being rebuilt; see ` + "`" + `Project.queueRebuild` + "`" + `."
 type RebuildUnderWay implements Problem {
   message: String!
 }
 
 "Input of ` + "`" + `heartbeat` + "`" + `."
 input HeartbeatInput {
-  "The ids of up to 20 ` + "`" + `Project` + "`" + `s in which the caller is at work; those of which the caller is no member are left out."
+  "The ids of up to 20 ` + "`" + `Project` + "`" + `s in which the caller is at work. Projects the caller is not a member of are ignored."
   projectIds: [ID!]! = []
   "It has no effect: a heartbeat can be repeated."
   idempotencyKey: String
 }
 
-"What ` + "`" + `heartbeat` + "`" + ` did."
+"Result of ` + "`" + `heartbeat` + "`" + `."
 type HeartbeatPayload {
   "How many users are online."
   onlineCount: Int
@@ -10221,13 +10267,13 @@ type HeartbeatPayload {
 input RetryDeadLetterInput {
   "The id of a ` + "`" + `DeadLetter` + "`" + `."
   id: String!
-  "It has no effect: what was retried is no dead letter any more."
+  "It has no effect: once retried, it is no longer a dead letter."
   idempotencyKey: String
 }
 
-"What ` + "`" + `retryDeadLetter` + "`" + ` did."
+"Result of ` + "`" + `retryDeadLetter` + "`" + `."
 type RetryDeadLetterPayload {
-  "The id of the message that is handled again."
+  "The id of the message that is tried again."
   id: String
 }
 
@@ -10235,13 +10281,13 @@ type RetryDeadLetterPayload {
 input DropDeadLetterInput {
   "The id of a ` + "`" + `DeadLetter` + "`" + `."
   id: String!
-  "It has no effect: what was dropped is no dead letter any more."
+  "It has no effect: once dropped, it is no longer a dead letter."
   idempotencyKey: String
 }
 
-"What ` + "`" + `dropDeadLetter` + "`" + ` did."
+"Result of ` + "`" + `dropDeadLetter` + "`" + `."
 type DropDeadLetterPayload {
-  "The id of the message that was forgotten."
+  "The id of the discarded message."
   id: String
 }
 
@@ -10249,37 +10295,37 @@ type DropDeadLetterPayload {
 # --------------------------------------------------------------------------------------------------------------- scores
 
 """
-A musical score: pages that are items, and annotations. Its ` + "`" + `id` + "`" + ` leads to it as it is now; the same score as of a snapshot is
-another object with an id of its own, and cannot be changed.
+A musical score: pages, which are items, and annotations. Its ` + "`" + `id` + "`" + ` refers to its current state. The score as of a
+snapshot is a separate object with its own id, and cannot be changed.
 """
 type Score implements Node {
   id: ID!
-  "1 to 200 characters, none of them control characters; surrounding white space is dropped."
+  "1 to 200 characters without control characters. White space around it is removed."
   title: String!
-  "Up to 100,000 bytes of UTF-8; empty for none. Read only when it is selected."
+  "Up to 100,000 bytes of UTF-8; empty for none. Read only if selected."
   description: String @cost(weight: "60")
   access: ScoreAccess!
-  "Up to 250, in their order."
+  "Up to 250, in order."
   pages: [ScorePage!] @listSize(assumedSize: 100) @atMost(elements: 250) @large
   pageCount: Int!
-  "Up to 1,000, in their order."
+  "Up to 1,000, in order."
   annotations: [Annotation!] @listSize(assumedSize: 500) @atMost(elements: 1000) @large
   annotationCount: Int!
-  "Names title, description, pages and annotations: two states of a score that have the same hash have the same content."
+  "Identifies title, description, pages and annotations: two states of a score with the same hash have the same content."
   hash: String!
   """
-  Grows with each change; see ` + "`" + `expectedVersion` + "`" + ` of the mutations. Of the score as of a snapshot it is that of the score now,
-  as access and times are.
+  Grows with each change; see ` + "`" + `expectedVersion` + "`" + ` of the mutations. In the score as of a snapshot, version, access and
+  times are those of the current score.
   """
   version: Int!
-  "The snapshot that this shows the score as of; null for the score as it is now."
+  "The snapshot whose state this is; null for the current score."
   snapshot: Snapshot
-  "Up to 250, the newest first. For everybody who may read the score."
+  "Up to 250, newest first. For everybody who may read the score."
   snapshots: [Snapshot!] @listSize(assumedSize: 20) @atMost(elements: 250)
   snapshotCount: Int!
-  "The items that were uploaded to this score, whether they are pages or not, ordered by id. For the owner."
+  "The items uploaded to this score, whether they are pages or not, ordered by id. For the owner."
   items(first: Int, after: Cursor, last: Int, before: Cursor): ItemConnection
-  "Whose score it is."
+  "The user who owns the score."
   owner: User
   createdAt: DateTime!
   updatedAt: DateTime!
@@ -10289,31 +10335,31 @@ type Score implements Node {
 enum ScoreAccess {
   "Nobody."
   PRIVATE
-  "Whoever has its id. It is in no list but the owner's."
+  "Everybody who has its id. Only the owner's list shows it."
   LIMITED
-  "Everybody; it is in the list of its owner's public scores."
+  "Everybody. It is in the list of its owner's public scores."
   PUBLIC
 }
 
 "A page of a score."
 type ScorePage {
-  "From 0 on."
+  "From 0."
   index: Int!
-  "What the page is called, such as the name of its file. Up to 100 characters; may be empty."
+  "The name of the page, such as that of its file. Up to 100 characters; may be empty."
   name: String!
-  "What is printed on it, such as ` + "`" + `iv` + "`" + `. Up to 20 characters; may be empty."
+  "The page number as printed, such as ` + "`" + `iv` + "`" + `. Up to 20 characters; may be empty."
   label: String!
-  "The item that shows the page. Who may read the score may read it."
+  "The item that shows the page. Everybody who may read the score may read it."
   item: Item @ready
 }
 
 "A text about a score."
 type Annotation {
-  "From 0 on."
+  "From 0."
   index: Int!
-  "Names the text: equal texts of a score have the same hash."
+  "Identifies the text: equal texts of a score have the same hash."
   hash: String!
-  "1 to 10,000 bytes of UTF-8. Read only when it is selected."
+  "1 to 10,000 bytes of UTF-8. Read only if selected."
   text: String @cost(weight: "10") @ready
 }
 
@@ -10330,114 +10376,117 @@ type ScoreEdge {
   node: Score!
 }
 
-"A score as it was."
+"A stored state of a score."
 type Snapshot implements Node {
   id: ID!
   "1 to 64 characters; unique in its score."
   name: String!
   createdAt: DateTime!
-  "When it was renamed last, or taken."
+  "When it was created or last renamed."
   updatedAt: DateTime!
   "The score as of this snapshot."
   score: Score @cost(weight: "4001")
-  "What is different now: what changed since the snapshot was taken."
+  "What has changed in the score since the snapshot was taken."
   changes: ScoreChanges @cost(weight: "4001")
 }
 
-"What is different between a snapshot and its score as it is now."
+"The differences between a snapshot and the current score."
 type ScoreChanges {
-  "Whether anything is."
+  "Whether there are any."
   changed: Boolean!
-  "Null when it is the same."
+  "Null if it is the same."
   title: TextChange
-  "Null when it is the same."
+  "Null if it is the same."
   description: TextChange
   """
-  Pages that came, went, or are elsewhere among the others: what went and what moved in the order of then, then what came. Those that
-  only follow because others came or went are not here.
+  Pages that were added, removed or moved: first those removed or moved, in the order of the snapshot, then those added.
+  Pages that only shifted because others were added or removed are not listed.
   """
   pages: [PageChange!]! @listSize(assumedSize: 50) @atMost(elements: 500)
-  "The same of annotations."
+  "The same for annotations."
   annotations: [AnnotationChange!]! @listSize(assumedSize: 50) @atMost(elements: 2000)
 }
 
-"A text that is another one now."
+"A text that has changed."
 type TextChange {
   before: String!
   after: String!
 }
 
-"A page that came, went or moved."
+"A page that was added, removed or moved."
 type PageChange {
-  "Its index in the snapshot; null for a page that came."
+  "Its index in the snapshot; null if it was added."
   before: Int
-  "Its index now; null for a page that went."
+  "Its index now; null if it was removed."
   after: Int
-  "The page; of one that went as it was."
+  "The page; a removed page as it was."
   page: ScorePage!
 }
 
-"An annotation that came, went or moved. One that was edited is one that went and one that came."
+"An annotation that was added, removed or moved. An edited one counts as one removed and one added."
 type AnnotationChange {
-  "Its index in the snapshot; null for an annotation that came."
+  "Its index in the snapshot; null if it was added."
   before: Int
-  "Its index now; null for an annotation that went."
+  "Its index now; null if it was removed."
   after: Int
   text: String! @cost(weight: "10")
 }
 
 """
-A file of a user: a page of scores, or something in the user's library. For the owner, as a page for who may read the score, and as an
-item of a project for the members of that. Others than the owner are not told to which score it was uploaded: the ` + "`" + `id` + "`" + ` that they see
-may be another one, by which they tag it, but do not read it.
+A file of a user: a page of scores, or part of the user's library. The owner may read it; so may everybody who may read
+a score it is a page of, and the members of projects it is in. Only the owner learns to which score it was uploaded.
+Others may see another ` + "`" + `id` + "`" + `, with which they can tag the item but not read it.
 """
 type Item implements Node {
   id: ID!
-  "Of the file, as its owner called it; 1 to 255 characters."
+  "The name of the file, chosen by its owner; 1 to 255 characters."
   name: String!
-  "The set that the owner put it into; up to 64 characters, or empty."
+  "The set the owner put it into; up to 64 characters, or empty."
   setName: String!
-  "The media type. That of an image was found in its bytes."
+  "The media type. For an image, it was found in its bytes."
   type: String!
-  "Bytes of the file."
+  "The size of the file in bytes."
   size: Int64!
-  "The SHA-256 of the bytes in base64; of a file that came in parts that of its parts' checksums, a hyphen and their number."
+  """
+  The SHA-256 of the bytes in base64. For a file that was uploaded in parts, the SHA-256 of its parts' checksums, a
+  hyphen and the number of parts.
+  """
   sha256: String!
-  "Pixels, of an image of which they are known; upright."
+  "Pixels of an upright image, if known."
   width: Int @ready
-  "Pixels, of an image of which they are known; upright."
+  "Pixels of an upright image, if known."
   height: Int @ready
-  "Where the file can be downloaded for an hour. Browsers show images, and save everything else. Signed at no cost."
+  "A link to the file, valid for an hour. Browsers show images and save all other files. Signing it costs nothing."
   url: String @ready
-  "Where a small PNG or JPEG of an image can be downloaded for an hour; null when there is none. Signed at no cost."
+  "A link to a small PNG or JPEG of an image, valid for an hour; null if there is none. Signing it costs nothing."
   thumbnailUrl: String @ready
   "Pixels."
   thumbnailWidth: Int @ready
   "Pixels."
   thumbnailHeight: Int @ready
-  "Whose file it is."
+  "The user who owns the file."
   owner: User
-  "The score to which it was uploaded; null for an item of the library, and when the score was deleted. For the owner."
+  "The score to which it was uploaded; null for an item of the library, or if the score was deleted. For the owner."
   score: Score
-  "How many scores, snapshots and projects use it: an item that is used cannot be deleted. For the owner."
+  "How many scores, snapshots and projects use it. An item in use cannot be deleted. For the owner."
   useCount: Int @ready
-  "What uses it, ordered by id. For the owner."
+  "The scores, snapshots and projects that use it, ordered by id. For the owner."
   usedBy(first: Int, after: Cursor, last: Int, before: Cursor): ItemUseConnection
-  "The projects that have it and of which the caller is a member, ordered by id."
+  "The projects that have it and that the caller is a member of, ordered by id."
   projects(first: Int, after: Cursor, last: Int, before: Cursor): ProjectConnection
   """
-  The tags on it, by author and value: the public ones of all authors, and the caller's own. The tags of an author are those of one
-  moment.
+  The tags on it, ordered by author and value: the public ones of all authors, and the caller's private ones. The tags
+  of one author are consistent with each other.
   """
   tags(
-    "The id of a ` + "`" + `User` + "`" + `: only this author's tags."
+    "The id of a ` + "`" + `User` + "`" + `; only tags of this author."
     authorId: ID
     first: Int
     after: Cursor
     last: Int
     before: Cursor
   ): ItemTagConnection
-  "The set that it is in; null for none."
+  "Its set; null if it is in none."
   set: ItemSet @ready
   createdAt: DateTime!
 }
@@ -10458,7 +10507,10 @@ type ItemEdge {
 "A list of what uses an item."
 type ItemUseConnection {
   edges: [ItemUseEdge!]!
-  "What uses the item; null where it could not be read, is being deleted, or is a project of which the caller is no member."
+  """
+  What uses the item; null for something that could not be read or is being deleted, and for a project the caller is not
+  a member of.
+  """
   nodes: [ItemUser]!
   pageInfo: PageInfo!
 }
@@ -10467,14 +10519,14 @@ type ItemUseConnection {
 type ItemUseEdge {
   cursor: Cursor!
   kind: ItemUseKind!
-  "Null when it could not be read, is being deleted, or is a project of which the caller is no member."
+  "Null if it could not be read, is being deleted, or is a project the caller is not a member of."
   node: ItemUser
 }
 
 "What can use an item."
 union ItemUser = Score | Snapshot | Project
 
-"What uses an item."
+"How an item is used."
 enum ItemUseKind {
   "It is a page of a score."
   SCORE
@@ -10484,72 +10536,81 @@ enum ItemUseKind {
   PROJECT
 }
 
-"How much the items of a user take up."
+"How many bytes the items of a user take up."
 type ItemUsage {
   "Bytes of all items and their thumbnails."
   size: Int64!
   """
-  The same, and the bytes of files that may still come and are no items: what counts against the quota. Each file counts once, from
-  ` + "`" + `requestUpload` + "`" + ` on until its item is deleted; one of up to 100 MiB at least for the quarter of an hour in which what was signed works,
-  also when it was aborted, refused or deleted before.
+  What counts against the quota: ` + "`" + `size` + "`" + `, and the bytes of files that may still arrive without being items. Each file
+  counts once, from ` + "`" + `requestUpload` + "`" + ` until its item is deleted. A file of up to 100 MiB counts for at least the 15
+  minutes in which its signed request works, even if it is aborted, refused or deleted before.
   """
   claimed: Int64!
-  "How many uploads may still be completed; up to 1,000 together with those that have ended without an item within some hours."
+  """
+  How many uploads can still be completed. Together with uploads that ended without an item within the last hours, there
+  are at most 1,000.
+  """
   uploadCount: Int!
-  "How many bytes it may be."
+  "How many bytes are allowed."
   quota: Int64!
 }
 
-"A file that may be uploaded, and is an item when ` + "`" + `completeUpload` + "`" + ` has looked at it."
+"A file that may be uploaded. It becomes an item when ` + "`" + `completeUpload` + "`" + ` has checked it."
 type ItemUpload {
-  "The id of the ` + "`" + `Item` + "`" + ` that it becomes. The mutations about uploads take it."
+  "The id of the future ` + "`" + `Item` + "`" + `. Use it in the mutations about uploads."
   itemId: ID!
   name: String!
   setName: String!
-  "The media type, as the client has it."
+  "The media type given by the client."
   type: String!
-  "Bytes of the file."
+  "The size of the file in bytes."
   size: Int64!
-  "How to put a file of up to 100 MiB, with its bytes as the body, begun within 15 minutes; null for a larger one, which comes in parts."
+  """
+  How to upload a file of up to 100 MiB: begin within 15 minutes and send its bytes as the body. Null for a larger file,
+  which is uploaded in parts.
+  """
   put: UploadRequest
-  "The same for the form of a browser; null for a file that comes in parts. It can be posted more than once: what comes late is removed."
+  """
+  The same for an HTML form; null for a file that is uploaded in parts. The form can be posted more than once; files
+  that arrive too late are removed.
+  """
   form: UploadForm
-  "Bytes of each part but the last, which may be shorter; null for a file that is put at once. See ` + "`" + `signUploadPart` + "`" + `."
+  "The size of each part in bytes; the last may be shorter. Null for a file that is uploaded at once. See ` + "`" + `signUploadPart` + "`" + `."
   partSize: Int64
-  "How many parts the file comes in; 1 when it is put at once."
+  "How many parts the file has; 1 if it is uploaded at once."
   partCount: Int!
-  "When it can no longer be completed, and what was uploaded is removed."
+  "When the upload can no longer be completed and what has arrived is removed."
   expiresAt: DateTime!
 }
 
-"A request that has to be made as it stands here."
+"A request to send exactly as it is."
 type UploadRequest {
   "` + "`" + `PUT` + "`" + `"
   method: String!
   url: String!
-  "All of them have to be sent as they are."
+  "Send all of them unchanged."
   headers: [UploadHeader!]! @atMost(elements: 10)
 }
 
-"A form for ` + "`" + `multipart/form-data` + "`" + `: the fields first, the file last, as ` + "`" + `file` + "`" + `."
+"A form for ` + "`" + `multipart/form-data` + "`" + `. Send the fields first, then the file, as ` + "`" + `file` + "`" + `."
 type UploadForm {
   url: String!
   fields: [UploadHeader!]! @atMost(elements: 20)
 }
 
-"A part of a file that was uploaded."
+"An uploaded part of a file."
 type UploadedPart {
-  "From 1 on."
+  "From 1."
   number: Int!
   "Bytes."
   size: Int64!
-  "As the storage said it."
+  "The ETag that the storage returned."
   etag: String!
   "The SHA-256 of its bytes in base64."
   sha256: String!
 }
 
-"A page that is to be made."
+"A new page."
 input ScorePageInput {
   "The id of an ` + "`" + `Item` + "`" + ` of the caller."
   itemId: ID!
@@ -10559,14 +10620,17 @@ input ScorePageInput {
   label: String! = ""
 }
 
-"One step of a change of pages. Indexes count from 0, in the list as the steps before left it."
+"One step of a change of pages. Indexes count from 0 and refer to the list as the steps before left it."
 input ScorePagesStep @oneOf {
   insert: InsertPagesInput
   move: MoveInput
   remove: RemoveInput
 }
 
-"One step of a change of annotations. Indexes count from 0, in the list as the steps before left it. A request has at most 3 MiB in all."
+"""
+One step of a change of annotations. Indexes count from 0 and refer to the list as the steps before left it. A whole
+request has at most 3 MiB.
+"""
 input AnnotationsStep @oneOf {
   insert: InsertAnnotationsInput
   edit: EditAnnotationInput
@@ -10576,7 +10640,7 @@ input AnnotationsStep @oneOf {
 
 "Inserts pages."
 input InsertPagesInput {
-  "The index that the first one gets; the number of pages to append."
+  "The index of the first inserted page; the number of pages to append."
   at: Int!
   "1 to 250."
   pages: [ScorePageInput!]!
@@ -10584,7 +10648,7 @@ input InsertPagesInput {
 
 "Inserts annotations."
 input InsertAnnotationsInput {
-  "The index that the first one gets; the number of annotations to append."
+  "The index of the first inserted annotation; the number of annotations to append."
   at: Int!
   "1 to 1,000 texts; see ` + "`" + `Annotation.text` + "`" + `."
   texts: [String!]!
@@ -10597,7 +10661,7 @@ input EditAnnotationInput {
   text: String!
 }
 
-"Takes one element out and puts it elsewhere."
+"Moves one element."
 input MoveInput {
   "Its index."
   from: Int!
@@ -10621,31 +10685,31 @@ input CreateScoreInput {
   access: ScoreAccess! = PRIVATE
   "Up to 250."
   pages: [ScorePageInput!]
-  "Up to 1,000 texts; see ` + "`" + `Annotation.text` + "`" + `. A request has at most 3 MiB in all: more of them are inserted by ` + "`" + `updateScore` + "`" + `."
+  "Up to 1,000 texts; see ` + "`" + `Annotation.text` + "`" + `. A whole request has at most 3 MiB; add more with ` + "`" + `updateScore` + "`" + `."
   annotations: [String!]
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `createScore` + "`" + ` did."
+"Result of ` + "`" + `createScore` + "`" + `."
 type CreateScorePayload {
-  "The new score; null when there was a problem, or a repeated request finds it deleted meanwhile."
+  "The new score; null if there was a problem, or if the request is repeated after the deletion."
   score: Score
-  "Why nothing was made."
+  "Why no score was created."
   problem: CreateScoreProblem
 }
 
-"Expected outcomes of ` + "`" + `createScore` + "`" + `."
+"Problems that ` + "`" + `createScore` + "`" + ` may report."
 union CreateScoreProblem = UnknownItem
 
-"There is no such item of the caller. It may have been deleted."
+"The caller has no such item. It may have been deleted."
 type UnknownItem implements Problem {
   message: String!
   "The id that was given."
   itemId: ID!
 }
 
-"Input of ` + "`" + `updateScore` + "`" + `. What is absent stays as it is."
+"Input of ` + "`" + `updateScore` + "`" + `. Fields that are absent stay as they are."
 input UpdateScoreInput {
   "The id of a ` + "`" + `Score` + "`" + ` as it is now."
   scoreId: ID!
@@ -10655,28 +10719,28 @@ input UpdateScoreInput {
   description: String
   "Null is refused."
   access: ScoreAccess
-  "Steps, all or none of which are done, in their order."
+  "Steps, carried out in order: either all of them or none."
   pages: [ScorePagesStep!]
-  "Steps, all or none of which are done, in their order."
+  "Steps, carried out in order: either all of them or none."
   annotations: [AnnotationsStep!]
-  "The version that the caller saw; when the score has another one by now, nothing is changed."
+  "The version the caller saw. If the score is at another version, nothing is changed."
   expectedVersion: Int
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `updateScore` + "`" + ` did."
+"Result of ` + "`" + `updateScore` + "`" + `."
 type UpdateScorePayload {
-  "The score after the change; null when there was a problem, or a repeated request finds it deleted meanwhile."
+  "The score after the change; null if there was a problem, or if the request is repeated after the deletion."
   score: Score
   "Why nothing was changed."
   problem: UpdateScoreProblem
 }
 
-"Expected outcomes of ` + "`" + `updateScore` + "`" + `."
+"Problems that ` + "`" + `updateScore` + "`" + ` may report."
 union UpdateScoreProblem = ScoreConflict | UnknownItem
 
-"The score is not at the expected version."
+"The score is at another version than expected."
 type ScoreConflict implements Problem {
   message: String!
   "The score as it is now."
@@ -10687,21 +10751,21 @@ type ScoreConflict implements Problem {
 input DeleteScoreInput {
   "The id of a ` + "`" + `Score` + "`" + ` as it is now."
   scoreId: ID!
-  "The version that the caller saw; when the score has another one by now, nothing is changed."
+  "The version the caller saw. If the score is at another version, nothing is changed."
   expectedVersion: Int
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `deleteScore` + "`" + ` did."
+"Result of ` + "`" + `deleteScore` + "`" + `."
 type DeleteScorePayload {
-  "The id that the score had; null when there was a problem."
+  "The id of the deleted score; null if there was a problem."
   deletedScoreId: ID
   "Why nothing was deleted."
   problem: DeleteScoreProblem
 }
 
-"Expected outcomes of ` + "`" + `deleteScore` + "`" + `."
+"Problems that ` + "`" + `deleteScore` + "`" + ` may report."
 union DeleteScoreProblem = ScoreConflict
 
 "Input of ` + "`" + `createSnapshot` + "`" + `."
@@ -10714,15 +10778,15 @@ input CreateSnapshotInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `createSnapshot` + "`" + ` did."
+"Result of ` + "`" + `createSnapshot` + "`" + `."
 type CreateSnapshotPayload {
-  "The new snapshot; null when there was a problem, or a repeated request finds it deleted meanwhile."
+  "The new snapshot; null if there was a problem, or if the request is repeated after the deletion."
   snapshot: Snapshot
-  "Why none was taken."
+  "Why no snapshot was created."
   problem: CreateSnapshotProblem
 }
 
-"Expected outcomes of ` + "`" + `createSnapshot` + "`" + `."
+"Problems that ` + "`" + `createSnapshot` + "`" + ` may report."
 union CreateSnapshotProblem = SnapshotNameTaken | TooManySnapshots
 
 "Another snapshot of the score has this name."
@@ -10732,7 +10796,7 @@ type SnapshotNameTaken implements Problem {
   field: String!
 }
 
-"The score has as many snapshots as it may have."
+"The score has as many snapshots as allowed."
 type TooManySnapshots implements Problem {
   message: String!
   limit: Int!
@@ -10748,15 +10812,15 @@ input RenameSnapshotInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `renameSnapshot` + "`" + ` did."
+"Result of ` + "`" + `renameSnapshot` + "`" + `."
 type RenameSnapshotPayload {
-  "The snapshot after the change; null when there was a problem, or a repeated request finds it deleted meanwhile."
+  "The snapshot after the change; null if there was a problem, or if the request is repeated after the deletion."
   snapshot: Snapshot
   "Why nothing was changed."
   problem: RenameSnapshotProblem
 }
 
-"Expected outcomes of ` + "`" + `renameSnapshot` + "`" + `."
+"Problems that ` + "`" + `renameSnapshot` + "`" + ` may report."
 union RenameSnapshotProblem = SnapshotNameTaken
 
 "Input of ` + "`" + `deleteSnapshot` + "`" + `."
@@ -10767,11 +10831,11 @@ input DeleteSnapshotInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `deleteSnapshot` + "`" + ` did."
+"Result of ` + "`" + `deleteSnapshot` + "`" + `."
 type DeleteSnapshotPayload {
-  "The id that the snapshot had."
+  "The id of the deleted snapshot."
   deletedSnapshotId: ID
-  "The score whose snapshot it was."
+  "The score of the snapshot."
   score: Score
 }
 
@@ -10779,56 +10843,56 @@ type DeleteSnapshotPayload {
 input RestoreSnapshotInput {
   "The id of a ` + "`" + `Snapshot` + "`" + `."
   snapshotId: ID!
-  "The version that the caller saw; when the score has another one by now, nothing is changed."
+  "The version the caller saw. If the score is at another version, nothing is changed."
   expectedVersion: Int
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `restoreSnapshot` + "`" + ` did."
+"Result of ` + "`" + `restoreSnapshot` + "`" + `."
 type RestoreSnapshotPayload {
-  "The score after the change; null when there was a problem."
+  "The score after the change; null if there was a problem."
   score: Score
   "Why nothing was changed."
   problem: RestoreSnapshotProblem
 }
 
-"Expected outcomes of ` + "`" + `restoreSnapshot` + "`" + `."
+"Problems that ` + "`" + `restoreSnapshot` + "`" + ` may report."
 union RestoreSnapshotProblem = ScoreConflict
 
 "Input of ` + "`" + `requestUpload` + "`" + `."
 input RequestUploadInput {
-  "The id of a ` + "`" + `Score` + "`" + ` of the caller, to which the item belongs; the caller's library when absent."
+  "The id of a ` + "`" + `Score` + "`" + ` of the caller to upload to; the caller's library if absent."
   scoreId: ID
   "See ` + "`" + `Item.name` + "`" + `."
   name: String!
   "See ` + "`" + `Item.setName` + "`" + `."
   setName: String! = ""
-  "The media type; ` + "`" + `application/octet-stream` + "`" + ` when nobody knows."
+  "The media type; ` + "`" + `application/octet-stream` + "`" + ` if unknown."
   type: String!
-  "Bytes of the file: 1 to 5 GiB. An image has at most 100 MiB."
+  "The size of the file: 1 byte to 5 GiB, for an image at most 100 MiB."
   size: Int64!
-  "The SHA-256 of the file in base64. Of a file of more than 100 MiB see ` + "`" + `Item.sha256` + "`" + `, or absent."
+  "The SHA-256 of the file in base64. For a file of more than 100 MiB, the form in ` + "`" + `Item.sha256` + "`" + `, or absent."
   sha256: String
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `requestUpload` + "`" + ` did."
+"Result of ` + "`" + `requestUpload` + "`" + `."
 type RequestUploadPayload {
-  "How to upload the file; null when there was a problem."
+  "How to upload the file; null if there was a problem."
   upload: ItemUpload
   "Why the file may not be uploaded."
   problem: RequestUploadProblem
 }
 
-"Expected outcomes of ` + "`" + `requestUpload` + "`" + `."
+"Problems that ` + "`" + `requestUpload` + "`" + ` may report."
 union RequestUploadProblem = QuotaReached
 
 "There is no room for the file."
 type QuotaReached implements Problem {
   message: String!
-  "How much the items of the caller take up."
+  "How many bytes the items of the caller take up."
   usage: ItemUsage!
 }
 
@@ -10844,9 +10908,9 @@ input SignUploadPartInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `signUploadPart` + "`" + ` did."
+"Result of ` + "`" + `signUploadPart` + "`" + `."
 type SignUploadPartPayload {
-  "How to put the part, begun within an hour."
+  "How to upload the part. Begin within an hour."
   put: UploadRequest
 }
 
@@ -10854,37 +10918,37 @@ type SignUploadPartPayload {
 input CompleteUploadInput {
   "See ` + "`" + `ItemUpload.itemId` + "`" + `."
   itemId: ID!
-  "The parts that the client put; those that have come when absent."
+  "The parts the client uploaded; all that have arrived if absent."
   parts: [UploadedPartInput!]
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"A part that a client put."
+"A part the client uploaded."
 input UploadedPartInput {
-  "From 1 on."
+  "From 1."
   number: Int!
-  "The ETag of the answer."
+  "The ETag in the answer to the upload."
   etag: String!
 }
 
-"What ` + "`" + `completeUpload` + "`" + ` did."
+"Result of ` + "`" + `completeUpload` + "`" + `."
 type CompleteUploadPayload {
-  "The item; null when there was a problem."
+  "The item; null if there was a problem."
   item: Item
-  "Why the upload was not completed; unless it was refused, it can be later."
+  "Why the upload was not completed. Unless it was refused, it can be completed later."
   problem: CompleteUploadProblem
 }
 
-"Expected outcomes of ` + "`" + `completeUpload` + "`" + `."
+"Problems that ` + "`" + `completeUpload` + "`" + ` may report."
 union CompleteUploadProblem = NotUploaded | QuotaReached | UploadRefused
 
-"The file is not what was announced, or no image that can be read. The upload is over, and nothing is left of it."
+"The file is not as announced, or an image that cannot be read. The upload has ended and the file is removed."
 type UploadRefused implements Problem {
   message: String!
 }
 
-"The file, or a part of it, was not uploaded yet."
+"The file, or a part of it, has not been uploaded yet."
 type NotUploaded implements Problem {
   message: String!
 }
@@ -10897,9 +10961,9 @@ input AbortUploadInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `abortUpload` + "`" + ` did."
+"Result of ` + "`" + `abortUpload` + "`" + `."
 type AbortUploadPayload {
-  "The id that the item would have had."
+  "The id the item would have had."
   abortedItemId: ID
 }
 
@@ -10913,9 +10977,9 @@ input SetItemSetNameInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `setItemSetName` + "`" + ` did."
+"Result of ` + "`" + `setItemSetName` + "`" + `."
 type SetItemSetNamePayload {
-  "The item after the change; null when a repeated request finds it deleted meanwhile."
+  "The item after the change; null if the request is repeated after the deletion."
   item: Item
 }
 
@@ -10927,21 +10991,21 @@ input DeleteItemInput {
   idempotencyKey: String
 }
 
-"What ` + "`" + `deleteItem` + "`" + ` did."
+"Result of ` + "`" + `deleteItem` + "`" + `."
 type DeleteItemPayload {
-  "The id that the item had; null when there was a problem."
+  "The id of the deleted item; null if there was a problem."
   deletedItemId: ID
   "Why nothing was deleted."
   problem: DeleteItemProblem
 }
 
-"Expected outcomes of ` + "`" + `deleteItem` + "`" + `."
+"Problems that ` + "`" + `deleteItem` + "`" + ` may report."
 union DeleteItemProblem = ItemInUse
 
 "Something uses the item."
 type ItemInUse implements Problem {
   message: String!
-  "The item, which tells what uses it."
+  "The item. Its ` + "`" + `usedBy` + "`" + ` lists what uses it."
   current: Item!
 }
 
@@ -10949,30 +11013,30 @@ type ItemInUse implements Problem {
 input SetItemQuotaInput {
   "The id of a ` + "`" + `User` + "`" + `."
   userId: ID!
-  "Bytes that the user's items may take up; 0 for as many as everybody's."
+  "How many bytes the user's items may take up; 0 for the default."
   quota: Int64!
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `setItemQuota` + "`" + ` did."
+"Result of ` + "`" + `setItemQuota` + "`" + `."
 type SetItemQuotaPayload {
-  "How much the user's items take up, with the quota."
+  "How many bytes the user's items take up, with the quota."
   usage: ItemUsage
 }
 
 # ----------------------------------------------------------------------------------------------------------- item tags
 
-"A tag that its author has put on an item."
+"A tag on an item."
 type ItemTag {
   "As the author typed it; see ` + "`" + `Tag.value` + "`" + `."
   value: String!
   visibility: ItemTagVisibility!
-  "The set of the item; empty for none."
+  "The set of the item; empty if it is in none."
   setName: String!
-  "Who put it there."
+  "Who put the tag on the item."
   author: User @ready
-  "What it is on."
+  "The tagged item."
   item: Item
   "The author's word."
   tag: Tag!
@@ -10980,9 +11044,9 @@ type ItemTag {
 
 "Who may see a tag on an item."
 enum ItemTagVisibility {
-  "Who may read the item; everybody finds the tag while the item is a page of a public score."
+  "Everybody who may read the item. While the item is a page of a public score, everybody finds the tag."
   PUBLIC
-  "Its author."
+  "Only its author."
   PRIVATE
 }
 
@@ -11002,7 +11066,7 @@ type ItemTagEdge {
 "A list of items that carry tags."
 type TaggedItemConnection {
   edges: [TaggedItemEdge!]!
-  "The items; null where one could not be read, or is gone."
+  "The items; null for one that could not be read or is gone."
   nodes: [Item]! @ready
   pageInfo: PageInfo!
 }
@@ -11010,40 +11074,43 @@ type TaggedItemConnection {
 "An item that carries a tag, in a list."
 type TaggedItemEdge {
   cursor: Cursor!
-  "The first of the tags that were asked for."
+  "The first of its matching tags."
   tag: ItemTag!
-  "Null when it could not be read, or is gone."
+  "Null if it could not be read or is gone."
   node: Item @ready
 }
 
-"A value of tags, and how often it is used."
+"A value of tags and how often it is used."
 type ItemTagValue {
   "As one of its authors typed it."
   value: String!
-  "On how many items; once for each author."
+  "On how many items, counted once for each author."
   count: Int!
 }
 
-"Which set of items is meant."
+"Identifies a set of items."
 input ItemSetInput {
-  "The id of the ` + "`" + `User` + "`" + ` whose items are in it."
+  "The id of the ` + "`" + `User` + "`" + ` who owns the items."
   ownerId: ID!
   "1 to 64 characters."
   name: String!
 }
 
-"A set of items of a user."
+"A set of a user's items."
 type ItemSet {
   "See ` + "`" + `Item.setName` + "`" + `."
   name: String!
-  "Whose set it is."
+  "The user who owns the items."
   owner: User
   """
-  Whether there is a tag that everybody may see on one of the items, or a tag of the caller's. One key is read, for lists all together; for
-  how soon it follows see ` + "`" + `Query.itemTagValues` + "`" + `.
+  Whether one of the items has a tag that everybody may see, or a tag of the caller. This reads one key, for whole lists
+  in one batch. See ` + "`" + `Query.itemTagValues` + "`" + ` for how soon it follows changes.
   """
   taggedByAnyone: Boolean
-  "Whether this user has put a tag on one of the items that everybody may see, or the caller any tag. Read as ` + "`" + `taggedByAnyone` + "`" + ` is."
+  """
+  Whether one of the items has a tag of this user that everybody may see. If the user is the caller, private tags count,
+  too. Read in the same way as ` + "`" + `taggedByAnyone` + "`" + `.
+  """
   taggedBy("The id of a ` + "`" + `User` + "`" + `." userId: ID!): Boolean
 }
 
@@ -11051,22 +11118,22 @@ type ItemSet {
 input SetItemTagsInput {
   "The id of an ` + "`" + `Item` + "`" + `."
   itemId: ID!
-  "Up to 20; none removes them all. Of two spellings of the same tag the first counts."
+  "Up to 20; an empty list removes all. Of two spellings of the same tag, the first counts."
   tags: [ItemTagInput!]!
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"A tag that is to be put on an item."
+"A tag to put on an item."
 input ItemTagInput {
   "See ` + "`" + `Tag.value` + "`" + `."
   value: String!
   visibility: ItemTagVisibility! = PUBLIC
 }
 
-"What ` + "`" + `setItemTags` + "`" + ` did."
+"Result of ` + "`" + `setItemTags` + "`" + `."
 type SetItemTagsPayload {
-  "The item; null when the caller may no longer read it."
+  "The item; null if the caller may no longer read it."
   item: Item
   "The caller's tags on the item after the change, by value."
   tags: [ItemTag!] @listSize(assumedSize: 20) @atMost(elements: 20)
@@ -11078,17 +11145,17 @@ input RemoveItemTagsInput {
   itemId: ID!
   "1 to 20 tags; see ` + "`" + `Tag.value` + "`" + `."
   tags: [String!]!
-  "The id of a ` + "`" + `User` + "`" + `: whose tags; the caller's when it is left out. Another's only by the owner of the item."
+  "The id of the ` + "`" + `User` + "`" + ` whose tags to remove; the caller if absent. Only the owner of the item removes tags of others."
   authorId: ID
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
 
-"What ` + "`" + `removeItemTags` + "`" + ` did."
+"Result of ` + "`" + `removeItemTags` + "`" + `."
 type RemoveItemTagsPayload {
-  "The item; null when the caller may no longer read it."
+  "The item; null if the caller may no longer read it."
   item: Item
-  "The author's tags that are left on the item, by value, as far as the caller may see them."
+  "The author's remaining tags on the item that the caller may see, by value."
   tags: [ItemTag!] @listSize(assumedSize: 20) @atMost(elements: 20)
 }
 `, BuiltIn: false},

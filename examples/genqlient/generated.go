@@ -17,10 +17,10 @@ import (
 // A note with an optional deadline.
 type NoteFields struct {
 	Id string `json:"id"`
-	// Grows by one with each change of title, content, tags or deadline, and with `undeleteNote`; see `expectedVersion` of the
-	// mutations.
+	// Grows by one with each change of title, content, tags or deadline, and with `undeleteNote`. Use it as
+	// `expectedVersion` of mutations.
 	Version int `json:"version"`
-	// 1 to 200 characters, none of them control characters; surrounding white space is dropped.
+	// 1 to 200 characters without control characters. White space around it is removed.
 	Title string `json:"title"`
 	// When the note is due, if it has a deadline.
 	Deadline *time.Time `json:"deadline"`
@@ -56,12 +56,12 @@ func (v *NotePage) GetPageInfo() NotePagePageInfo { return v.PageInfo }
 // NotePagePageInfo includes the requested fields of the GraphQL type PageInfo.
 // The GraphQL type's documentation follows.
 //
-// Where a page of a list lies in the list.
+// The place of a page in its list.
 type NotePagePageInfo struct {
-	// Whether there is something after this page. Exact when paging forward; when paging backward, whether there is
-	// something at or after the cursor given as `before`.
+	// Whether there is something after this page. Exact when you page forward. When you page backward, it says whether there
+	// is something at or after the cursor in `before`.
 	HasNextPage bool `json:"hasNextPage"`
-	// The cursor of the last edge, null on an empty page.
+	// The cursor of the last edge; null on an empty page.
 	EndCursor *string `json:"endCursor"`
 }
 
@@ -73,7 +73,7 @@ func (v *NotePagePageInfo) GetEndCursor() *string { return v.EndCursor }
 
 // NotesResponse is returned by Notes on success.
 type NotesResponse struct {
-	// The user who is asking; null without a token, and for a token whose subject has not signed up with `createUser` yet.
+	// The user who is asking. Null without a token, and for a token whose subject has not signed up with `createUser` yet.
 	Viewer *Viewer `json:"viewer"`
 }
 
@@ -86,7 +86,7 @@ func (v *NotesResponse) GetViewer() *Viewer { return v.Viewer }
 // ProblemNoteConflict
 // The GraphQL type's documentation follows.
 //
-// Expected outcomes of `updateNote`.
+// Problems that `updateNote` may report.
 type Problem interface {
 	implementsGraphQLInterfaceProblem()
 	// GetTypename returns the receiver's concrete GraphQL type-name (see interface doc for possible values).
@@ -144,7 +144,7 @@ func __marshalProblem(v *Problem) ([]byte, error) {
 // ProblemNoteConflict includes the requested fields of the GraphQL type NoteConflict.
 // The GraphQL type's documentation follows.
 //
-// The note is not at the expected version.
+// The note is at another version than expected.
 type ProblemNoteConflict struct {
 	Typename *string `json:"__typename"`
 	// A sentence for people.
@@ -162,7 +162,7 @@ func (v *ProblemNoteConflict) GetMessage() string { return v.Message }
 // GetCurrent returns ProblemNoteConflict.Current, and is useful for accessing the field via an interface.
 func (v *ProblemNoteConflict) GetCurrent() NoteFields { return v.Current }
 
-// Input of `updateNote`. What is absent stays as it is.
+// Input of `updateNote`. Fields that are absent stay as they are.
 type UpdateNoteInput struct {
 	// The id of a `Note`.
 	NoteId string `json:"noteId"`
@@ -170,7 +170,7 @@ type UpdateNoteInput struct {
 	Title *string `json:"title,omitempty"`
 	// 1 to 350,000 bytes of UTF-8; null is refused.
 	Content *string `json:"content,omitempty"`
-	// The version that the caller saw; when the note has another one by now, nothing is changed.
+	// The version the caller saw. If the note is at another version, nothing is changed.
 	ExpectedVersion *int `json:"expectedVersion,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey *string `json:"idempotencyKey,omitempty"`
@@ -194,9 +194,9 @@ func (v *UpdateNoteInput) GetIdempotencyKey() *string { return v.IdempotencyKey 
 // UpdateNotePayload includes the requested fields of the GraphQL type UpdateNotePayload.
 // The GraphQL type's documentation follows.
 //
-// What `updateNote` did.
+// Result of `updateNote`.
 type UpdateNotePayload struct {
-	// The note after the change; null when there was a problem.
+	// The note after the change; null if there was a problem.
 	Note *NoteFields `json:"note"`
 	// Why nothing was changed.
 	Problem Problem `json:"-"`
@@ -276,8 +276,8 @@ func (v *UpdateNotePayload) __premarshalJSON() (*__premarshalUpdateNotePayload, 
 
 // UpdateNoteResponse is returned by UpdateNote on success.
 type UpdateNoteResponse struct {
-	// Changes title or content; the state before, tags included, becomes a version. A note that was changed 100,000 times keeps title and
-	// content: EXHAUSTED. For the owner and those who may edit.
+	// Changes title or content. The previous state, including tags, becomes a version. EXHAUSTED after 100,000 changes of
+	// the note. For the owner and users who may edit.
 	UpdateNote *UpdateNotePayload `json:"updateNote"`
 }
 
@@ -289,8 +289,8 @@ func (v *UpdateNoteResponse) GetUpdateNote() *UpdateNotePayload { return v.Updat
 //
 // A person who uses Taggie.
 type Viewer struct {
-	// The user's own notes by deadline, the earliest first, those without a deadline last. A note whose deadline is moved
-	// while it is paged may be missed or repeated. For the user alone.
+	// The user's own notes, ordered by deadline; notes without a deadline come last. If a deadline changes while you page,
+	// the note may be missed or repeated. For the user alone.
 	Notes *NotePage `json:"notes"`
 }
 

@@ -28,9 +28,9 @@ type AbortUploadInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `abortUpload` did.
+// Result of `abortUpload`.
 type AbortUploadPayload struct {
-	// The id that the item would have had.
+	// The id the item would have had.
 	AbortedItemID *gid.ID `json:"abortedItemId,omitempty"`
 }
 
@@ -38,17 +38,17 @@ type AbortUploadPayload struct {
 type AddEntityRelationsInput struct {
 	// The id of an `Entity`: the subject.
 	EntityID gid.ID `json:"entityId"`
-	// A letter, then letters, digits, `-` and `_`; up to 64.
+	// A letter, then letters, digits, `-` and `_`; at most 64 in all.
 	Predicate string `json:"predicate"`
-	// 1 to 1,000, in their order; those that are there already, or occur twice, are not added again.
+	// 1 to 1,000, in order. Objects that are already there or occur twice are not added again.
 	Objects []RelationObjectInput `json:"objects"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `addEntityRelations` did.
+// Result of `addEntityRelations`.
 type AddEntityRelationsPayload struct {
-	// The subject; null when there was a problem.
+	// The subject; null if there was a problem.
 	Entity *entity.Entity `json:"entity,omitempty"`
 	// Why nothing was changed.
 	Problem ChangeRelationsProblem `json:"problem,omitempty"`
@@ -64,9 +64,9 @@ type AddNoteTagsInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `addNoteTags` did.
+// Result of `addNoteTags`.
 type AddNoteTagsPayload struct {
-	// The note after the change; null when there was a problem.
+	// The note after the change; null if there was a problem.
 	Note *note.Note `json:"note,omitempty"`
 	// Why nothing was changed.
 	Problem AddNoteTagsProblem `json:"problem,omitempty"`
@@ -76,23 +76,23 @@ type AddNoteTagsPayload struct {
 type AddProjectCategoriesInput struct {
 	// The id of a `Project`.
 	ProjectID gid.ID `json:"projectId"`
-	// Names of 1 to 100 characters; they come behind those that are there.
+	// Names of 1 to 100 characters, added after the existing ones.
 	Categories graphql.Omittable[[]string] `json:"categories,omitempty"`
-	// Names of 1 to 100 characters; they come behind those that are there.
+	// Names of 1 to 100 characters, added after the existing ones.
 	Subcategories graphql.Omittable[[]string] `json:"subcategories,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `addProjectCategories` did.
+// Result of `addProjectCategories`.
 type AddProjectCategoriesPayload struct {
-	// The project; null when there was a problem.
+	// The project; null if there was a problem.
 	Project *project.Project `json:"project,omitempty"`
 	// Why nothing was changed.
 	Problem AddProjectCategoriesProblem `json:"problem,omitempty"`
 }
 
-// The caller has finished the item by this very claim before. Nothing was changed.
+// The caller has already finished the item with this claim. Nothing was changed.
 type AlreadyFinished struct {
 	Message string `json:"message"`
 	// The item as it is now.
@@ -107,10 +107,10 @@ func (AlreadyFinished) IsProblem() {}
 
 func (AlreadyFinished) IsFinishProjectItemProblem() {}
 
-// The bearer of the token has a user already.
+// The bearer of the token already has a user.
 type AlreadySignedUp struct {
 	Message string `json:"message"`
-	// The user that exists.
+	// The existing user.
 	User *user.User `json:"user,omitempty"`
 }
 
@@ -118,16 +118,17 @@ func (AlreadySignedUp) IsCreateUserProblem() {}
 
 func (AlreadySignedUp) IsProblem() {}
 
-// An annotation that came, went or moved. One that was edited is one that went and one that came.
+// An annotation that was added, removed or moved. An edited one counts as one removed and one added.
 type AnnotationChange struct {
-	// Its index in the snapshot; null for an annotation that came.
+	// Its index in the snapshot; null if it was added.
 	Before *int `json:"before,omitempty"`
-	// Its index now; null for an annotation that went.
+	// Its index now; null if it was removed.
 	After *int   `json:"after,omitempty"`
 	Text  string `json:"text"`
 }
 
-// One step of a change of annotations. Indexes count from 0, in the list as the steps before left it. A request has at most 3 MiB in all.
+// One step of a change of annotations. Indexes count from 0 and refer to the list as the steps before left it. A whole
+// request has at most 3 MiB.
 type AnnotationsStep struct {
 	Insert graphql.Omittable[*InsertAnnotationsInput] `json:"insert,omitempty"`
 	Edit   graphql.Omittable[*EditAnnotationInput]    `json:"edit,omitempty"`
@@ -143,10 +144,10 @@ type CancelProjectImportInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `cancelProjectImport` did.
+// Result of `cancelProjectImport`.
 type CancelProjectImportPayload struct {
-	// The import. What it imported stays, and what it imports within about a second after, too, which its numbers do not count; one
-	// that has ended is left as it is.
+	// The import. Imported items stay. Items imported within about a second after the call stay, too, but are not in its
+	// numbers. An import that has ended is left as it is.
 	Import *project.Import `json:"import,omitempty"`
 }
 
@@ -154,17 +155,17 @@ type CancelProjectImportPayload struct {
 type ChangeNoteDeadlineInput struct {
 	// The id of a `Note`.
 	NoteID gid.ID `json:"noteId"`
-	// The new deadline, null for none; absent is refused.
+	// The new deadline; null removes it, absent is refused.
 	Deadline graphql.Omittable[*time.Time] `json:"deadline,omitempty"`
-	// The version that the caller saw; when the note has another one by now, nothing is changed.
+	// The version the caller saw. If the note is at another version, nothing is changed.
 	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `changeNoteDeadline` did.
+// Result of `changeNoteDeadline`.
 type ChangeNoteDeadlinePayload struct {
-	// The note after the change; null when there was a problem.
+	// The note after the change; null if there was a problem.
 	Note *note.Note `json:"note,omitempty"`
 	// Why nothing was changed.
 	Problem ChangeNoteDeadlineProblem `json:"problem,omitempty"`
@@ -180,11 +181,11 @@ type ClaimProjectItemsInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `claimProjectItems` did.
+// Result of `claimProjectItems`.
 type ClaimProjectItemsPayload struct {
-	// The project; null when there was a problem.
+	// The project; null if there was a problem.
 	Project *project.Project `json:"project,omitempty"`
-	// What the caller has got, none when there is nothing to do; null when there was a problem.
+	// The items the caller has got; empty if there is nothing to do, null if there was a problem.
 	Items []project.Item `json:"items,omitempty"`
 	// Why nothing was claimed.
 	Problem ClaimProjectItemsProblem `json:"problem,omitempty"`
@@ -194,17 +195,17 @@ type ClaimProjectItemsPayload struct {
 type CompleteUploadInput struct {
 	// See `ItemUpload.itemId`.
 	ItemID gid.ID `json:"itemId"`
-	// The parts that the client put; those that have come when absent.
+	// The parts the client uploaded; all that have arrived if absent.
 	Parts graphql.Omittable[[]UploadedPartInput] `json:"parts,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `completeUpload` did.
+// Result of `completeUpload`.
 type CompleteUploadPayload struct {
-	// The item; null when there was a problem.
+	// The item; null if there was a problem.
 	Item *score.Item `json:"item,omitempty"`
-	// Why the upload was not completed; unless it was refused, it can be later.
+	// Why the upload was not completed. Unless it was refused, it can be completed later.
 	Problem CompleteUploadProblem `json:"problem,omitempty"`
 }
 
@@ -214,7 +215,7 @@ type CreateNoteInput struct {
 	Title string `json:"title"`
 	// 1 to 350,000 bytes of UTF-8.
 	Content string `json:"content"`
-	// When the note is due; absent or null for none.
+	// When the note is due. Absent or null: no deadline.
 	Deadline graphql.Omittable[*time.Time] `json:"deadline,omitempty"`
 	// Up to 40 tags; see `Tag.value`.
 	Tags graphql.Omittable[[]string] `json:"tags,omitempty"`
@@ -222,9 +223,9 @@ type CreateNoteInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `createNote` did.
+// Result of `createNote`.
 type CreateNotePayload struct {
-	// The new note; null when a repeated request finds it deleted meanwhile.
+	// The new note; null if the request is repeated after the deletion.
 	Note *note.Note `json:"note,omitempty"`
 }
 
@@ -233,15 +234,15 @@ type CreateProjectExportInput struct {
 	// The id of a `Project`.
 	ProjectID gid.ID         `json:"projectId"`
 	Format    project.Format `json:"format"`
-	// Only items of this status.
+	// Only items with this status.
 	Status graphql.Omittable[*project.Status] `json:"status,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `createProjectExport` did.
+// Result of `createProjectExport`.
 type CreateProjectExportPayload struct {
-	// The export, which runs in the background; ask for it again to see its progress and its file.
+	// The export, which runs in the background. Query it again to see its progress and its file.
 	Export *project.Export `json:"export,omitempty"`
 }
 
@@ -250,17 +251,17 @@ type CreateProjectImportInput struct {
 	// The id of a `Project`.
 	ProjectID gid.ID         `json:"projectId"`
 	Format    project.Format `json:"format"`
-	// The exact size of the file: 1 byte to 1 GiB, and at most 1,000,000 lines.
+	// The exact size of the file: 1 byte to 1 GiB. It may have at most 1,000,000 lines.
 	Bytes int64 `json:"bytes"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `createProjectImport` did.
+// Result of `createProjectImport`.
 type CreateProjectImportPayload struct {
-	// The import, which awaits its file.
+	// The import, which waits for its file.
 	Import *project.Import `json:"import,omitempty"`
-	// Where the file goes. Afterwards call `startProjectImport`.
+	// Where to upload the file. Then call `startProjectImport`.
 	Upload *Upload `json:"upload,omitempty"`
 }
 
@@ -270,19 +271,19 @@ type CreateProjectInput struct {
 	Name string `json:"name"`
 	// Up to 10,000 bytes.
 	Description graphql.Omittable[*string] `json:"description,omitempty"`
-	// Names of 1 to 100 characters, up to 200, in their order.
+	// Up to 200 names of 1 to 100 characters, in order.
 	Categories []string `json:"categories"`
-	// Names of 1 to 100 characters, up to 200, in their order.
+	// Up to 200 names of 1 to 100 characters, in order.
 	Subcategories graphql.Omittable[[]string] `json:"subcategories,omitempty"`
-	// Up to 200 of 1 to 64 characters.
+	// Up to 200 keywords of 1 to 64 characters.
 	SuggestedKeywords graphql.Omittable[[]string] `json:"suggestedKeywords,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `createProject` did.
+// Result of `createProject`.
 type CreateProjectPayload struct {
-	// The new project; the caller is the manager, in a team `Managers`.
+	// The new project. The caller is its manager, in a team `Managers`.
 	Project *project.Project `json:"project,omitempty"`
 }
 
@@ -294,9 +295,9 @@ type CreateScopeInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `createScope` did.
+// Result of `createScope`.
 type CreateScopePayload struct {
-	// The new scope, of which the caller is the owner.
+	// The new scope.
 	Scope *entity.Scope `json:"scope,omitempty"`
 }
 
@@ -309,17 +310,17 @@ type CreateScoreInput struct {
 	Access      score.Access               `json:"access"`
 	// Up to 250.
 	Pages graphql.Omittable[[]ScorePageInput] `json:"pages,omitempty"`
-	// Up to 1,000 texts; see `Annotation.text`. A request has at most 3 MiB in all: more of them are inserted by `updateScore`.
+	// Up to 1,000 texts; see `Annotation.text`. A whole request has at most 3 MiB; add more with `updateScore`.
 	Annotations graphql.Omittable[[]string] `json:"annotations,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `createScore` did.
+// Result of `createScore`.
 type CreateScorePayload struct {
-	// The new score; null when there was a problem, or a repeated request finds it deleted meanwhile.
+	// The new score; null if there was a problem, or if the request is repeated after the deletion.
 	Score *Score `json:"score,omitempty"`
-	// Why nothing was made.
+	// Why no score was created.
 	Problem CreateScoreProblem `json:"problem,omitempty"`
 }
 
@@ -333,11 +334,11 @@ type CreateSnapshotInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `createSnapshot` did.
+// Result of `createSnapshot`.
 type CreateSnapshotPayload struct {
-	// The new snapshot; null when there was a problem, or a repeated request finds it deleted meanwhile.
+	// The new snapshot; null if there was a problem, or if the request is repeated after the deletion.
 	Snapshot *score.Snapshot `json:"snapshot,omitempty"`
-	// Why none was taken.
+	// Why no snapshot was created.
 	Problem CreateSnapshotProblem `json:"problem,omitempty"`
 }
 
@@ -352,9 +353,9 @@ type CreateTeamInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `createTeam` did.
+// Result of `createTeam`.
 type CreateTeamPayload struct {
-	// The new team; null when there was a problem.
+	// The new team; null if there was a problem.
 	Team *project.Team `json:"team,omitempty"`
 	// Why no team was created.
 	Problem TeamProblem `json:"problem,omitempty"`
@@ -364,16 +365,16 @@ type CreateTeamPayload struct {
 type CreateUserInput struct {
 	// 1 to 100 characters.
 	Name string `json:"name"`
-	// Unique whatever its case and normal form. With a configured identity provider it must be the verified address in the caller's token;
-	// the embedded one accepts any.
+	// Must be unique; case and normal form do not matter. With a configured identity provider it must be the verified
+	// address in the caller's token. The embedded one accepts any address.
 	Email string `json:"email"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `createUser` did.
+// Result of `createUser`.
 type CreateUserPayload struct {
-	// The new user; null when there was a problem.
+	// The new user; null if there was a problem.
 	User *user.User `json:"user,omitempty"`
 	// Why no user was created.
 	Problem CreateUserProblem `json:"problem,omitempty"`
@@ -383,11 +384,11 @@ type CreateUserPayload struct {
 type DeclareEntityIndexInput struct {
 	// The id of a `Scope`.
 	ScopeID gid.ID `json:"scopeId"`
-	// Unique in the scope: a letter, then letters, digits, `-` and `_`; up to 64.
+	// Unique in the scope: a letter, then letters, digits, `-` and `_`; at most 64 in all.
 	Name string `json:"name"`
-	// The type of the entities that are to be in it.
+	// The type of the entities to index.
 	Type string `json:"type"`
-	// 1 to 10 names of attributes, from the outside in.
+	// 1 to 10 names of attributes, outermost first.
 	Path []string `json:"path"`
 	// Which values are keys.
 	Kind entity.KeyKind `json:"kind"`
@@ -395,9 +396,9 @@ type DeclareEntityIndexInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `declareEntityIndex` did.
+// Result of `declareEntityIndex`.
 type DeclareEntityIndexPayload struct {
-	// The scope with the index, which is built in the background; see `EntityIndex.ready`.
+	// The scope with the index. Existing entities are indexed in the background; see `EntityIndex.ready`.
 	Scope *entity.Scope `json:"scope,omitempty"`
 }
 
@@ -405,16 +406,16 @@ type DeclareEntityIndexPayload struct {
 type DeleteEntityInput struct {
 	// The id of an `Entity`.
 	EntityID gid.ID `json:"entityId"`
-	// The version that the caller saw; when the entity has another one by now, nothing is changed.
+	// The version the caller saw. If the entity is at another version, nothing is changed.
 	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `deleteEntity` did.
+// Result of `deleteEntity`.
 type DeleteEntityPayload struct {
-	// The id of the entity, which is gone at once, with all relations from and to it; null when there was a problem. Another one
-	// can have the same key after a minute or two; `setEntity` says UNAVAILABLE until then.
+	// The id of the entity; null if there was a problem. The entity and all relations from and to it are gone at once. Its
+	// key can be used again after a minute or two; until then `setEntity` fails with UNAVAILABLE.
 	DeletedEntityID *gid.ID `json:"deletedEntityId,omitempty"`
 	// Why nothing was changed.
 	Problem DeleteEntityProblem `json:"problem,omitempty"`
@@ -428,9 +429,9 @@ type DeleteItemInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `deleteItem` did.
+// Result of `deleteItem`.
 type DeleteItemPayload struct {
-	// The id that the item had; null when there was a problem.
+	// The id of the deleted item; null if there was a problem.
 	DeletedItemID *gid.ID `json:"deletedItemId,omitempty"`
 	// Why nothing was deleted.
 	Problem DeleteItemProblem `json:"problem,omitempty"`
@@ -440,15 +441,15 @@ type DeleteItemPayload struct {
 type DeleteNoteInput struct {
 	// The id of a `Note`.
 	NoteID gid.ID `json:"noteId"`
-	// The version that the caller saw; when the note has another one by now, nothing is changed.
+	// The version the caller saw. If the note is at another version, nothing is changed.
 	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `deleteNote` did.
+// Result of `deleteNote`.
 type DeleteNotePayload struct {
-	// What is left of the note; null when there was a problem, or a repeated request finds it undeleted meanwhile.
+	// The record of the deleted note; null if there was a problem, or if the request is repeated after `undeleteNote`.
 	DeletedNote *note.Deleted `json:"deletedNote,omitempty"`
 	// Why nothing was deleted.
 	Problem DeleteNoteProblem `json:"problem,omitempty"`
@@ -458,15 +459,15 @@ type DeleteNotePayload struct {
 type DeleteScoreInput struct {
 	// The id of a `Score` as it is now.
 	ScoreID gid.ID `json:"scoreId"`
-	// The version that the caller saw; when the score has another one by now, nothing is changed.
+	// The version the caller saw. If the score is at another version, nothing is changed.
 	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `deleteScore` did.
+// Result of `deleteScore`.
 type DeleteScorePayload struct {
-	// The id that the score had; null when there was a problem.
+	// The id of the deleted score; null if there was a problem.
 	DeletedScoreID *gid.ID `json:"deletedScoreId,omitempty"`
 	// Why nothing was deleted.
 	Problem DeleteScoreProblem `json:"problem,omitempty"`
@@ -480,11 +481,11 @@ type DeleteSnapshotInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `deleteSnapshot` did.
+// Result of `deleteSnapshot`.
 type DeleteSnapshotPayload struct {
-	// The id that the snapshot had.
+	// The id of the deleted snapshot.
 	DeletedSnapshotID *gid.ID `json:"deletedSnapshotId,omitempty"`
-	// The score whose snapshot it was.
+	// The score of the snapshot.
 	Score *Score `json:"score,omitempty"`
 }
 
@@ -492,17 +493,17 @@ type DeleteSnapshotPayload struct {
 type DropDeadLetterInput struct {
 	// The id of a `DeadLetter`.
 	ID string `json:"id"`
-	// It has no effect: what was dropped is no dead letter any more.
+	// It has no effect: once dropped, it is no longer a dead letter.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `dropDeadLetter` did.
+// Result of `dropDeadLetter`.
 type DropDeadLetterPayload struct {
-	// The id of the message that was forgotten.
+	// The id of the discarded message.
 	ID *string `json:"id,omitempty"`
 }
 
-// A range of deadlines. Both ends are exclusive; notes without a deadline are in none.
+// A range of deadlines. Both ends are exclusive. It never contains notes without a deadline.
 type DueRange struct {
 	// Due later than this.
 	After graphql.Omittable[*time.Time] `json:"after,omitempty"`
@@ -526,7 +527,7 @@ func (EffortReviewed) IsUndoFinishProblem() {}
 
 func (EffortReviewed) IsProblem() {}
 
-// Its author took the effort back.
+// The author took the effort back.
 type EffortUndone struct {
 	Message string `json:"message"`
 }
@@ -550,10 +551,10 @@ func (EmailTaken) IsProblem() {}
 
 func (EmailTaken) IsUpdateUserProblem() {}
 
-// The entity is not at the expected version.
+// The entity is at another version than expected.
 type EntityConflict struct {
 	Message string `json:"message"`
-	// The entity as it is now, null when there is none.
+	// The entity as it is now; null if there is none.
 	Current *entity.Entity `json:"current,omitempty"`
 }
 
@@ -575,19 +576,19 @@ type ExtendClaimInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `extendClaim` did.
+// Result of `extendClaim`.
 type ExtendClaimPayload struct {
-	// The item with its claim; null when there was a problem.
+	// The item with its claim; null if there was a problem.
 	Item *project.Item `json:"item,omitempty"`
 	// Why nothing was changed.
 	Problem ClaimProblem `json:"problem,omitempty"`
 }
 
-// What became of one of several finishes.
+// The outcome of one of several finishes.
 type FinishOutcome struct {
-	// The item after the change; null when there was a problem.
+	// The item after the change; null if there was a problem.
 	Item *project.Item `json:"item,omitempty"`
-	// What the caller did; null when there was a problem.
+	// The new effort; null if there was a problem.
 	Effort *project.Effort `json:"effort,omitempty"`
 	// Why nothing was changed.
 	Problem FinishProjectItemProblem `json:"problem,omitempty"`
@@ -603,17 +604,17 @@ type FinishProjectItemInput struct {
 	CategoryID gid.ID `json:"categoryId"`
 	// The id of a `Subcategory` of the project.
 	SubcategoryID graphql.Omittable[*gid.ID] `json:"subcategoryId,omitempty"`
-	// Up to 20 of 1 to 64 characters; the same one in other letters counts once.
+	// Up to 20 of 1 to 64 characters. Keywords that differ only in case count once.
 	Keywords graphql.Omittable[[]string] `json:"keywords,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `finishProjectItem` did.
+// Result of `finishProjectItem`.
 type FinishProjectItemPayload struct {
-	// The item after the change; null when there was a problem.
+	// The item after the change; null if there was a problem.
 	Item *project.Item `json:"item,omitempty"`
-	// What the caller did; null when there was a problem.
+	// The new effort; null if there was a problem.
 	Effort *project.Effort `json:"effort,omitempty"`
 	// Why nothing was changed.
 	Problem FinishProjectItemProblem `json:"problem,omitempty"`
@@ -627,43 +628,44 @@ type FinishProjectItemsInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `finishProjectItems` did.
+// Result of `finishProjectItems`.
 type FinishProjectItemsPayload struct {
-	// An outcome for each, in the order of the input; null, with an error at its place, where one failed: that one can be sent again.
+	// One outcome for each finish, in the order of the input. One that failed is null, with an error at its place; send it
+	// again.
 	Outcomes []*FinishOutcome `json:"outcomes"`
 }
 
 // Input of `heartbeat`.
 type HeartbeatInput struct {
-	// The ids of up to 20 `Project`s in which the caller is at work; those of which the caller is no member are left out.
+	// The ids of up to 20 `Project`s in which the caller is at work. Projects the caller is not a member of are ignored.
 	ProjectIds []gid.ID `json:"projectIds"`
 	// It has no effect: a heartbeat can be repeated.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `heartbeat` did.
+// Result of `heartbeat`.
 type HeartbeatPayload struct {
 	// How many users are online.
 	OnlineCount *int `json:"onlineCount,omitempty"`
 }
 
-// Input of `importItems`. Exactly one of `itemIds`, `library` and `scoreId` is given.
+// Input of `importItems`. Give exactly one of `itemIds`, `library` and `scoreId`.
 type ImportItemsInput struct {
 	// The id of a `Project`.
 	ProjectID gid.ID `json:"projectId"`
 	// The ids of 1 to 500 `Item`s of the caller.
 	ItemIds graphql.Omittable[[]gid.ID] `json:"itemIds,omitempty"`
-	// Whether all items of the caller's library are imported, as they are when the import begins, ordered by id.
+	// Import all items the caller's library has when the import begins, ordered by id.
 	Library bool `json:"library"`
-	// The id of a `Score` of the caller as it is now: all its items are imported; see `Score.items`.
+	// The id of a `Score` of the caller, as it is now. All its items are imported; see `Score.items`.
 	ScoreID graphql.Omittable[*gid.ID] `json:"scoreId,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `importItems` did.
+// Result of `importItems`.
 type ImportItemsPayload struct {
-	// The import, which runs in the background; ask for it again to see its progress. Null when there was a problem.
+	// The import, which runs in the background; null if there was a problem. Query it again to see its progress.
 	Import *project.Import `json:"import,omitempty"`
 	// Why nothing is imported.
 	Problem ImportItemsProblem `json:"problem,omitempty"`
@@ -671,7 +673,7 @@ type ImportItemsPayload struct {
 
 // Inserts annotations.
 type InsertAnnotationsInput struct {
-	// The index that the first one gets; the number of annotations to append.
+	// The index of the first inserted annotation; the number of annotations to append.
 	At int `json:"at"`
 	// 1 to 1,000 texts; see `Annotation.text`.
 	Texts []string `json:"texts"`
@@ -679,7 +681,7 @@ type InsertAnnotationsInput struct {
 
 // Inserts pages.
 type InsertPagesInput struct {
-	// The index that the first one gets; the number of pages to append.
+	// The index of the first inserted page; the number of pages to append.
 	At int `json:"at"`
 	// 1 to 250.
 	Pages []ScorePageInput `json:"pages"`
@@ -688,7 +690,7 @@ type InsertPagesInput struct {
 // Something uses the item.
 type ItemInUse struct {
 	Message string `json:"message"`
-	// The item, which tells what uses it.
+	// The item. Its `usedBy` lists what uses it.
 	Current score.Item `json:"current"`
 }
 
@@ -696,24 +698,24 @@ func (ItemInUse) IsDeleteItemProblem() {}
 
 func (ItemInUse) IsProblem() {}
 
-// Which set of items is meant.
+// Identifies a set of items.
 type ItemSetInput struct {
-	// The id of the `User` whose items are in it.
+	// The id of the `User` who owns the items.
 	OwnerID gid.ID `json:"ownerId"`
 	// 1 to 64 characters.
 	Name string `json:"name"`
 }
 
-// A tag that is to be put on an item.
+// A tag to put on an item.
 type ItemTagInput struct {
 	// See `Tag.value`.
 	Value      string `json:"value"`
 	Visibility bool   `json:"visibility"`
 }
 
-// A range of keys: one of `equals`, `beginsWith` and `between`, or `before` and `after`, alone or together.
+// A range of keys. Give one of `equals`, `beginsWith` and `between`, or give `before`, `after` or both.
 type KeyCondition struct {
-	// Exactly this key: a text or a number, as the index holds.
+	// Exactly this key: a text or a number, depending on the index.
 	Equals graphql.Omittable[any] `json:"equals,omitempty"`
 	// Keys that begin with this text; for indexes of texts.
 	BeginsWith graphql.Omittable[*string] `json:"beginsWith,omitempty"`
@@ -725,7 +727,7 @@ type KeyCondition struct {
 	After graphql.Omittable[any] `json:"after,omitempty"`
 }
 
-// A project keeps at least one manager.
+// The user is the last manager; a project needs at least one.
 type LastManager struct {
 	Message string `json:"message"`
 }
@@ -736,7 +738,7 @@ func (LastManager) IsProblem() {}
 
 func (LastManager) IsRemoveProjectMemberProblem() {}
 
-// A scope keeps at least one owner.
+// The user is the last owner; a scope needs at least one.
 type LastOwner struct {
 	Message string `json:"message"`
 }
@@ -747,12 +749,12 @@ func (LastOwner) IsProblem() {}
 
 func (LastOwner) IsRemoveScopeMemberProblem() {}
 
-// The item is not the caller's any more by this token: the claim ended, or somebody else has it. Nothing was changed.
+// The token no longer gives the caller the item: the claim ended, or somebody else has it. Nothing was changed.
 type LeaseLost struct {
 	Message string `json:"message"`
 	// The item as it is now.
 	Current project.Item `json:"current"`
-	// What the caller wanted to store; null when it was no finish.
+	// What the caller wanted to store; null if it was not a finish.
 	Typed *TypedFinish `json:"typed,omitempty"`
 }
 
@@ -762,7 +764,7 @@ func (LeaseLost) IsClaimProblem() {}
 
 func (LeaseLost) IsFinishProjectItemProblem() {}
 
-// Takes one element out and puts it elsewhere.
+// Moves one element.
 type MoveInput struct {
 	// Its index.
 	From int `json:"from"`
@@ -770,7 +772,7 @@ type MoveInput struct {
 	To int `json:"to"`
 }
 
-// A name has to be unique, and is not.
+// The name is taken; it must be unique.
 type NameTaken struct {
 	Message string `json:"message"`
 	// The input field that holds the name.
@@ -783,7 +785,7 @@ func (NameTaken) IsProblem() {}
 
 func (NameTaken) IsTeamProblem() {}
 
-// The file, or a part of it, was not uploaded yet.
+// The file, or a part of it, has not been uploaded yet.
 type NotUploaded struct {
 	Message string `json:"message"`
 }
@@ -792,7 +794,7 @@ func (NotUploaded) IsCompleteUploadProblem() {}
 
 func (NotUploaded) IsProblem() {}
 
-// The note is not at the expected version.
+// The note is at another version than expected.
 type NoteConflict struct {
 	Message string `json:"message"`
 	// The note as it is now.
@@ -809,7 +811,7 @@ func (NoteConflict) IsDeleteNoteProblem() {}
 
 func (NoteConflict) IsRestoreVersionProblem() {}
 
-// Nobody reviews what they did themselves.
+// The effort is the caller's own. Another user must review it.
 type OwnEffort struct {
 	Message string `json:"message"`
 }
@@ -818,13 +820,13 @@ func (OwnEffort) IsReviewEffortProblem() {}
 
 func (OwnEffort) IsProblem() {}
 
-// A page that came, went or moved.
+// A page that was added, removed or moved.
 type PageChange struct {
-	// Its index in the snapshot; null for a page that came.
+	// Its index in the snapshot; null if it was added.
 	Before *int `json:"before,omitempty"`
-	// Its index now; null for a page that went.
+	// Its index now; null if it was removed.
 	After *int `json:"after,omitempty"`
-	// The page; of one that went as it was.
+	// The page; a removed page as it was.
 	Page ScorePage `json:"page"`
 }
 
@@ -836,21 +838,21 @@ type PauseProjectInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `pauseProject` did.
+// Result of `pauseProject`.
 type PauseProjectPayload struct {
 	// The project after the change.
 	Project *project.Project `json:"project,omitempty"`
 }
 
-// The objects under a predicate, in their order.
+// The objects under a predicate, in order.
 type PredicateInput struct {
-	// A letter, then letters, digits, `-` and `_`; up to 64.
+	// A letter, then letters, digits, `-` and `_`; at most 64 in all.
 	Predicate string `json:"predicate"`
-	// Up to 1,000; the same one may occur more than once.
+	// Up to 1,000; an object may occur more than once.
 	Objects []RelationObjectInput `json:"objects"`
 }
 
-// The project is not at the expected version.
+// The project is at another version than expected.
 type ProjectConflict struct {
 	Message string `json:"message"`
 	// The project as it is now.
@@ -869,7 +871,7 @@ type ProjectGap struct {
 
 func (ProjectGap) IsProjectMessage() {}
 
-// The item has gone on since.
+// The item has changed since.
 type ProjectItemConflict struct {
 	Message string `json:"message"`
 	// The item as it is now.
@@ -890,11 +892,11 @@ type ProjectItemFinish struct {
 	CategoryID gid.ID `json:"categoryId"`
 	// The id of a `Subcategory` of the project.
 	SubcategoryID graphql.Omittable[*gid.ID] `json:"subcategoryId,omitempty"`
-	// Up to 20 of 1 to 64 characters; the same one in other letters counts once.
+	// Up to 20 of 1 to 64 characters. Keywords that differ only in case count once.
 	Keywords graphql.Omittable[[]string] `json:"keywords,omitempty"`
 }
 
-// Nothing is handed out in the project.
+// The project is paused and hands out no items.
 type ProjectPaused struct {
 	Message string `json:"message"`
 }
@@ -903,9 +905,9 @@ func (ProjectPaused) IsClaimProjectItemsProblem() {}
 
 func (ProjectPaused) IsProblem() {}
 
-// Input of `putProjectMember`. One of `userId` and `email` names the user.
+// Input of `putProjectMember`. Give either `userId` or `email`.
 type PutProjectMemberInput struct {
-	// The id of a `Team`, into which the user comes, from another one of the project or from outside.
+	// The id of the `Team` the user joins. A user in another team of the project moves.
 	TeamID gid.ID `json:"teamId"`
 	// The id of a `User`.
 	UserID graphql.Omittable[*gid.ID] `json:"userId,omitempty"`
@@ -915,17 +917,17 @@ type PutProjectMemberInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `putProjectMember` did.
+// Result of `putProjectMember`.
 type PutProjectMemberPayload struct {
 	// The project.
 	Project *project.Project `json:"project,omitempty"`
-	// The membership; null when there was a problem.
+	// The membership; null if there was a problem.
 	Member *project.Member `json:"member,omitempty"`
 	// Why nothing was changed.
 	Problem PutProjectMemberProblem `json:"problem,omitempty"`
 }
 
-// Input of `putScopeMember`. One of `userId` and `email` names the user.
+// Input of `putScopeMember`. Give either `userId` or `email`.
 type PutScopeMemberInput struct {
 	// The id of a `Scope`.
 	ScopeID gid.ID `json:"scopeId"`
@@ -939,11 +941,11 @@ type PutScopeMemberInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `putScopeMember` did.
+// Result of `putScopeMember`.
 type PutScopeMemberPayload struct {
 	// The scope.
 	Scope *entity.Scope `json:"scope,omitempty"`
-	// The edge of the scope's members; null when there was a problem.
+	// The member's edge in the scope's list; null if there was a problem.
 	MemberEdge *ScopeMemberEdge `json:"memberEdge,omitempty"`
 	// Why nothing was changed.
 	Problem PutScopeMemberProblem `json:"problem,omitempty"`
@@ -952,7 +954,7 @@ type PutScopeMemberPayload struct {
 // There is no room for the file.
 type QuotaReached struct {
 	Message string `json:"message"`
-	// How much the items of the caller take up.
+	// How many bytes the items of the caller take up.
 	Usage score.Usage `json:"usage"`
 }
 
@@ -966,19 +968,19 @@ func (QuotaReached) IsCompleteUploadProblem() {}
 type RebuildProjectQueueInput struct {
 	// The id of a `Project`.
 	ProjectID gid.ID `json:"projectId"`
-	// It has no effect: one rebuild more changes nothing, and none begins while one is under way.
+	// It has no effect: another rebuild changes nothing, and none begins while one is in progress.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `rebuildProjectQueue` did.
+// Result of `rebuildProjectQueue`.
 type RebuildProjectQueuePayload struct {
-	// The project; null when there was a problem.
+	// The project; null if there was a problem.
 	Project *project.Project `json:"project,omitempty"`
-	// Why nothing was begun.
+	// Why no rebuild was started.
 	Problem RebuildProjectQueueProblem `json:"problem,omitempty"`
 }
 
-// The queue is being rebuilt already; see `Project.queueRebuild`.
+// The queue is already being rebuilt; see `Project.queueRebuild`.
 type RebuildUnderWay struct {
 	Message string `json:"message"`
 }
@@ -987,11 +989,11 @@ func (RebuildUnderWay) IsRebuildProjectQueueProblem() {}
 
 func (RebuildUnderWay) IsProblem() {}
 
-// An object of a relation: one that exists, in the same scope.
+// An object of a relation: an existing entity of the same scope.
 type RelationObjectInput struct {
 	// The id of an `Entity`.
 	EntityID gid.ID `json:"entityId"`
-	// The relation's own: an object of up to 10,000 bytes.
+	// The attributes of the relation itself: an object of up to 10,000 bytes.
 	Attributes graphql.Omittable[map[string]any] `json:"attributes,omitempty"`
 }
 
@@ -1005,9 +1007,9 @@ type ReleaseProjectItemInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `releaseProjectItem` did.
+// Result of `releaseProjectItem`.
 type ReleaseProjectItemPayload struct {
-	// The item after the change; null when there was a problem.
+	// The item after the change; null if there was a problem.
 	Item *project.Item `json:"item,omitempty"`
 	// Why nothing was changed.
 	Problem ClaimProblem `json:"problem,omitempty"`
@@ -1023,9 +1025,9 @@ type RemoveEntityIndexInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `removeEntityIndex` did.
+// Result of `removeEntityIndex`.
 type RemoveEntityIndexPayload struct {
-	// The scope without the index; what it held is removed in the background.
+	// The scope without the index. The index entries are removed in the background.
 	Scope *entity.Scope `json:"scope,omitempty"`
 }
 
@@ -1034,13 +1036,13 @@ type RemoveEntityRelationsInput struct {
 	// The id of an `Entity`: the subject.
 	EntityID  gid.ID `json:"entityId"`
 	Predicate string `json:"predicate"`
-	// 1 to 1,000 ids of an `Entity`; each is removed as often as it is there, and ignored when it is not.
+	// 1 to 1,000 ids of an `Entity`. All occurrences of each are removed; those that are not there are ignored.
 	ObjectIds []gid.ID `json:"objectIds"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `removeEntityRelations` did.
+// Result of `removeEntityRelations`.
 type RemoveEntityRelationsPayload struct {
 	// The subject.
 	Entity *entity.Entity `json:"entity,omitempty"`
@@ -1059,17 +1061,17 @@ type RemoveItemTagsInput struct {
 	ItemID gid.ID `json:"itemId"`
 	// 1 to 20 tags; see `Tag.value`.
 	Tags []string `json:"tags"`
-	// The id of a `User`: whose tags; the caller's when it is left out. Another's only by the owner of the item.
+	// The id of the `User` whose tags to remove; the caller if absent. Only the owner of the item removes tags of others.
 	AuthorID graphql.Omittable[*gid.ID] `json:"authorId,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `removeItemTags` did.
+// Result of `removeItemTags`.
 type RemoveItemTagsPayload struct {
-	// The item; null when the caller may no longer read it.
+	// The item; null if the caller may no longer read it.
 	Item *score.Item `json:"item,omitempty"`
-	// The author's tags that are left on the item, by value, as far as the caller may see them.
+	// The author's remaining tags on the item that the caller may see, by value.
 	Tags []filetag.ItemTag `json:"tags,omitempty"`
 }
 
@@ -1083,7 +1085,7 @@ type RemoveNoteTagsInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `removeNoteTags` did.
+// Result of `removeNoteTags`.
 type RemoveNoteTagsPayload struct {
 	// The note after the change.
 	Note *note.Note `json:"note,omitempty"`
@@ -1099,11 +1101,11 @@ type RemoveProjectMemberInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `removeProjectMember` did.
+// Result of `removeProjectMember`.
 type RemoveProjectMemberPayload struct {
-	// The project; null for a caller who left it.
+	// The project; null if the caller has left it.
 	Project *project.Project `json:"project,omitempty"`
-	// The user who is no member any more; null when there was a problem.
+	// The user who is no longer a member; null if there was a problem.
 	User *user.User `json:"user,omitempty"`
 	// Why nothing was changed.
 	Problem RemoveProjectMemberProblem `json:"problem,omitempty"`
@@ -1119,11 +1121,11 @@ type RemoveScopeMemberInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `removeScopeMember` did.
+// Result of `removeScopeMember`.
 type RemoveScopeMemberPayload struct {
-	// The scope; null for a caller who left it.
+	// The scope; null if the caller has left it.
 	Scope *entity.Scope `json:"scope,omitempty"`
-	// The user who is no member any more; null when there was a problem.
+	// The user who is no longer a member; null if there was a problem.
 	User *user.User `json:"user,omitempty"`
 	// Why nothing was changed.
 	Problem RemoveScopeMemberProblem `json:"problem,omitempty"`
@@ -1135,15 +1137,15 @@ type RenameScopeInput struct {
 	ScopeID gid.ID `json:"scopeId"`
 	// 1 to 100 characters.
 	Name string `json:"name"`
-	// The version that the caller saw; when the scope has another one by now, nothing is changed.
+	// The version the caller saw. If the scope is at another version, nothing is changed.
 	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `renameScope` did.
+// Result of `renameScope`.
 type RenameScopePayload struct {
-	// The scope after the change; null when there was a problem.
+	// The scope after the change; null if there was a problem.
 	Scope *entity.Scope `json:"scope,omitempty"`
 	// Why nothing was changed.
 	Problem RenameScopeProblem `json:"problem,omitempty"`
@@ -1159,9 +1161,9 @@ type RenameSnapshotInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `renameSnapshot` did.
+// Result of `renameSnapshot`.
 type RenameSnapshotPayload struct {
-	// The snapshot after the change; null when there was a problem, or a repeated request finds it deleted meanwhile.
+	// The snapshot after the change; null if there was a problem, or if the request is repeated after the deletion.
 	Snapshot *score.Snapshot `json:"snapshot,omitempty"`
 	// Why nothing was changed.
 	Problem RenameSnapshotProblem `json:"problem,omitempty"`
@@ -1177,9 +1179,9 @@ type RenameTeamInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `renameTeam` did.
+// Result of `renameTeam`.
 type RenameTeamPayload struct {
-	// The team after the change; null when there was a problem.
+	// The team after the change; null if there was a problem.
 	Team *project.Team `json:"team,omitempty"`
 	// Why nothing was changed.
 	Problem TeamProblem `json:"problem,omitempty"`
@@ -1189,17 +1191,17 @@ type RenameTeamPayload struct {
 type ReplaceEntityRelationsInput struct {
 	// The id of an `Entity`: the subject.
 	EntityID gid.ID `json:"entityId"`
-	// A letter, then letters, digits, `-` and `_`; up to 64.
+	// A letter, then letters, digits, `-` and `_`; at most 64 in all.
 	Predicate string `json:"predicate"`
-	// Up to 1,000, in their order; the same one may occur more than once. None removes all.
+	// Up to 1,000, in order; an object may occur more than once. An empty list removes all.
 	Objects []RelationObjectInput `json:"objects"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `replaceEntityRelations` did. No reader sees a mixture of the old and the new objects.
+// Result of `replaceEntityRelations`. No reader sees a mixture of old and new objects.
 type ReplaceEntityRelationsPayload struct {
-	// The subject; null when there was a problem.
+	// The subject; null if there was a problem.
 	Entity *entity.Entity `json:"entity,omitempty"`
 	// Why nothing was changed.
 	Problem ChangeRelationsProblem `json:"problem,omitempty"`
@@ -1207,25 +1209,25 @@ type ReplaceEntityRelationsPayload struct {
 
 // Input of `requestUpload`.
 type RequestUploadInput struct {
-	// The id of a `Score` of the caller, to which the item belongs; the caller's library when absent.
+	// The id of a `Score` of the caller to upload to; the caller's library if absent.
 	ScoreID graphql.Omittable[*gid.ID] `json:"scoreId,omitempty"`
 	// See `Item.name`.
 	Name string `json:"name"`
 	// See `Item.setName`.
 	SetName string `json:"setName"`
-	// The media type; `application/octet-stream` when nobody knows.
+	// The media type; `application/octet-stream` if unknown.
 	Type string `json:"type"`
-	// Bytes of the file: 1 to 5 GiB. An image has at most 100 MiB.
+	// The size of the file: 1 byte to 5 GiB, for an image at most 100 MiB.
 	Size int64 `json:"size"`
-	// The SHA-256 of the file in base64. Of a file of more than 100 MiB see `Item.sha256`, or absent.
+	// The SHA-256 of the file in base64. For a file of more than 100 MiB, the form in `Item.sha256`, or absent.
 	Sha256 graphql.Omittable[*string] `json:"sha256,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `requestUpload` did.
+// Result of `requestUpload`.
 type RequestUploadPayload struct {
-	// How to upload the file; null when there was a problem.
+	// How to upload the file; null if there was a problem.
 	Upload *ItemUpload `json:"upload,omitempty"`
 	// Why the file may not be uploaded.
 	Problem RequestUploadProblem `json:"problem,omitempty"`
@@ -1235,15 +1237,15 @@ type RequestUploadPayload struct {
 type RestoreSnapshotInput struct {
 	// The id of a `Snapshot`.
 	SnapshotID gid.ID `json:"snapshotId"`
-	// The version that the caller saw; when the score has another one by now, nothing is changed.
+	// The version the caller saw. If the score is at another version, nothing is changed.
 	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `restoreSnapshot` did.
+// Result of `restoreSnapshot`.
 type RestoreSnapshotPayload struct {
-	// The score after the change; null when there was a problem.
+	// The score after the change; null if there was a problem.
 	Score *Score `json:"score,omitempty"`
 	// Why nothing was changed.
 	Problem RestoreSnapshotProblem `json:"problem,omitempty"`
@@ -1253,15 +1255,15 @@ type RestoreSnapshotPayload struct {
 type RestoreVersionInput struct {
 	// The id of a `Version`.
 	VersionID gid.ID `json:"versionId"`
-	// The version of the note that the caller saw; when the note has another one by now, nothing is changed.
+	// The version of the note the caller saw. If the note is at another version, nothing is changed.
 	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `restoreVersion` did.
+// Result of `restoreVersion`.
 type RestoreVersionPayload struct {
-	// The note after the change; null when there was a problem.
+	// The note after the change; null if there was a problem.
 	Note *note.Note `json:"note,omitempty"`
 	// Why nothing was changed.
 	Problem RestoreVersionProblem `json:"problem,omitempty"`
@@ -1275,7 +1277,7 @@ type ResumeProjectInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `resumeProject` did.
+// Result of `resumeProject`.
 type ResumeProjectPayload struct {
 	// The project after the change.
 	Project *project.Project `json:"project,omitempty"`
@@ -1285,19 +1287,19 @@ type ResumeProjectPayload struct {
 type RetryDeadLetterInput struct {
 	// The id of a `DeadLetter`.
 	ID string `json:"id"`
-	// It has no effect: what was retried is no dead letter any more.
+	// It has no effect: once retried, it is no longer a dead letter.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `retryDeadLetter` did.
+// Result of `retryDeadLetter`.
 type RetryDeadLetterPayload struct {
-	// The id of the message that is handled again.
+	// The id of the message that is tried again.
 	ID *string `json:"id,omitempty"`
 }
 
 // Input of `reviewEffort`.
 type ReviewEffortInput struct {
-	// The id of a `ProjectItemEffort` of somebody else.
+	// The id of a `ProjectItemEffort` of another user.
 	EffortID gid.ID          `json:"effortId"`
 	Verdict  project.Verdict `json:"verdict"`
 	// For the author: up to 2,000 characters.
@@ -1306,11 +1308,11 @@ type ReviewEffortInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `reviewEffort` did.
+// Result of `reviewEffort`.
 type ReviewEffortPayload struct {
-	// The effort with the review; null when there was a problem.
+	// The effort with the review; null if there was a problem.
 	Effort *project.Effort `json:"effort,omitempty"`
-	// The item after the change; null when there was a problem.
+	// The item after the change; null if there was a problem.
 	Item *project.Item `json:"item,omitempty"`
 	// Why nothing was changed.
 	Problem ReviewEffortProblem `json:"problem,omitempty"`
@@ -1324,13 +1326,13 @@ type RevokeUserInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `revokeUser` did.
+// Result of `revokeUser`.
 type RevokeUserPayload struct {
-	// Tokens that were issued until then are not valid any more.
+	// Tokens issued until then are no longer valid.
 	RevokedAt *time.Time `json:"revokedAt,omitempty"`
 }
 
-// The scope is not at the expected version.
+// The scope is at another version than expected.
 type ScopeConflict struct {
 	Message string `json:"message"`
 	// The scope as it is now.
@@ -1341,22 +1343,22 @@ func (ScopeConflict) IsRenameScopeProblem() {}
 
 func (ScopeConflict) IsProblem() {}
 
-// What is different between a snapshot and its score as it is now.
+// The differences between a snapshot and the current score.
 type ScoreChanges struct {
-	// Whether anything is.
+	// Whether there are any.
 	Changed bool `json:"changed"`
-	// Null when it is the same.
+	// Null if it is the same.
 	Title *score.Replaced `json:"title,omitempty"`
-	// Null when it is the same.
+	// Null if it is the same.
 	Description *score.Replaced `json:"description,omitempty"`
-	// Pages that came, went, or are elsewhere among the others: what went and what moved in the order of then, then what came. Those that
-	// only follow because others came or went are not here.
+	// Pages that were added, removed or moved: first those removed or moved, in the order of the snapshot, then those added.
+	// Pages that only shifted because others were added or removed are not listed.
 	Pages []PageChange `json:"pages"`
-	// The same of annotations.
+	// The same for annotations.
 	Annotations []AnnotationChange `json:"annotations"`
 }
 
-// The score is not at the expected version.
+// The score is at another version than expected.
 type ScoreConflict struct {
 	Message string `json:"message"`
 	// The score as it is now.
@@ -1371,7 +1373,7 @@ func (ScoreConflict) IsDeleteScoreProblem() {}
 
 func (ScoreConflict) IsRestoreSnapshotProblem() {}
 
-// A page that is to be made.
+// A new page.
 type ScorePageInput struct {
 	// The id of an `Item` of the caller.
 	ItemID gid.ID `json:"itemId"`
@@ -1381,7 +1383,7 @@ type ScorePageInput struct {
 	Label string `json:"label"`
 }
 
-// One step of a change of pages. Indexes count from 0, in the list as the steps before left it.
+// One step of a change of pages. Indexes count from 0 and refer to the list as the steps before left it.
 type ScorePagesStep struct {
 	Insert graphql.Omittable[*InsertPagesInput] `json:"insert,omitempty"`
 	Move   graphql.Omittable[*MoveInput]        `json:"move,omitempty"`
@@ -1392,23 +1394,23 @@ type ScorePagesStep struct {
 type SetEntityInput struct {
 	// The id of a `Scope`.
 	ScopeID gid.ID `json:"scopeId"`
-	// A letter, then letters, digits, `-` and `_`; up to 64.
+	// A letter, then letters, digits, `-` and `_`; at most 64 in all.
 	Type string `json:"type"`
-	// The entity's id within scope and type, 1 to 200 bytes without control characters; a new one is made when it is absent.
+	// The entity's id within scope and type: 1 to 200 bytes without control characters. If absent, Taggie makes a new key.
 	Key graphql.Omittable[*string] `json:"key,omitempty"`
-	// All of them: what is not here is removed. An object of up to 350,000 bytes; no name at the top begins with an underscore.
+	// All attributes; others are removed. An object of up to 350,000 bytes. Top-level names must not begin with an underscore.
 	Attributes map[string]any `json:"attributes"`
-	// Under each predicate that is given, these objects replace those that were there; other predicates stay as they are.
+	// For each given predicate, these objects replace the existing ones. Other predicates stay as they are.
 	Relations graphql.Omittable[[]PredicateInput] `json:"relations,omitempty"`
-	// The version that the caller saw, 0 for an entity that must not exist; when it has another one by now, nothing is changed.
+	// The version the caller saw, or 0 if the entity must not exist. If it is at another version, nothing is changed.
 	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `setEntity` did.
+// Result of `setEntity`.
 type SetEntityPayload struct {
-	// The entity after the change; null when there was a problem.
+	// The entity after the change; null if there was a problem.
 	Entity *entity.Entity `json:"entity,omitempty"`
 	// Why nothing was changed.
 	Problem SetEntityProblem `json:"problem,omitempty"`
@@ -1418,15 +1420,15 @@ type SetEntityPayload struct {
 type SetItemQuotaInput struct {
 	// The id of a `User`.
 	UserID gid.ID `json:"userId"`
-	// Bytes that the user's items may take up; 0 for as many as everybody's.
+	// How many bytes the user's items may take up; 0 for the default.
 	Quota int64 `json:"quota"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `setItemQuota` did.
+// Result of `setItemQuota`.
 type SetItemQuotaPayload struct {
-	// How much the user's items take up, with the quota.
+	// How many bytes the user's items take up, with the quota.
 	Usage *score.Usage `json:"usage,omitempty"`
 }
 
@@ -1440,9 +1442,9 @@ type SetItemSetNameInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `setItemSetName` did.
+// Result of `setItemSetName`.
 type SetItemSetNamePayload struct {
-	// The item after the change; null when a repeated request finds it deleted meanwhile.
+	// The item after the change; null if the request is repeated after the deletion.
 	Item *score.Item `json:"item,omitempty"`
 }
 
@@ -1450,15 +1452,15 @@ type SetItemSetNamePayload struct {
 type SetItemTagsInput struct {
 	// The id of an `Item`.
 	ItemID gid.ID `json:"itemId"`
-	// Up to 20; none removes them all. Of two spellings of the same tag the first counts.
+	// Up to 20; an empty list removes all. Of two spellings of the same tag, the first counts.
 	Tags []ItemTagInput `json:"tags"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `setItemTags` did.
+// Result of `setItemTags`.
 type SetItemTagsPayload struct {
-	// The item; null when the caller may no longer read it.
+	// The item; null if the caller may no longer read it.
 	Item *score.Item `json:"item,omitempty"`
 	// The caller's tags on the item after the change, by value.
 	Tags []filetag.ItemTag `json:"tags,omitempty"`
@@ -1468,19 +1470,19 @@ type SetItemTagsPayload struct {
 type SetProjectQueueSizeInput struct {
 	// The id of a `Project`.
 	ProjectID gid.ID `json:"projectId"`
-	// 1 to 10,000; null for the usual number.
+	// 1 to 10,000; null for the default.
 	Size graphql.Omittable[*int] `json:"size,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `setProjectQueueSize` did.
+// Result of `setProjectQueueSize`.
 type SetProjectQueueSizePayload struct {
 	// The project after the change.
 	Project *project.Project `json:"project,omitempty"`
 }
 
-// Input of `shareNote`. One of `userId` and `email` names the user.
+// Input of `shareNote`. Give either `userId` or `email`.
 type ShareNoteInput struct {
 	// The id of a `Note` of the caller.
 	NoteID gid.ID `json:"noteId"`
@@ -1488,17 +1490,17 @@ type ShareNoteInput struct {
 	UserID graphql.Omittable[*gid.ID] `json:"userId,omitempty"`
 	// The exact e-mail address of a user; case and normal form do not matter.
 	Email graphql.Omittable[*string] `json:"email,omitempty"`
-	// What for.
+	// What the user may do with the note.
 	Permission note.Permission `json:"permission"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `shareNote` did.
+// Result of `shareNote`.
 type ShareNotePayload struct {
-	// The note that is shared.
+	// The shared note.
 	Note *note.Note `json:"note,omitempty"`
-	// The new edge of the note's access list; null when there was a problem.
+	// The new edge of the note's access list; null if there was a problem.
 	AccessEdge *NoteAccessEdge `json:"accessEdge,omitempty"`
 	// Why the note was not shared.
 	Problem ShareNoteProblem `json:"problem,omitempty"`
@@ -1516,9 +1518,9 @@ type SignUploadPartInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `signUploadPart` did.
+// Result of `signUploadPart`.
 type SignUploadPartPayload struct {
-	// How to put the part, begun within an hour.
+	// How to upload the part. Begin within an hour.
 	Put *UploadRequest `json:"put,omitempty"`
 }
 
@@ -1529,15 +1531,15 @@ type SkipProjectItemInput struct {
 	// The token of the claim.
 	Token  string           `json:"token"`
 	Reason labelling.Reason `json:"reason"`
-	// For `TO_ME_LATER` only: after how many minutes, 1 to 10,080; 30 when left out.
+	// For `TO_ME_LATER` only: after how many minutes, 1 to 10,080; 30 if absent.
 	Minutes graphql.Omittable[*int] `json:"minutes,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `skipProjectItem` did.
+// Result of `skipProjectItem`.
 type SkipProjectItemPayload struct {
-	// The item after the change; null when there was a problem.
+	// The item after the change; null if there was a problem.
 	Item *project.Item `json:"item,omitempty"`
 	// Why nothing was changed.
 	Problem ClaimProblem `json:"problem,omitempty"`
@@ -1558,19 +1560,19 @@ func (SnapshotNameTaken) IsRenameSnapshotProblem() {}
 
 // Input of `startProjectImport`.
 type StartProjectImportInput struct {
-	// The id of a `ProjectImport` whose file was uploaded.
+	// The id of a `ProjectImport` whose file has been uploaded.
 	ImportID gid.ID `json:"importId"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `startProjectImport` did.
+// Result of `startProjectImport`.
 type StartProjectImportPayload struct {
-	// The import, which runs in the background; ask for it again to see its progress.
+	// The import, which runs in the background. Query it again to see its progress.
 	Import *project.Import `json:"import,omitempty"`
 }
 
-// The caller has as many items of the project as one may have.
+// The caller has as many items of the project as allowed.
 type TooManyClaims struct {
 	Message string `json:"message"`
 	Limit   int    `json:"limit"`
@@ -1580,7 +1582,7 @@ func (TooManyClaims) IsClaimProjectItemsProblem() {}
 
 func (TooManyClaims) IsProblem() {}
 
-// The score has as many snapshots as it may have.
+// The score has as many snapshots as allowed.
 type TooManySnapshots struct {
 	Message string `json:"message"`
 	Limit   int    `json:"limit"`
@@ -1590,10 +1592,10 @@ func (TooManySnapshots) IsCreateSnapshotProblem() {}
 
 func (TooManySnapshots) IsProblem() {}
 
-// The note would carry more than 40 tags.
+// The note would have more than 40 tags.
 type TooManyTags struct {
 	Message string `json:"message"`
-	// How many tags a note may carry.
+	// How many tags a note may have.
 	Limit int `json:"limit"`
 }
 
@@ -1610,15 +1612,15 @@ type TypedFinish struct {
 
 // Input of `undeleteNote`.
 type UndeleteNoteInput struct {
-	// The id that the deleted note had.
+	// The id of the deleted note.
 	NoteID gid.ID `json:"noteId"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `undeleteNote` did.
+// Result of `undeleteNote`.
 type UndeleteNotePayload struct {
-	// The note as it was; null when a repeated request finds it deleted again.
+	// The note; null if the request is repeated after the note was deleted again.
 	Note *note.Note `json:"note,omitempty"`
 }
 
@@ -1630,11 +1632,11 @@ type UndoFinishInput struct {
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `undoFinish` did.
+// Result of `undoFinish`.
 type UndoFinishPayload struct {
-	// The item, with a new claim of the caller; null when there was a problem.
+	// The item, with a new claim of the caller; null if there was a problem.
 	Item *project.Item `json:"item,omitempty"`
-	// The effort, which counts for nothing any more; null when there was a problem.
+	// The effort, which no longer counts; null if there was a problem.
 	Effort *project.Effort `json:"effort,omitempty"`
 	// Why nothing was changed.
 	Problem UndoFinishProblem `json:"problem,omitempty"`
@@ -1649,7 +1651,7 @@ func (UndoTooLate) IsUndoFinishProblem() {}
 
 func (UndoTooLate) IsProblem() {}
 
-// There is no such item of the caller. It may have been deleted.
+// The caller has no such item. It may have been deleted.
 type UnknownItem struct {
 	Message string `json:"message"`
 	// The id that was given.
@@ -1696,17 +1698,17 @@ func (UnknownUser) IsPutProjectMemberProblem() {}
 type UnshareNoteInput struct {
 	// The id of a `Note`.
 	NoteID gid.ID `json:"noteId"`
-	// The id of the `User` with whom it is no longer to be shared.
+	// The id of the `User` whose share ends.
 	UserID gid.ID `json:"userId"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `unshareNote` did.
+// Result of `unshareNote`.
 type UnshareNotePayload struct {
-	// The note; null for a caller who may not read it any more.
+	// The note; null if the caller may no longer read it.
 	Note *note.Note `json:"note,omitempty"`
-	// The user with whom it is not shared any more.
+	// The user whose share ended.
 	User *user.User `json:"user,omitempty"`
 }
 
@@ -1714,23 +1716,23 @@ type UnshareNotePayload struct {
 type UpdateEntityInput struct {
 	// The id of an `Entity`.
 	EntityID gid.ID `json:"entityId"`
-	// What is absent stays, what is null is removed, everything else replaces the attribute of its name at the top.
+	// Top-level attributes to change. Those that are absent stay, null removes one, any other value replaces it.
 	Attributes map[string]any `json:"attributes"`
-	// The version that the caller saw; when the entity has another one by now, nothing is changed.
+	// The version the caller saw. If the entity is at another version, nothing is changed.
 	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `updateEntity` did.
+// Result of `updateEntity`.
 type UpdateEntityPayload struct {
-	// The entity after the change; null when there was a problem.
+	// The entity after the change; null if there was a problem.
 	Entity *entity.Entity `json:"entity,omitempty"`
 	// Why nothing was changed.
 	Problem UpdateEntityProblem `json:"problem,omitempty"`
 }
 
-// Input of `updateNote`. What is absent stays as it is.
+// Input of `updateNote`. Fields that are absent stay as they are.
 type UpdateNoteInput struct {
 	// The id of a `Note`.
 	NoteID gid.ID `json:"noteId"`
@@ -1738,21 +1740,21 @@ type UpdateNoteInput struct {
 	Title graphql.Omittable[*string] `json:"title,omitempty"`
 	// 1 to 350,000 bytes of UTF-8; null is refused.
 	Content graphql.Omittable[*string] `json:"content,omitempty"`
-	// The version that the caller saw; when the note has another one by now, nothing is changed.
+	// The version the caller saw. If the note is at another version, nothing is changed.
 	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `updateNote` did.
+// Result of `updateNote`.
 type UpdateNotePayload struct {
-	// The note after the change; null when there was a problem.
+	// The note after the change; null if there was a problem.
 	Note *note.Note `json:"note,omitempty"`
 	// Why nothing was changed.
 	Problem UpdateNoteProblem `json:"problem,omitempty"`
 }
 
-// Input of `updateProject`. What is absent stays as it is.
+// Input of `updateProject`. Fields that are absent stay as they are.
 type UpdateProjectInput struct {
 	// The id of a `Project`.
 	ProjectID gid.ID `json:"projectId"`
@@ -1760,23 +1762,23 @@ type UpdateProjectInput struct {
 	Name graphql.Omittable[*string] `json:"name,omitempty"`
 	// Up to 10,000 bytes; null is refused.
 	Description graphql.Omittable[*string] `json:"description,omitempty"`
-	// Up to 200 of 1 to 64 characters; null is refused.
+	// Up to 200 keywords of 1 to 64 characters; null is refused.
 	SuggestedKeywords graphql.Omittable[[]string] `json:"suggestedKeywords,omitempty"`
-	// The version that the caller saw; when the project has another one by now, nothing is changed.
+	// The version the caller saw. If the project is at another version, nothing is changed.
 	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `updateProject` did.
+// Result of `updateProject`.
 type UpdateProjectPayload struct {
-	// The project after the change; null when there was a problem.
+	// The project after the change; null if there was a problem.
 	Project *project.Project `json:"project,omitempty"`
 	// Why nothing was changed.
 	Problem UpdateProjectProblem `json:"problem,omitempty"`
 }
 
-// Input of `updateScore`. What is absent stays as it is.
+// Input of `updateScore`. Fields that are absent stay as they are.
 type UpdateScoreInput struct {
 	// The id of a `Score` as it is now.
 	ScoreID gid.ID `json:"scoreId"`
@@ -1786,45 +1788,45 @@ type UpdateScoreInput struct {
 	Description graphql.Omittable[*string] `json:"description,omitempty"`
 	// Null is refused.
 	Access graphql.Omittable[*score.Access] `json:"access,omitempty"`
-	// Steps, all or none of which are done, in their order.
+	// Steps, carried out in order: either all of them or none.
 	Pages graphql.Omittable[[]ScorePagesStep] `json:"pages,omitempty"`
-	// Steps, all or none of which are done, in their order.
+	// Steps, carried out in order: either all of them or none.
 	Annotations graphql.Omittable[[]AnnotationsStep] `json:"annotations,omitempty"`
-	// The version that the caller saw; when the score has another one by now, nothing is changed.
+	// The version the caller saw. If the score is at another version, nothing is changed.
 	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `updateScore` did.
+// Result of `updateScore`.
 type UpdateScorePayload struct {
-	// The score after the change; null when there was a problem, or a repeated request finds it deleted meanwhile.
+	// The score after the change; null if there was a problem, or if the request is repeated after the deletion.
 	Score *Score `json:"score,omitempty"`
 	// Why nothing was changed.
 	Problem UpdateScoreProblem `json:"problem,omitempty"`
 }
 
-// Input of `updateUser`. What is absent stays as it is.
+// Input of `updateUser`. Fields that are absent stay as they are.
 type UpdateUserInput struct {
 	// 1 to 100 characters; null is refused.
 	Name graphql.Omittable[*string] `json:"name,omitempty"`
 	// As in `CreateUserInput.email`; null is refused.
 	Email graphql.Omittable[*string] `json:"email,omitempty"`
-	// The version that the caller saw; when the user has another one by now, nothing is changed.
+	// The version the caller saw. If the user is at another version, nothing is changed.
 	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
 
-// What `updateUser` did.
+// Result of `updateUser`.
 type UpdateUserPayload struct {
-	// The user after the change; null when there was a problem.
+	// The user after the change; null if there was a problem.
 	User *user.User `json:"user,omitempty"`
 	// Why nothing was changed.
 	Problem UpdateUserProblem `json:"problem,omitempty"`
 }
 
-// How to upload a file: a request that has to be made as it stands here, with the file as its body.
+// How to upload a file: send exactly this request, with the file as its body.
 type Upload struct {
 	// `PUT`
 	Method    string         `json:"method"`
@@ -1833,7 +1835,7 @@ type Upload struct {
 	ExpiresAt time.Time      `json:"expiresAt"`
 }
 
-// A form for `multipart/form-data`: the fields first, the file last, as `file`.
+// A form for `multipart/form-data`. Send the fields first, then the file, as `file`.
 type UploadForm struct {
 	URL    string         `json:"url"`
 	Fields []UploadHeader `json:"fields"`
@@ -1845,7 +1847,7 @@ type UploadHeader struct {
 	Value string `json:"value"`
 }
 
-// The file is not what was announced, or no image that can be read. The upload is over, and nothing is left of it.
+// The file is not as announced, or an image that cannot be read. The upload has ended and the file is removed.
 type UploadRefused struct {
 	Message string `json:"message"`
 }
@@ -1854,24 +1856,24 @@ func (UploadRefused) IsCompleteUploadProblem() {}
 
 func (UploadRefused) IsProblem() {}
 
-// A request that has to be made as it stands here.
+// A request to send exactly as it is.
 type UploadRequest struct {
 	// `PUT`
 	Method string `json:"method"`
 	URL    string `json:"url"`
-	// All of them have to be sent as they are.
+	// Send all of them unchanged.
 	Headers []UploadHeader `json:"headers"`
 }
 
-// A part that a client put.
+// A part the client uploaded.
 type UploadedPartInput struct {
-	// From 1 on.
+	// From 1.
 	Number int `json:"number"`
-	// The ETag of the answer.
+	// The ETag in the answer to the upload.
 	Etag string `json:"etag"`
 }
 
-// The user is not at the expected version.
+// The user is at another version than expected.
 type UserConflict struct {
 	Message string `json:"message"`
 	// The user as it is now.
@@ -1890,27 +1892,28 @@ const (
 	ErrorCodeGraphqlParseFailed ErrorCode = "GRAPHQL_PARSE_FAILED"
 	// The document does not fit this schema, or a variable does not fit its type.
 	ErrorCodeGraphqlValidationFailed ErrorCode = "GRAPHQL_VALIDATION_FAILED"
-	// The request as a whole is wrong: not UTF-8, not JSON, too large, an unknown operation.
+	// The request as a whole is wrong: it is not UTF-8, not JSON or too large, or it names an unknown operation.
 	ErrorCodeBadRequest ErrorCode = "BAD_REQUEST"
 	// An argument or input field is wrong; `extensions.field` names it. Nothing was changed.
 	ErrorCodeInvalidInput ErrorCode = "INVALID_INPUT"
-	// No valid token came with the request, or its user has not signed up with `createUser` yet.
+	// The request has no valid token, or the user of the token has not signed up with `createUser` yet.
 	ErrorCodeUnauthenticated ErrorCode = "UNAUTHENTICATED"
-	// The server does not know a document by this id or hash: send its text, with the hash to have it kept.
+	// Taggie knows no document by this id or hash. Send its text, together with the hash if Taggie should keep it.
 	ErrorCodePersistedQueryNotFound ErrorCode = "PERSISTED_QUERY_NOT_FOUND"
-	// The caller may see the object but not do this to it; or the server carries out trusted documents only, and this is none.
+	// The caller may see the object but not do this to it. Or the server accepts only trusted documents, and this is not one.
 	ErrorCodeForbidden ErrorCode = "FORBIDDEN"
 	// The object does not exist, or the caller may not know that it does.
 	ErrorCodeNotFound ErrorCode = "NOT_FOUND"
-	// It does not fit what is there by now, or an idempotency key was used for another input: the same would be refused again, so look first.
+	// The request does not fit the current state, or the idempotency key was used for another input. The same request would
+	// be refused again, so read the current state first.
 	ErrorCodeConflict ErrorCode = "CONFLICT"
-	// A limit, quota or budget is used up. With `extensions.retryAfter` it is the budget of the caller's costs, or there are too many operations of the
-	// caller under way: nothing was carried out, and the same may succeed after so many seconds.
+	// A limit, quota or budget is used up. With `extensions.retryAfter`, the caller has used up the cost budget or has too
+	// many operations in progress: nothing was carried out, and the same request may succeed after that many seconds.
 	ErrorCodeExhausted ErrorCode = "EXHAUSTED"
-	// A store did not answer in time, the disk of an embedded store is full, or others change the same thing again and again. The same can be asked again
-	// and may succeed: with its idempotency key, if a mutation.
+	// A store did not answer in time, the disk of an embedded store is full, or others keep changing the same thing. The
+	// same request may succeed later; repeat a mutation with its idempotency key.
 	ErrorCodeUnavailable ErrorCode = "UNAVAILABLE"
-	// A mistake of the server. Its log knows more under `extensions.requestId`.
+	// A mistake in Taggie. The log has details under `extensions.requestId`.
 	ErrorCodeInternal ErrorCode = "INTERNAL"
 )
 
