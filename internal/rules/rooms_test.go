@@ -133,7 +133,7 @@ var strangers = map[string][]string{
 	"github.com/alecthomas/kong": {"internal/cli"},
 	"github.com/gabriel-vasile":  {"internal/score"},
 	"golang.org/x/image":         {"internal/score", "internal/demo"},
-	"net/http":                   {"internal/app", "console", "internal/auth", "internal/awsclient", "internal/clock", "internal/demo", "internal/embedded", "internal/embedded/embeddedtest", "internal/faultinject", "internal/httpapi", "internal/telemetry", "bench"},
+	"net/http":                   {"internal/app", "console", "dynamo", "internal/auth", "internal/awsclient", "internal/clock", "internal/demo", "internal/embedded", "internal/embedded/embeddedtest", "internal/faultinject", "internal/httpapi", "internal/telemetry", "bench"},
 }
 
 type listed struct {
