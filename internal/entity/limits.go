@@ -10,7 +10,7 @@ import (
 func Limits() []limit.Limit {
 	const leftOut = "left out of the index, and counted in `EntityIndex.leftOut`"
 	return []limit.Limit{
-		{What: "Scopes that one creates", Of: "a user", Most: limit.Count(MaxScopes), Code: limit.Exhausted},
+		{What: "Scopes created", Of: "a user", Most: limit.Count(MaxScopes), Code: limit.Exhausted},
 		{What: "Characters of the name", Of: "a scope", Most: limit.Count(MaxScopeNameRunes), Code: limit.Invalid},
 		{What: "Members", Of: "a scope", Most: limit.Count(MaxMembers), Code: limit.Exhausted},
 		{What: "Entities", Of: "a scope", Most: limit.About(MaxEntities), Code: limit.Exhausted, Set: "TAGGIE_ALLOWANCES"},
@@ -20,17 +20,17 @@ func Limits() []limit.Limit {
 		{What: "Size of a name", Of: "a type, a predicate or an index", Most: limit.Bytes(MaxNameBytes), Code: limit.Invalid},
 		{What: "Size of the key", Of: "an entity", Most: limit.Bytes(MaxIDBytes), Code: limit.Invalid},
 		{What: "Size of the attributes as JSON", Of: "an entity", Most: limit.Bytes(MaxAttributeBytes), Code: limit.Invalid},
-		{What: "Size of the attributes as DynamoDB keeps them", Of: "an entity", Most: limit.Bytes(MaxStoredBytes), Code: limit.Invalid},
+		{What: "Size of the attributes as stored in DynamoDB", Of: "an entity", Most: limit.Bytes(MaxStoredBytes), Code: limit.Invalid},
 		{What: "Size of the attributes as JSON", Of: "a relation", Most: limit.Bytes(MaxRelationAttributeBytes), Code: limit.Invalid},
 		{What: "Levels of nested attributes", Of: "an entity", Most: limit.Count(MaxDepth), Code: limit.Invalid},
 		{What: "Size of a name in attributes", Of: "an entity", Most: limit.Bytes(MaxAttributeNameBytes), Code: limit.Invalid},
 		{What: "Digits of a number", Of: "an entity", Most: limit.Count(maxDigits), Code: limit.Invalid},
-		{What: "Range of a number, 0 aside", Of: "an entity", Most: fmt.Sprintf("1e-%d to 1e%d", maxExponent, maxExponent+1), Code: limit.Invalid},
+		{What: "Range of a number, except 0", Of: "an entity", Most: fmt.Sprintf("1e-%d to 1e%d", maxExponent, maxExponent+1), Code: limit.Invalid},
 		{What: "Indexes", Of: "a scope", Most: limit.Count(MaxIndexes), Code: limit.Exhausted},
 		{What: "Names in the path", Of: "an index", Most: limit.Count(MaxPath), Code: limit.Invalid},
 		{What: "Entries in all indexes", Of: "an entity", Most: limit.Count(MaxIndexEntries), Then: leftOut},
 		{What: "Size of a text, at least 1 byte", Of: "an index", Most: limit.Bytes(MaxIndexKeyBytes), Then: leftOut},
-		{What: "Entities of which it is counted what indexes leave out", Of: "a scope", Most: limit.Count(MaxLeftOutCounted), Then: "not counted"},
-		{What: "Entities that are told in `leftOut`", Of: "an index", Most: limit.Count(MaxLeftOutExamples), Then: "counted"},
+		{What: "Entities counted in `leftOut`", Of: "a scope", Most: limit.Count(MaxLeftOutCounted), Then: "not counted"},
+		{What: "Examples in `leftOut`", Of: "an index", Most: limit.Count(MaxLeftOutExamples), Then: "others are only counted"},
 	}
 }

@@ -8,6 +8,6 @@ func Limits() []limit.Limit {
 		{What: "Tags", Of: "an author on one item", Most: limit.Count(MaxTags), Code: limit.Invalid},
 		{What: "Tags", Of: "an author on all items", Most: limit.About(MaxTagsOfAuthor), Code: limit.Exhausted, Set: "TAGGIE_ALLOWANCES"},
 		{What: "Sets", Of: "`itemSets`", Most: limit.Count(MaxSets), Code: limit.Invalid},
-		{What: "Values that are suggested", Of: "`itemTagValues`", Most: limit.Count(MaxValues), Code: limit.Invalid},
+		{What: "Suggested values", Of: "`itemTagValues`", Most: limit.Count(MaxValues), Code: limit.Invalid},
 	}
 }

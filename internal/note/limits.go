@@ -7,9 +7,9 @@ func Limits() []limit.Limit {
 	return []limit.Limit{
 		{What: "Characters of a title, at least 1", Of: "a note", Most: limit.Count(MaxTitle), Code: limit.Invalid},
 		{What: "Size of a content, at least 1 byte", Of: "a note", Most: limit.Bytes(MaxContent), Code: limit.Invalid},
-		{What: "Tags", Of: "a note to which some are added; `createNote` says `INVALID_INPUT`", Most: limit.Count(MaxTags), Code: "TooManyTags"},
-		{What: "Changes, those of title and content included", Of: "a note", Most: limit.Count(MaxVersion), Code: limit.Exhausted, Then: "when title or content is to change"},
-		{What: "Notes, with those that were deleted within 30 days", Of: "a user", Most: limit.About(MaxNotes), Code: limit.Exhausted, Set: "TAGGIE_ALLOWANCES"},
+		{What: "Tags", Of: "a note, with `addNoteTags`; `createNote` says `INVALID_INPUT`", Most: limit.Count(MaxTags), Code: "TooManyTags"},
+		{What: "Changes, including those of title and content", Of: "a note", Most: limit.Count(MaxVersion), Code: limit.Exhausted, Then: "for changes of title or content"},
+		{What: "Notes, including those deleted within 30 days", Of: "a user", Most: limit.About(MaxNotes), Code: limit.Exhausted, Set: "TAGGIE_ALLOWANCES"},
 		{What: "Shares of notes", Of: "a user", Most: limit.About(MaxShares), Code: limit.Exhausted, Set: "TAGGIE_ALLOWANCES"},
 		{What: "Time to undo a deletion", Of: "a note", Most: limit.Time(UndoFor), Code: "NOT_FOUND"},
 	}

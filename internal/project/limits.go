@@ -4,9 +4,9 @@ import "github.com/taggie/taggie/internal/limit"
 
 // Limits are those of projects, their items, imports and exports.
 func Limits() []limit.Limit {
-	const mistake = "a mistake of the line"
+	const mistake = "the line counts as a mistake"
 	return []limit.Limit{
-		{What: "Projects that one creates", Of: "a user", Most: limit.Count(MaxProjects), Code: limit.Exhausted},
+		{What: "Projects created", Of: "a user", Most: limit.Count(MaxProjects), Code: limit.Exhausted},
 		{What: "Characters of a name", Of: "a project, a team or a category", Most: limit.Count(MaxNameRunes), Code: limit.Invalid},
 		{What: "Size of the description", Of: "a project", Most: limit.Bytes(MaxDescriptionBytes), Code: limit.Invalid},
 		{What: "Categories, and as many subcategories", Of: "a project", Most: limit.Count(MaxCategories), Code: limit.Exhausted},
@@ -14,13 +14,13 @@ func Limits() []limit.Limit {
 		{What: "Teams", Of: "a project", Most: limit.Count(MaxTeams), Code: limit.Exhausted},
 		{What: "Members", Of: "a project", Most: limit.Count(MaxMembers), Code: limit.Exhausted},
 		{What: "Items", Of: "a project", Most: limit.About(MaxItems), Then: mistake, Set: "TAGGIE_ALLOWANCES"},
-		{What: "Imports under way, and as many exports", Of: "a project", Most: limit.Count(MaxTransfers), Code: limit.Exhausted},
+		{What: "Imports in progress, and as many exports", Of: "a project", Most: limit.Count(MaxTransfers), Code: limit.Exhausted},
 		{What: "Imports in all, and as many exports", Of: "a project", Most: limit.Count(MaxTransfersEver), Code: limit.Exhausted},
 		{What: "Size of the file", Of: "an import", Most: limit.Bytes(MaxImportBytes), Code: limit.Invalid},
 		{What: "Lines", Of: "an import", Most: limit.Count(MaxImportLines), Then: "the import ends as `FAILED`; the lines before are imported"},
 		{What: "Size of a line", Of: "an import", Most: limit.Bytes(MaxLineBytes), Then: mistake},
-		{What: "Lines that are told with their mistake", Of: "an import", Most: limit.Count(MaxImportFaults), Then: "counted"},
-		{What: "Items that are named in `importItems`", Of: "an import", Most: limit.Count(MaxImportItems), Code: limit.Invalid},
+		{What: "Mistakes listed", Of: "an import", Most: limit.Count(MaxImportFaults), Then: "others are only counted"},
+		{What: "Items named in `importItems`", Of: "an import", Most: limit.Count(MaxImportItems), Code: limit.Invalid},
 		{What: "Size of `externalId`", Of: "an item of a project", Most: limit.Bytes(MaxExternalIDBytes), Then: mistake},
 		{What: "Characters of the name", Of: "an item of a project", Most: limit.Count(MaxItemNameRunes), Then: mistake},
 		{What: "Characters of the type", Of: "an item of a project", Most: limit.Count(MaxItemTypeRunes), Then: mistake},
@@ -28,7 +28,7 @@ func Limits() []limit.Limit {
 		{What: "Size of the metadata as JSON", Of: "an item of a project", Most: limit.Bytes(MaxMetadataBytes), Then: mistake},
 		{What: "Levels of nested metadata", Of: "an item of a project", Most: limit.Count(MaxMetadataDepth), Then: mistake},
 		{What: "Size of a name in metadata", Of: "an item of a project", Most: limit.Bytes(maxMetadataNameBytes), Then: mistake},
-		{What: "Finishes, with those that were taken back or found incorrect", Of: "an item of a project", Most: limit.Count(MaxEfforts), Code: limit.Exhausted},
+		{What: "Finishes, including those taken back or found incorrect", Of: "an item of a project", Most: limit.Count(MaxEfforts), Code: limit.Exhausted},
 		{What: "Keywords", Of: "a finish", Most: limit.Count(MaxKeywords), Code: limit.Invalid},
 		{What: "Characters of a keyword", Of: "a finish or a project", Most: limit.Count(MaxKeywordRunes), Code: limit.Invalid},
 	}

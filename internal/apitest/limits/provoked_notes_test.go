@@ -54,7 +54,7 @@ func provokedNotes() map[string]map[string]provocation {
 		"internal/user": {
 			"Characters of a name, at least 1, a user": mutated("updateUser", func(p *provoker) apitest.Vars { return apitest.Vars{"name": p.long()} }),
 			"Size of an e-mail address, a user":        mutated("updateUser", func(p *provoker) apitest.Vars { return apitest.Vars{"email": p.long() + "@example.com"} }),
-			"E-mail addresses that are tried at once, a user": unnumbered(asked(func(p *provoker) *apitest.Answer {
+			"E-mail addresses tried at once, a user": unnumbered(asked(func(p *provoker) *apitest.Answer {
 				id := p.Notes(1)[0]
 				for range 10 * p.most() { // some more are allowed as time goes by
 					a := p.Mutate("shareNote", "note { id }", apitest.Vars{"noteId": id, "email": "nobody@example.com", "permission": "VIEW"})
@@ -68,17 +68,17 @@ func provokedNotes() map[string]map[string]provocation {
 		"internal/note": {
 			"Characters of a title, at least 1, a note":  mutated("createNote", func(p *provoker) apitest.Vars { return noteWith(apitest.Vars{"title": p.long()}) }),
 			"Size of a content, at least 1 byte, a note": mutated("createNote", func(p *provoker) apitest.Vars { return noteWith(apitest.Vars{"content": p.long()}) }),
-			"Tags, a note to which some are added; `createNote` says `INVALID_INPUT`": asked(func(p *provoker) *apitest.Answer {
+			"Tags, a note, with `addNoteTags`; `createNote` says `INVALID_INPUT`": asked(func(p *provoker) *apitest.Answer {
 				id := p.Notes(1, func(_ int, input apitest.Vars) { input["tags"] = apitest.Numbered("tag", p.most()) })[0]
 				return p.Mutate("addNoteTags", "problem { __typename }", apitest.Vars{"noteId": id, "tags": []string{"one more"}})
 			}),
-			"Changes, those of title and content included, a note": asked(func(p *provoker) *apitest.Answer {
+			"Changes, including those of title and content, a note": asked(func(p *provoker) *apitest.Answer {
 				id := p.Notes(1)[0]
 				of := apitest.GlobalKey(p.T, id)[1]
 				p.counts("notes", map[string]string{"PK": keys.UserPK(apitest.GlobalKey(p.T, p.ID)[1]), "SK": keys.NoteSK(time.Time{}, of)}, "version", p.most())
 				return p.Mutate("updateNote", "note { id }", apitest.Vars{"noteId": id, "title": "one more"})
 			}),
-			"Notes, with those that were deleted within 30 days, a user": asked(func(p *provoker) *apitest.Answer {
+			"Notes, including those deleted within 30 days, a user": asked(func(p *provoker) *apitest.Answer {
 				p.allowed("notes", 3)
 				return p.until(3, func(int) *apitest.Answer { return p.Mutate("createNote", "note { id }", noteWith(nil)) })
 			}),
@@ -93,7 +93,7 @@ func provokedNotes() map[string]map[string]provocation {
 		},
 		"internal/tag": {"Size, a tag, in which `#`, `:` and `%` count three each": mutated("createNote", func(p *provoker) apitest.Vars { return noteWith(apitest.Vars{"tags": []string{p.long()}}) })},
 		"internal/entity": {
-			"Scopes that one creates, a user": asked(func(p *provoker) *apitest.Answer {
+			"Scopes created, a user": asked(func(p *provoker) *apitest.Answer {
 				p.counts("notes", p.profile(), "scopes", p.most())
 				return p.Mutate("createScope", "scope { id }", apitest.Vars{"name": "S"})
 			}),
@@ -127,8 +127,8 @@ func provokedNotes() map[string]map[string]provocation {
 			"Size of the key, an entity": mutated("setEntity", func(p *provoker) apitest.Vars {
 				return apitest.Vars{"scopeId": p.Space("S").Scope, "type": "t", "key": p.long(), "attributes": apitest.Vars{}}
 			}),
-			"Size of the attributes as JSON, an entity":                setting(func(most int) apitest.Vars { return wide(most + 1) }),
-			"Size of the attributes as DynamoDB keeps them, an entity": setting(func(most int) apitest.Vars { return apitest.Vars{"x": make([]int, most/3)} }),
+			"Size of the attributes as JSON, an entity":               setting(func(most int) apitest.Vars { return wide(most + 1) }),
+			"Size of the attributes as stored in DynamoDB, an entity": setting(func(most int) apitest.Vars { return apitest.Vars{"x": make([]int, most/3)} }),
 			"Size of the attributes as JSON, a relation": mutated("addEntityRelations", func(p *provoker) apitest.Vars {
 				of := p.Space("S").Set("t", "of", apitest.Vars{})
 				return apitest.Vars{"entityId": of, "predicate": "p", "objects": []apitest.Vars{{"entityId": of, "attributes": wide(p.most() + 1)}}}
@@ -136,7 +136,7 @@ func provokedNotes() map[string]map[string]provocation {
 			"Levels of nested attributes, an entity":  setting(func(most int) apitest.Vars { return apitest.Nested(most + 1) }),
 			"Size of a name in attributes, an entity": setting(func(most int) apitest.Vars { return apitest.Vars{strings.Repeat("x", most+1): 1} }),
 			"Digits of a number, an entity":           setting(func(most int) apitest.Vars { return apitest.Vars{"x": jsonNumber(strings.Repeat("9", most+1))} }),
-			"Range of a number, 0 aside, an entity": unnumbered(asked(func(p *provoker) *apitest.Answer {
+			"Range of a number, except 0, an entity": unnumbered(asked(func(p *provoker) *apitest.Answer {
 				p.Most = "126"
 				return p.Mutate("setEntity", "entity { id }", apitest.Vars{"scopeId": p.Space("S").Scope, "type": "t", "key": "k", "attributes": apitest.Vars{"x": jsonNumber("1e126")}})
 			})),
@@ -153,8 +153,8 @@ func provokedNotes() map[string]map[string]provocation {
 			"Size of a text, at least 1 byte, an index": met(func(p *provoker) {
 				assert.InDelta(p.T, 2, leftOut(p, []string{p.long(), "", p.long()[1:]}), 0)
 			}),
-			"Entities of which it is counted what indexes leave out, a scope": {because: "10,001 entities with entries of indexes take the embedded engine half a minute"},
-			"Entities that are told in `leftOut`, an index": met(func(p *provoker) {
+			"Entities counted in `leftOut`, a scope": {because: "10,001 entities with entries of indexes take the embedded engine half a minute"},
+			"Examples in `leftOut`, an index": met(func(p *provoker) {
 				r := p.elsewhere().Space("S")
 				r.Declare("i", "T", "STRING", "x")
 				for n := range p.most() + 1 {

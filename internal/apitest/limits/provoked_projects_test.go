@@ -58,7 +58,7 @@ func provokedProjects() map[string]map[string]provocation {
 	}
 	return map[string]map[string]provocation{
 		"internal/project": {
-			"Projects that one creates, a user": asked(func(p *provoker) *apitest.Answer {
+			"Projects created, a user": asked(func(p *provoker) *apitest.Answer {
 				p.counts("notes", p.profile(), "projects", p.most())
 				return p.Mutate("createProject", "project { id }", apitest.Vars{"name": "P", "categories": []string{}})
 			}),
@@ -89,7 +89,7 @@ func provokedProjects() map[string]map[string]provocation {
 				assert.InDelta(p.T, 197, i.At("mistakes"), 0)
 				assert.Contains(p.T, i.Body, "at most 3 items")
 			}),
-			"Imports under way, and as many exports, a project": asked(func(p *provoker) *apitest.Answer {
+			"Imports in progress, and as many exports, a project": asked(func(p *provoker) *apitest.Answer {
 				l := p.Project("P")
 				return p.until(p.most(), func(int) *apitest.Answer { return anImport(p, l) })
 			}),
@@ -104,12 +104,12 @@ func provokedProjects() map[string]map[string]provocation {
 			}),
 			"Lines, an import":          testedIn("internal/project", "TestAFileWithTooManyLinesIsImportedAsFarAsAllowed", "Failed"),
 			"Size of a line, an import": line(func(p *provoker) apitest.Vars { return apitest.Vars{"name": p.long()} }),
-			"Lines that are told with their mistake, an import": met(func(p *provoker) {
+			"Mistakes listed, an import": met(func(p *provoker) {
 				i := p.elsewhere().Project("P").ImportedAs("DONE", "JSON_LINES", strings.Repeat("{\n", p.most()+1))
 				assert.InDelta(p.T, p.most()+1, i.At("mistakes"), 0)
 				assert.Len(p.T, i.List("faults"), p.most())
 			}),
-			"Items that are named in `importItems`, an import": mutated("importItems", func(p *provoker) apitest.Vars {
+			"Items named in `importItems`, an import": mutated("importItems", func(p *provoker) apitest.Vars {
 				return apitest.Vars{"projectId": p.Project("P").ID, "itemIds": apitest.Many(apitest.GIDOf("Item", "a", "b", "c"), p.most()+1)}
 			}),
 			"Size of `externalId`, an item of a project":         line(func(p *provoker) apitest.Vars { return apitest.Vars{"externalId": p.long()} }),
@@ -119,7 +119,7 @@ func provokedProjects() map[string]map[string]provocation {
 			"Size of the metadata as JSON, an item of a project": line(func(p *provoker) apitest.Vars { return apitest.Vars{"metadata": wide(p.most() + 1)} }),
 			"Levels of nested metadata, an item of a project":    line(func(p *provoker) apitest.Vars { return apitest.Vars{"metadata": apitest.Nested(p.most() + 1)} }),
 			"Size of a name in metadata, an item of a project":   line(func(p *provoker) apitest.Vars { return apitest.Vars{"metadata": apitest.Vars{p.long(): 1}} }),
-			"Finishes, with those that were taken back or found incorrect, an item of a project": asked(func(p *provoker) *apitest.Answer {
+			"Finishes, including those taken back or found incorrect, an item of a project": asked(func(p *provoker) *apitest.Answer {
 				l := p.atWork(1)
 				h := l.Claimed(p.Client, 1)[0]
 				id := apitest.ItemKey(p.T, h.ID)
@@ -162,9 +162,9 @@ func provokedProjects() map[string]map[string]provocation {
 			"Waiting items, a queue": mutated("setProjectQueueSize", func(p *provoker) apitest.Vars {
 				return apitest.Vars{"projectId": p.Project("P").ID, "size": p.most() + 1}
 			}),
-			"Events that are told again, a project":              testedIn("internal/labelling", "TestListenSaysThatEventsWereMissed", "MaxEvents"),
-			"Projects that are listened to, a user, on a server": testedIn("internal/labelling", "TestAUserListensToSoManyProjects", "fault.Exhausted"),
-			"Keywords that are suggested, `keywordCompletions`": asked(func(p *provoker) *apitest.Answer {
+			"Events kept for subscribers that resume, a project": testedIn("internal/labelling", "TestListenSaysThatEventsWereMissed", "MaxEvents"),
+			"Projects with a subscription, a user, on a server":  testedIn("internal/labelling", "TestAUserListensToSoManyProjects", "fault.Exhausted"),
+			"Suggested keywords, `keywordCompletions`": asked(func(p *provoker) *apitest.Answer {
 				return p.Do(`query($p: ID!, $n: Int!) { project(id: $p) { keywordCompletions(prefix: "", first: $n) } }`, apitest.Vars{"p": p.Project("P").ID, "n": p.most() + 1})
 			}),
 			"Projects, a heartbeat": mutated("heartbeat", func(p *provoker) apitest.Vars {

@@ -65,10 +65,10 @@ func provokedRequests() map[string]map[string]provocation {
 		"internal/config": {
 			"Cost of operations at once, a caller, on all servers":                      asked(overspent),
 			"Cost of operations each second, in the long run, a caller, on all servers": asked(overspent),
-			"Operations that are carried out at a time, a caller, on a server":          testedIn(room, "TestGate", "wait"),
+			"Operations in progress, a caller, on a server":                             testedIn(room, "TestGate", "wait"),
 			"Time, a query or mutation":                                                 testedIn(room, "TestOperationTimeout", "UNAVAILABLE"),
 			"Time without Redis, a subscription":                                        testedIn("internal/apitest/subscriptions", "TestSubscriptionsOutliveARedisThatIsAway", "StatusTryAgainLater"),
-			"Size of items, thumbnails and uploads under way, together, a user": asked(func(p *provoker) *apitest.Answer {
+			"Size of items, thumbnails and uploads in progress, together, a user": asked(func(p *provoker) *apitest.Answer {
 				p.elsewhere(func(c *config.Config) { c.ItemQuota = 10 })
 				return p.Requests([]byte("eleven byte"), apitest.Vars{"type": "text/plain"})
 			}),
@@ -168,9 +168,9 @@ func provokedRequests() map[string]map[string]provocation {
 			}),
 		},
 		"internal/edge": {
-			"Size, a document that is kept by its hash":                        testedIn("internal/edge", "TestNobodyFillsRedisWithDocuments", "MaxDocument+1"),
-			"New documents that are kept by their hash, a caller":              testedIn("internal/edge", "TestNobodyFillsRedisWithDocuments", "DocumentBurst"),
-			"Time since it was used last, a document that is kept by its hash": testedIn(room, "TestDocumentsThatWereLostAreRegisteredAgain", "PERSISTED_QUERY_NOT_FOUND"),
+			"Size, a document kept by its hash":                    testedIn("internal/edge", "TestNobodyFillsRedisWithDocuments", "MaxDocument+1"),
+			"New documents kept by their hash, a caller":           testedIn("internal/edge", "TestNobodyFillsRedisWithDocuments", "DocumentBurst"),
+			"Time since its last use, a document kept by its hash": testedIn(room, "TestDocumentsThatWereLostAreRegisteredAgain", "PERSISTED_QUERY_NOT_FOUND"),
 		},
 		"internal/auth": {
 			"Size, a token": unnumbered(asked(func(p *provoker) *apitest.Answer { return p.withToken(p.Token + p.long()) })),
@@ -187,8 +187,8 @@ func provokedRequests() map[string]map[string]provocation {
 			"Size, at least 1 byte, an idempotency key": asked(func(p *provoker) *apitest.Answer {
 				return p.Mutate("createNote", "note { id }", apitest.Vars{"title": "t", "content": "c", "idempotencyKey": p.long()})
 			}),
-			"Time for which it is remembered, an idempotency key": testedIn("internal/storetest/notetest", "testIdempotencyExpires", "idempotency.TTL"),
-			"Idempotency keys that are remembered, a user": asked(func(p *provoker) *apitest.Answer {
+			"Time it is remembered, an idempotency key": testedIn("internal/storetest/notetest", "testIdempotencyExpires", "idempotency.TTL"),
+			"Idempotency keys remembered, a user": asked(func(p *provoker) *apitest.Answer {
 				p.allowed("keys", 3)
 				id := p.Notes(1)[0]
 				return p.until(3, func(n int) *apitest.Answer {

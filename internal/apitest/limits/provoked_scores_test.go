@@ -62,13 +62,13 @@ func provokedScores() map[string]map[string]provocation {
 				p.counts("scores", map[string]string{"o": keys.ScoresPK(apitest.GlobalKey(p.T, p.ID)[1]), "s": keys.CountsSK}, "score_count", p.most())
 				return p.Mutate("createScore", "score { id }", apitest.Vars{"title": "t"})
 			}),
-			"Characters of a title, a score":              scoring(func(p *provoker) apitest.Vars { return apitest.Vars{"title": p.long()} }),
-			"Size of the description, a score":            scoring(func(p *provoker) apitest.Vars { return apitest.Vars{"description": p.long()} }),
-			"Pages, a score":                              scoring(func(p *provoker) apitest.Vars { return apitest.Vars{"pages": manyPages(p.most() + 1)} }),
-			"Characters of what a page is called, a page": scoring(func(p *provoker) apitest.Vars { return p.pageWith(apitest.Vars{"name": p.long()}) }),
-			"Characters of the label, a page":             scoring(func(p *provoker) apitest.Vars { return p.pageWith(apitest.Vars{"label": p.long()}) }),
-			"Annotations, a score":                        scoring(func(p *provoker) apitest.Vars { return apitest.Vars{"annotations": apitest.Numbered("a", p.most()+1)} }),
-			"Size, an annotation":                         scoring(func(p *provoker) apitest.Vars { return apitest.Vars{"annotations": []string{p.long()}} }),
+			"Characters of a title, a score":   scoring(func(p *provoker) apitest.Vars { return apitest.Vars{"title": p.long()} }),
+			"Size of the description, a score": scoring(func(p *provoker) apitest.Vars { return apitest.Vars{"description": p.long()} }),
+			"Pages, a score":                   scoring(func(p *provoker) apitest.Vars { return apitest.Vars{"pages": manyPages(p.most() + 1)} }),
+			"Characters of the name, a page":   scoring(func(p *provoker) apitest.Vars { return p.pageWith(apitest.Vars{"name": p.long()}) }),
+			"Characters of the label, a page":  scoring(func(p *provoker) apitest.Vars { return p.pageWith(apitest.Vars{"label": p.long()}) }),
+			"Annotations, a score":             scoring(func(p *provoker) apitest.Vars { return apitest.Vars{"annotations": apitest.Numbered("a", p.most()+1)} }),
+			"Size, an annotation":              scoring(func(p *provoker) apitest.Vars { return apitest.Vars{"annotations": []string{p.long()}} }),
 			"Snapshots, a score": asked(func(p *provoker) *apitest.Answer {
 				score := of(p)
 				for n := 0; n < p.most(); n += 25 {
@@ -80,23 +80,23 @@ func provokedScores() map[string]map[string]provocation {
 				}
 				return p.Mutate("createSnapshot", "snapshot { id } problem { __typename }", apitest.Vars{"scoreId": score, "name": "one more"})
 			}),
-			"Characters of the name, a snapshot":                       mutated("createSnapshot", func(p *provoker) apitest.Vars { return apitest.Vars{"scoreId": of(p), "name": p.long()} }),
-			"Snapshots whose content is read, an answer":               testedIn("internal/storetest/scoretest", "contentsBounded", "score.MaxContents"),
-			"Contents of snapshots that are read, together, an answer": testedIn("internal/storetest/scoretest", "contentsBounded", "score.MaxContentBytes"),
-			"Items, with uploads that may still be completed, a user": asked(func(p *provoker) *apitest.Answer {
+			"Characters of the name, a snapshot":                                   mutated("createSnapshot", func(p *provoker) apitest.Vars { return apitest.Vars{"scoreId": of(p), "name": p.long()} }),
+			"Snapshots whose content is read, an answer":                           testedIn("internal/storetest/scoretest", "contentsBounded", "score.MaxContents"),
+			"Size of the contents of snapshots that are read, together, an answer": testedIn("internal/storetest/scoretest", "contentsBounded", "score.MaxContentBytes"),
+			"Items, including uploads that can still be completed, a user": asked(func(p *provoker) *apitest.Answer {
 				p.Uploads([]byte("music"), apitest.Vars{"type": "text/plain"})
 				p.counts("scores", p.itemsOfOwner(), "items", p.most())
 				return p.Mutate("requestUpload", "upload { itemId }", apitest.Vars{"name": "n", "type": "text/plain", "size": 5, "sha256": apitest.Sha256Of([]byte("music"))})
 			}),
-			"Uploads that may still be completed, or ended without an item within some hours, a user": asked(func(p *provoker) *apitest.Answer {
+			"Uploads that can still be completed, or ended without an item in the last hours, a user": asked(func(p *provoker) *apitest.Answer {
 				p.Uploads([]byte("music"), apitest.Vars{"type": "text/plain"})
 				p.counts("scores", p.itemsOfOwner(), "kept", p.most())
 				return p.Mutate("requestUpload", "upload { itemId }", apitest.Vars{"name": "n", "type": "text/plain", "size": 5, "sha256": apitest.Sha256Of([]byte("music"))})
 			}),
-			"Uploads that are completed at a time, a user, on a server": testedIn("internal/storetest/scoretest", "completedInTurns", "fault.Exhausted"),
-			"Size of the file, an item":                                 unnumbered(requesting(func(p *provoker) apitest.Vars { return apitest.Vars{"size": p.most() + 1} })),
-			"Size of the file, an image":                                unnumbered(requesting(func(p *provoker) apitest.Vars { return apitest.Vars{"size": p.most() + 1, "type": "image/png"} })),
-			"Size of what is put at once, an upload": met(func(p *provoker) {
+			"Uploads being completed, a user, on a server": testedIn("internal/storetest/scoretest", "completedInTurns", "fault.Exhausted"),
+			"Size of the file, an item":                    unnumbered(requesting(func(p *provoker) apitest.Vars { return apitest.Vars{"size": p.most() + 1} })),
+			"Size of the file, an image":                   unnumbered(requesting(func(p *provoker) apitest.Vars { return apitest.Vars{"size": p.most() + 1, "type": "image/png"} })),
+			"Size of a file uploaded at once, an upload": met(func(p *provoker) {
 				for size, inParts := range map[int]bool{p.most(): false, p.most() + 1: true} {
 					a := p.Must(apitest.RequestUpload, apitest.Vars{"input": apitest.Vars{"name": "n", "type": "video/mp4", "size": size, "sha256": apitest.Sha256Of(nil)}})
 					assert.Equal(p.T, inParts, a.At("requestUpload.upload.put") == nil, "%d: %s", size, a.Body)
@@ -107,7 +107,7 @@ func provokedScores() map[string]map[string]provocation {
 			"Characters of the media type, an item": unnumbered(requesting(func(p *provoker) apitest.Vars { return apitest.Vars{"type": "text/" + p.long()} })),
 			"Pixels, an image":                      sized(func(most int) (int, int) { return 40_000, most/40_000 + 1 }),
 			"Pixels of a side, an image":            sized(func(most int) (int, int) { return most + 1, 1 }),
-			"Memory to decode images, together, or a third of the memory if that is less, a server": testedIn("internal/score", "TestMemoryOfOneCaller", "fault.Unavailable"),
+			"Memory to decode images, together; at most a third of all memory, a server": testedIn("internal/score", "TestMemoryOfOneCaller", "fault.Unavailable"),
 		},
 		"internal/filetag": {
 			"Tags, an author on one item": mutated("setItemTags", func(p *provoker) apitest.Vars {
@@ -127,7 +127,7 @@ func provokedScores() map[string]map[string]provocation {
 				}
 				return p.Do(`query($sets: [ItemSetInput!]!) { itemSets(sets: $sets) { name } }`, apitest.Vars{"sets": sets})
 			}),
-			"Values that are suggested, `itemTagValues`": asked(func(p *provoker) *apitest.Answer {
+			"Suggested values, `itemTagValues`": asked(func(p *provoker) *apitest.Answer {
 				return p.Do(`query($n: Int!) { itemTagValues(beginsWith: "a", first: $n) { value } }`, apitest.Vars{"n": p.most() + 1})
 			}),
 		},
