@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,13 +10,10 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/taggie/taggie/internal/auth"
 )
 
 // siege measures what a normal client notices of hostile ones.
@@ -47,7 +43,7 @@ func measureSiege(ctx context.Context, o options) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	server, err := start(ctx, "Taggie", true, []string{"TAGGIE_DATA=" + dir, "TAGGIE_LOG_LEVEL=error"}, o.server, "serve", "--no-demo")
+	server, err := startAlone(ctx, o, "TAGGIE_DATA="+dir, "TAGGIE_LOG_LEVEL=error")
 	if err != nil {
 		return err
 	}
@@ -82,21 +78,13 @@ func measureSiege(ctx context.Context, o options) error {
 
 // prepare signs up everybody, and gives the normal client some notes.
 func (s *siege) prepare(ctx context.Context, dir string) error {
-	secret, err := os.ReadFile(filepath.Join(dir, "secret"))
-	if err != nil {
-		return err
-	}
-	raw, err := hex.DecodeString(string(secret))
-	if err != nil {
-		return err
-	}
-	local, err := auth.NewLocal(raw, time.Now)
+	mint, err := tokens(dir)
 	if err != nil {
 		return err
 	}
 	for i := range 1 + s.hostileUsers {
 		email := fmt.Sprintf("user-%d@example.com", i)
-		token, err := local.Mint(auth.Person{Email: email, Name: email}, 12*time.Hour)
+		token, err := mint(email)
 		if err != nil {
 			return err
 		}

@@ -22,6 +22,8 @@ import (
 type process struct {
 	name    string
 	graphql bool
+	foreign bool   // not written in Go
+	gogc    string // its setting of the garbage collector; "" for that of its language
 	url     string
 	pprof   string // address of its profiles; "" for none
 	cmd     *exec.Cmd
@@ -29,46 +31,64 @@ type process struct {
 	exited  chan struct{}
 }
 
+// startAlone starts Taggie as under `make run` but with one core, and waits until it is ready.
+func startAlone(ctx context.Context, o options, environment ...string) (*process, error) {
+	p := &process{name: nameTaggie, graphql: true}
+	return p, p.start(ctx, environment, o.server, "serve", "--no-demo")
+}
+
 // start runs a program on a free port with one core, and waits until it is ready.
-func start(ctx context.Context, name string, graphql bool, environment []string, program string, args ...string) (*process, error) {
+func (p *process) start(ctx context.Context, environment []string, program string, args ...string) error {
+	if err := p.spawn(environment, program, args...); err != nil {
+		return err
+	}
+	return p.poll(ctx, 20*time.Millisecond, func() bool {
+		response, err := http.Get(p.url + "/readyz")
+		return err == nil && response.Body.Close() == nil && response.StatusCode == http.StatusOK
+	})
+}
+
+// spawn runs a program on a free port, with one core unless the environment says otherwise.
+func (p *process) spawn(environment []string, program string, args ...string) error {
 	address, err := freeAddress()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	program, err = filepath.Abs(program)
-	if err != nil {
-		return nil, err
+	if strings.ContainsRune(program, filepath.Separator) {
+		if program, err = filepath.Abs(program); err != nil {
+			return err
+		}
 	}
-	p := &process{name: name, graphql: graphql, url: "http://" + address, cmd: exec.Command(program, args...), output: new(bytes.Buffer), exited: make(chan struct{})}
-	p.cmd.Env = append(environment, "TAGGIE_ADDR="+address, "GOMAXPROCS=1", "PATH="+os.Getenv("PATH"), "HOME="+os.Getenv("HOME"))
+	p.url, p.cmd, p.output, p.exited = "http://"+address, exec.Command(program, args...), new(bytes.Buffer), make(chan struct{})
+	p.cmd.Env = append([]string{"TAGGIE_ADDR=" + address, "GOMAXPROCS=1", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, environment...)
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
 	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start %s: %w (make build makes it)", name, err)
+		return fmt.Errorf("start %s: %w (make build makes Taggie)", p.name, err)
 	}
 	go func() {
 		_ = p.cmd.Wait() // what matters is in the output
 		close(p.exited)
 	}()
-	ready := time.NewTicker(20 * time.Millisecond)
-	defer ready.Stop()
+	return nil
+}
+
+// poll looks again and again until the process is ready. One that does not become ready is stopped.
+func (p *process) poll(ctx context.Context, every time.Duration, ready func() bool) error {
+	again := time.NewTicker(every)
+	defer again.Stop()
 	patience, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	for {
-		if response, err := http.Get(p.url + "/readyz"); err == nil {
-			_ = response.Body.Close()
-			if response.StatusCode == http.StatusOK {
-				return p, nil
-			}
-		}
+	for !ready() {
 		select {
 		case <-p.exited:
-			return nil, fmt.Errorf("%s ended before it was ready:\n%s", name, p.output)
+			return fmt.Errorf("%s ended before it was ready:\n%s", p.name, p.output)
 		case <-patience.Done():
 			p.stop()
-			return nil, fmt.Errorf("%s did not become ready:\n%s", name, p.output)
-		case <-ready.C:
+			return fmt.Errorf("%s did not become ready:\n%s", p.name, p.output)
+		case <-again.C:
 		}
 	}
+	return nil
 }
 
 func freeAddress() (string, error) {
@@ -98,6 +118,9 @@ func (p *process) cpu() (time.Duration, error) {
 	return own, err
 }
 
+// tick is what CPU time is counted in: USER_HZ is 100 everywhere.
+const tick = 10 * time.Millisecond
+
 // cpuTimes returns the CPU time of a process, and that of its children that have ended. "self" is the caller.
 func cpuTimes(pid string) (own, children time.Duration, err error) {
 	stat, err := os.ReadFile("/proc/" + pid + "/stat")
@@ -109,8 +132,7 @@ func cpuTimes(pid string) (own, children time.Duration, err error) {
 	if len(fields) < 15 {
 		return 0, 0, errors.New("/proc/…/stat has another form than proc(5) says")
 	}
-	const tick = 10 * time.Millisecond // USER_HZ is 100 everywhere
-	var times [4]time.Duration         // user and system, of the process and of its children
+	var times [4]time.Duration // user and system, of the process and of its children
 	for i := range times {
 		n, err := strconv.ParseInt(fields[11+i], 10, 64)
 		if err != nil {
@@ -137,39 +159,51 @@ func (p *process) resident() (int64, error) {
 
 // family returns the memory of the process and of all that it started, in bytes. What they share is counted with each.
 func (p *process) family() (int64, error) {
+	pages, err := sumOfFamily(p.cmd.Process.Pid, 21)
+	return pages * int64(os.Getpagesize()), err
+}
+
+// cpuOfFamily returns the CPU time that a process and all that it started have used, as far as they are still there.
+func cpuOfFamily(pid int) (time.Duration, error) {
+	ticks, err := sumOfFamily(pid, 11, 12) // user and system
+	return time.Duration(ticks) * tick, err
+}
+
+// sumOfFamily adds fields of /proc/…/stat, counted from behind the name, of a process and of all that it started.
+func sumOfFamily(pid int, fields ...int) (int64, error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		return 0, err
 	}
-	type one struct {
-		parent string
-		bytes  int64
-	}
-	all := make(map[string]one, len(stats))
+	all := make(map[string][]string, len(stats)) // by id
 	for _, path := range stats {
 		stat, err := os.ReadFile(path)
 		if err != nil {
 			continue // it has ended
 		}
-		pid, rest, _ := strings.Cut(string(stat), " ")
-		fields := strings.Fields(rest[strings.LastIndexByte(rest, ')')+1:]) // the name may hold blanks
-		if len(fields) < 22 {
+		id, rest, _ := strings.Cut(string(stat), " ")
+		found := strings.Fields(rest[strings.LastIndexByte(rest, ')')+1:]) // the name may hold blanks
+		if len(found) < 22 {
 			return 0, errors.New("/proc/…/stat has another form than proc(5) says")
 		}
-		pages, err := strconv.ParseInt(fields[21], 10, 64)
-		if err != nil {
-			return 0, err
-		}
-		all[pid] = one{parent: fields[1], bytes: pages * int64(os.Getpagesize())}
+		all[id] = found
 	}
 	var sum int64
-	eldest := strconv.Itoa(p.cmd.Process.Pid)
-	for pid, member := range all {
-		for ancestor := pid; ancestor != ""; ancestor = all[ancestor].parent {
-			if ancestor == eldest {
-				sum += member.bytes
-				break
+	eldest := strconv.Itoa(pid)
+	for id, member := range all {
+		ancestor := id
+		for ancestor != eldest && all[ancestor] != nil {
+			ancestor = all[ancestor][1]
+		}
+		if ancestor != eldest {
+			continue
+		}
+		for _, at := range fields {
+			n, err := strconv.ParseInt(member[at], 10, 64)
+			if err != nil {
+				return 0, err
 			}
+			sum += n
 		}
 	}
 	return sum, nil
@@ -203,10 +237,13 @@ func peak(memory func() (int64, error)) func() (int64, error) {
 	}
 }
 
-// heap is what Go's runtime says in /metrics.
+// heap is what Go's runtime says in /metrics; nothing for a program in another language.
 type heap struct{ objects, bytes float64 }
 
 func (p *process) heap() (heap, error) {
+	if p.foreign {
+		return heap{}, nil
+	}
 	response, err := http.Get(p.url + "/metrics")
 	if err != nil {
 		return heap{}, err

@@ -12,25 +12,26 @@ import (
 	"github.com/taggie/taggie/internal/gid"
 )
 
-// question is asked of both servers.
+// question is asked of all servers.
 type question struct {
 	name, title string
-	query       string // for Taggie
-	path        string // for the hand-written handler
+	query       string  // for servers of GraphQL
+	path        string  // for the others
+	most        float64 // what Taggie may need of the hand-written handler's CPU, at equal settings
 }
 
 const noteFields = "id title content deadline createdAt updatedAt version"
 
 var questions = []question{{
-	name: "Q1", title: "user + 100 notes, flat", path: "/notes",
+	name: "Q1", title: "user + 100 notes, flat", path: "/notes", most: 0.70,
 	query: `query Flat { viewer { id name email notes(first: 100) { nodes { ` + noteFields + ` } pageInfo { hasNextPage } } } }`,
 }, {
-	name: "Q2", title: "the same with tags, owner, access list of five users each", path: "/notes/detailed",
+	name: "Q2", title: "the same with tags, owner, access list of five users each", path: "/notes/detailed", most: 0.45,
 	query: `query Detailed { viewer { id name email notes(first: 100) { nodes { ` + noteFields + `
 		tags { value } owner { id name } accessList { edges { permission node { id name } } }
 	} pageInfo { hasNextPage } } } }`,
 }, {
-	name: "Q3", title: "300 shared notes with owner", path: "/shared",
+	name: "Q3", title: "300 shared notes with owner", path: "/shared", most: 0.60,
 	query: `query Shared { viewer { id name email sharedNotes(first: 300) { nodes { ` + noteFields + `
 		owner { id name }
 	} pageInfo { hasNextPage } } } }`,
@@ -58,27 +59,40 @@ func (q question) request(base string, graphql bool, token string) (*http.Reques
 	return r, nil
 }
 
-// same compares the two answers: every field, at every place. Ids are opaque in one and bare in the other, and
-// instants may be spelled in two ways.
-func (q question) same(taggie, handwritten []byte) error {
-	var left struct {
+// same compares the answer of another server with Taggie's: every field, at every place. Ids are opaque in one and bare in the
+// other, and instants may be spelled in two ways.
+func (q question) same(taggie, other []byte, from *process) error {
+	left, err := q.answered(taggie, nameTaggie, true)
+	if err != nil {
+		return err
+	}
+	right, err := q.answered(other, from.name, from.graphql)
+	if err != nil {
+		return err
+	}
+	if at := difference("data", "", left, right); at != "" {
+		return fmt.Errorf("%s: the answer of %s differs at %s", q.name, from.name, at)
+	}
+	return nil
+}
+
+// answered returns the data of an answer.
+func (q question) answered(body []byte, from string, graphql bool) (data any, err error) {
+	var enveloped struct {
 		Data   any
 		Errors json.RawMessage
 	}
-	var right any
-	if err := json.Unmarshal(taggie, &left); err != nil {
-		return fmt.Errorf("%s: Taggie's answer: %w", q.name, err)
+	if !graphql {
+		err = json.Unmarshal(body, &data)
+	} else if err = json.Unmarshal(body, &enveloped); enveloped.Errors != nil {
+		err = fmt.Errorf("errors: %s", enveloped.Errors)
+	} else {
+		data = enveloped.Data
 	}
-	if left.Errors != nil {
-		return fmt.Errorf("%s: Taggie answers with errors: %s", q.name, left.Errors)
+	if err != nil {
+		return nil, fmt.Errorf("%s: the answer of %s: %w", q.name, from, err)
 	}
-	if err := json.Unmarshal(handwritten, &right); err != nil {
-		return fmt.Errorf("%s: the handler's answer: %w", q.name, err)
-	}
-	if at := difference("data", "", left.Data, right); at != "" {
-		return fmt.Errorf("%s: the answers differ at %s", q.name, at)
-	}
-	return nil
+	return data, nil
 }
 
 // difference returns where the values differ first, "" when they do not.

@@ -2,14 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
-
-	"github.com/taggie/taggie/internal/auth"
 )
 
 // perUser is how many sockets a user may have open at one server.
@@ -38,13 +34,13 @@ func measureSubscribers(ctx context.Context, o options) error {
 		"TAGGIE_DATA=" + dir, "TAGGIE_LOG_LEVEL=warn",
 		"TAGGIE_COST_BUDGET=1000000000", "TAGGIE_COST_RATE=1000000", // a user has 20 sockets, and is told each event 20 times
 	}
-	server, err := start(ctx, "Taggie", true, variables, o.server, "serve", "--no-demo")
+	server, err := startAlone(ctx, o, variables...)
 	if err != nil {
 		return err
 	}
 	defer server.stop()
 	c := crowd{options: o, server: server, api: &api{url: server.url}, items: 200}
-	if err := c.found(ctx, dir); err != nil {
+	if err := c.found(ctx, dir, (c.subscribers+perUser-1)/perUser); err != nil {
 		return fmt.Errorf("make a project for subscribers: %w", err)
 	}
 	out := crowdReport{to: os.Stdout}
@@ -63,23 +59,15 @@ func measureSubscribers(ctx context.Context, o options) error {
 	return nil
 }
 
-// found makes a project with items, and enough members to hold all sockets.
-func (c *crowd) found(ctx context.Context, dir string) error {
-	secret, err := os.ReadFile(filepath.Join(dir, "secret"))
-	if err != nil {
-		return err
-	}
-	raw, err := hex.DecodeString(string(secret))
-	if err != nil {
-		return err
-	}
-	local, err := auth.NewLocal(raw, time.Now)
+// found makes a project with items and members.
+func (c *crowd) found(ctx context.Context, dir string, members int) error {
+	mint, err := tokens(dir)
 	if err != nil {
 		return err
 	}
 	sign := func(n int) (token, id string, err error) {
 		email := fmt.Sprintf("member-%d@example.com", n)
-		if token, err = local.Mint(auth.Person{Email: email, Name: email}, 12*time.Hour); err != nil {
+		if token, err = mint(email); err != nil {
 			return "", "", err
 		}
 		made, err := c.api.ask(ctx, token, `mutation($n: String!, $e: String!) { createUser(input: {name: $n, email: $e}) { user { id } } }`, vars{"n": fmt.Sprintf("Member %d", n), "e": email})
@@ -98,7 +86,7 @@ func (c *crowd) found(ctx context.Context, dir string) error {
 		return err
 	}
 	team := made.text("createTeam", "team", "id")
-	for n := 1; n <= (c.subscribers+perUser-1)/perUser; n++ {
+	for n := 1; n <= members; n++ {
 		token, id, err := sign(n)
 		if err != nil {
 			return err

@@ -108,6 +108,7 @@ var rooms = map[string][]string{
 	"internal/campaign":    {},
 	"internal/generate":    {},
 	"bench":                {"*"},
+	"bench/floor":          {"*"},
 	"internal/demo":        {},
 	"internal/faultinject": {},
 	"internal/storetest":   {"*"},
