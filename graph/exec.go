@@ -7704,8 +7704,10 @@ type Mutation {
 
   """
   Hands items of the queue to the caller, each for 15 minutes. The caller gets fewer than requested if the queue, which
-  is refilled at once, has no more, or if the caller would have more than 50 of the project. Only one user has an item
-  at a time. For members.
+  is refilled at once, has no more, or if the caller would have more than 50 of the project. What has just been finished
+  no longer counts. Only one user has an item at a time. First come items that returned to the caller, then the items in
+  the order of their import: an item may come before others that were imported earlier, but at most about as many as the
+  queue holds. For members.
   """
   claimProjectItems(input: ClaimProjectItemsInput!): ClaimProjectItemsPayload
   "Extends a claim: the caller has the item for 15 minutes from now."

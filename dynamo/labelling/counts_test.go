@@ -42,7 +42,7 @@ func TestCallsOfLabelling(t *testing.T) {
 	move := func(m labelling.Move) func() error { return func() error { return db.MoveItem(ctx, m, once) } }
 	listed := func(limit int) func() error {
 		return func() error {
-			_, _, err := db.ListByStatus(ctx, w.Project.ID, project.New, 4, "", limit)
+			_, _, err := db.ListByStatus(ctx, w.Project.ID, project.New, 4, labelling.Place{}, limit)
 			return err
 		}
 	}
@@ -151,7 +151,7 @@ func TestLabellingWhileIndexesLag(t *testing.T) {
 		finish = w.Finishing(w.Do(w.Claiming(i, w.Ada)), w.Ada, w.Label("owl").ID, "")
 		w.Do(finish)
 	}
-	ids, next, err := db.ListByStatus(ctx, w.Project.ID, project.New, 3, "", 4)
+	ids, next, err := db.ListByStatus(ctx, w.Project.ID, project.New, 3, labelling.Place{}, 4)
 	require.NoError(t, err)
 	assert.Equal(t, []string{items[0].ID, items[1].ID, items[2].ID, items[3].ID}, ids, "as it was")
 	stale := w.ScannedItems()
@@ -172,7 +172,7 @@ func TestLabellingWhileIndexesLag(t *testing.T) {
 	rest, _, err := db.ListByStatus(ctx, w.Project.ID, project.New, 3, next, 100)
 	require.NoError(t, err)
 	assert.Len(t, rest, 6)
-	ids, _, err = db.ListByStatus(ctx, w.Project.ID, project.New, 3, "", 100)
+	ids, _, err = db.ListByStatus(ctx, w.Project.ID, project.New, 3, labelling.Place{}, 100)
 	require.NoError(t, err)
 	assert.Equal(t, rest, ids)
 	assert.Len(t, w.Listed(project.Finished, 3), 4)

@@ -2,6 +2,7 @@ package labelling
 
 import (
 	"context"
+	"strings"
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/keys"
@@ -18,15 +19,14 @@ var _ [labelling.Shards]struct{} = [keys.Shards]struct{}{}
 //
 // Index: index_lookup, eventually consistent. Key: _scope_index_name = <project>:status~<shard> AND
 // begins_with(_index_key, <status>:<shard>:). Cost: 1 Query.
-func (db Store) ListByStatus(ctx context.Context, p project.ID, status project.Status, shard int, after string, limit int) (items []string, next string, err error) {
+func (db Store) ListByStatus(ctx context.Context, p project.ID, status project.Status, shard int, after labelling.Place, limit int) (items []string, next labelling.Place, err error) {
 	s := dynamo.Span{
 		Table: dynamo.IndexEntries, Index: dynamo.IndexLookup, PK: keys.ScopeIndexName(string(p), keys.IndexName(keys.StatusIndex, shard)),
 		Limit: limit, Single: true, Keys: true,
 	}
 	s.Low, s.High = keys.StatusRange(string(status), shard)
-	if after != "" {
-		key, item := projects.SplitPosition(after)
-		s.Start = projects.StatusStart(p, s.PK, key, item)
+	if after != next {
+		s.Start = projects.StatusStart(p, s.PK, s.Low+after.Seq, after.Item)
 	}
 	last, err := db.Query(ctx, s, func(raw []byte) (bool, error) {
 		row, err := dynamo.KeyOf(raw, dynamo.IndexEntries)
@@ -34,9 +34,11 @@ func (db Store) ListByStatus(ctx context.Context, p project.ID, status project.S
 		return true, err
 	})
 	if err != nil || last == nil {
-		return items, "", err
+		return items, next, err
 	}
-	return items, dynamo.Text(last[dynamo.IndexLookup.SK]) + ":" + indexed(dynamo.Key{PK: dynamo.Text(last[dynamo.IndexEntries.PK])}), nil
+	next.Seq = strings.TrimPrefix(dynamo.Text(last[dynamo.IndexLookup.SK]), s.Low)
+	next.Item = indexed(dynamo.Key{PK: dynamo.Text(last[dynamo.IndexEntries.PK])})
+	return items, next, nil
 }
 
 // indexed is the id of the item that an entry of an index belongs to.

@@ -347,6 +347,25 @@ func TestPopulateCostsTheSameHoweverManyWait(t *testing.T) {
 	assert.LessOrEqual(t, many, 4)
 }
 
+// Items come in the order of their import, but for about as many as the queue holds.
+func TestPopulateKeepsTheOrderOfTheImport(t *testing.T) {
+	w := newWorld(t, 1_000, queue.Options{})
+	size := 160
+	_, err := w.service.SetQueueSize(w.as(boss), labelling.SetQueueSize{Project: w.project, Size: &size})
+	require.NoError(t, err)
+	w.flush()
+	_, err = w.rebuild.Rebuild(t.Context(), w.project, true)
+	require.NoError(t, err)
+	require.NoError(t, w.populate.Run(t.Context()))
+	waiting := w.waiting()
+	require.Len(t, waiting, size)
+	for _, id := range waiting {
+		place, err := strconv.Atoi(w.truth.items[id].Seq)
+		require.NoError(t, err)
+		assert.Less(t, place, 2*size)
+	}
+}
+
 func TestPopulateOnManyServers(t *testing.T) {
 	w := newWorld(t, 500, queue.Options{})
 	size := 300

@@ -3,7 +3,6 @@ package labelling
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -13,9 +12,10 @@ import (
 )
 
 // Populate keeps the queues of all projects at their sizes: the document's first background job. Any number of servers do it at
-// once. Each goes through the NEW items of a project shard by shard, beginning anywhere, and remembers how far it came; where it
-// comes to what another one has put into the queue, the queue refuses that. So a refill costs what it adds, however many items
-// wait.
+// once. Each goes through the NEW items of a project in the order of the import, as near as shards allow: it reads a share of the
+// queue from the shard that it is least far in, and remembers how far it came in each. Where it comes to what another one has put
+// into the queue, the queue refuses that. So a refill costs what it adds, however many items wait, and no item waits for more
+// than about two queues full of items that were imported later.
 type Populate struct {
 	Options
 	rebuild *Rebuilder
@@ -29,16 +29,31 @@ type Populate struct {
 type cursor struct {
 	mu      sync.Mutex
 	epoch   string // of the queue that was filled: an empty one is filled from the beginning
-	shard   int
-	after   string
+	shards  [Shards]part
 	rest    time.Time     // until then there is nothing more to be found
 	resting time.Duration // how long that is
 	waiting int           // NEW items that could not be queued then
 }
 
+// part is how far that is in one shard.
+type part struct {
+	after Place
+	ended bool // there was no more
+}
+
+// next returns the shard in which the cursor is least far, and false when all have ended.
+func (c *cursor) next() (shard int, ok bool) {
+	for i, p := range c.shards {
+		if !p.ended && (!ok || p.after.Seq < c.shards[shard].after.Seq) {
+			shard, ok = i, true
+		}
+	}
+	return shard, ok
+}
+
 const (
-	// leastPage and mostPage bound how many ids are listed at once.
-	leastPage, mostPage = 100, 1000
+	// leastPage is how many ids are listed at once at least; else it is a shard's share of the queue.
+	leastPage = 10
 	// mostPages bounds what one refill costs: once round all shards, and as much again where others have been before.
 	mostPages = 2*Shards + 2
 	// fruitless is how long a project rests in the end whose items are all queued, reserved or kept for their authors. It begins
@@ -110,7 +125,7 @@ func (f *Populate) Refill(ctx context.Context, p project.ID) (int, error) {
 		return 0, nil
 	}
 	if c.epoch != state.Cursor.Epoch {
-		c.epoch, c.shard, c.after, c.rest, c.resting = state.Cursor.Epoch, rand.N(Shards), "", time.Time{}, 0
+		c.epoch, c.shards, c.rest, c.resting = state.Cursor.Epoch, [Shards]part{}, time.Time{}, 0
 	}
 	if f.Now().Before(c.rest) && waiting <= c.waiting {
 		return 0, nil
@@ -119,9 +134,14 @@ func (f *Populate) Refill(ctx context.Context, p project.ID) (int, error) {
 	if missing, err = f.Queue.Need(ctx, p, state.Size); err != nil {
 		return 0, err
 	}
-	added, ended := 0, 0
-	for pages := 0; pages < mostPages && missing > 0 && ended <= Shards; pages++ {
-		ids, next, err := f.Truth.ListByStatus(ctx, p, project.New, c.shard, c.after, min(max(missing, leastPage), mostPage))
+	added, begun, whole := 0, c.shards == [Shards]part{}, false
+	for pages := 0; pages < mostPages && missing > 0 && !whole; pages++ {
+		shard, ok := c.next()
+		if !ok { // what came back, or was not shown yet, is before the place where the cursor is
+			whole, begun, c.shards = begun, true, [Shards]part{}
+			continue
+		}
+		ids, next, err := f.Truth.ListByStatus(ctx, p, project.New, shard, c.shards[shard].after, max(state.Size/Shards, leastPage))
 		if err != nil {
 			return added, err
 		}
@@ -135,16 +155,11 @@ func (f *Populate) Refill(ctx context.Context, p project.ID) (int, error) {
 			// When the queue became full, the last ids may not have been looked at: they come again.
 			fits = lacking > 0 || n == len(ids)
 		}
-		switch {
-		case !fits:
-		case next == "":
-			c.shard, c.after = (c.shard+1)%Shards, ""
-			ended++
-		default:
-			c.after = next
+		if fits {
+			c.shards[shard] = part{after: next, ended: next == Place{}}
 		}
 	}
-	if ended > Shards { // from wherever it was, through all of them: there is no more
+	if whole { // from the beginning to the end: there is no more
 		if waiting > c.waiting || added > 0 {
 			c.resting = 0
 		}

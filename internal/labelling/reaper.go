@@ -134,7 +134,7 @@ func (r *Reaper) scan(ctx context.Context, p project.ID, now time.Time) error {
 		return nil
 	}
 	for shard := range Shards {
-		for after := ""; ; {
+		for after := (Place{}); ; {
 			names, next, err := r.Truth.ListByStatus(ctx, p, project.Claimed, shard, after, lapsedAtOnce)
 			if err != nil {
 				return err
@@ -142,7 +142,7 @@ func (r *Reaper) scan(ctx context.Context, p project.ID, now time.Time) error {
 			if err := r.compare(ctx, p, names, now); err != nil {
 				return err
 			}
-			if after = next; next == "" {
+			if after = next; next == (Place{}) {
 				break
 			}
 		}

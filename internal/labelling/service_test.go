@@ -144,6 +144,29 @@ func TestClaimTakesOthersForItemsThatAreGone(t *testing.T) {
 	assert.Len(t, claims, 6)
 }
 
+// The limit is that of the items that the user has, not of those that the queue has not yet followed to their ends.
+func TestClaimRightAfterFinishes(t *testing.T) {
+	w := newWorld(t, 3*labelling.MaxClaims, queue.Options{})
+	first := w.claim(ada, labelling.MaxClaims)
+	_, err := w.service.Claim(w.as(ada), labelling.ClaimItems{Project: w.project, Count: 1})
+	require.ErrorIs(t, err, labelling.ErrFull)
+	for _, i := range first {
+		w.finish(i)
+	}
+	second := w.claim(ada, labelling.MaxClaims)
+	require.Len(t, second, labelling.MaxClaims)
+	for _, i := range second[:10] {
+		w.finish(i)
+	}
+	w.deliver()
+	w.finish(second[10])
+	assert.Len(t, w.claim(ada, labelling.MaxClaims), 11)
+	_, err = w.service.Claim(w.as(ada), labelling.ClaimItems{Project: w.project, Count: 1})
+	require.ErrorIs(t, err, labelling.ErrFull)
+	w.deliver()
+	w.exact()
+}
+
 func TestFinishTooLateLosesNothing(t *testing.T) {
 	w := newWorld(t, 1, queue.Options{})
 	item := w.claim(ada, 1)[0]

@@ -64,11 +64,17 @@ type Outbox interface {
 // Shards is how many parts the items and efforts of a project are spread over; see the store.
 const Shards = 16
 
+// Place is where an item stands in the order of imports. The zero value is before all of them.
+type Place struct {
+	Seq  string // as in [project.Item]
+	Item string
+}
+
 // Scanner reads much. It is eventually consistent: what was written seconds ago may be missing or shown as it was before.
 type Scanner interface {
-	// ListByStatus lists items of a status in one shard by their place in the order of imports, from behind after ("" for the
-	// beginning) on, and returns where to go on, "" at the end. Cost: 1 Query.
-	ListByStatus(ctx context.Context, p project.ID, s project.Status, shard int, after string, limit int) (items []string, next string, err error)
+	// ListByStatus lists items of a status in one shard in the order of imports, from behind a place on, and returns where to go
+	// on: the zero Place at the end. Cost: 1 Query.
+	ListByStatus(ctx context.Context, p project.ID, s project.Status, shard int, after Place, limit int) (items []string, next Place, err error)
 	// ScanItems reads all items of a shard, those that changed last at the end, page by page. An item that changes meanwhile may
 	// be read twice.
 	ScanItems(ctx context.Context, p project.ID, shard int, page func([]project.Item) error) error
@@ -87,7 +93,7 @@ type Scanner interface {
 // Queue is fast, shared by all servers, and disposable; see internal/queue for what each operation does. [ErrNotReady] when it does
 // not know the project.
 type Queue interface {
-	Reserve(ctx context.Context, p project.ID, u UserID, tokens []string) ([]Claim, error)
+	Reserve(ctx context.Context, p project.ID, u UserID, tokens []string, ended ...string) ([]Claim, error)
 	Cancel(ctx context.Context, c Claim, back bool) (bool, error)
 	// Apply follows a transition. [ErrEarly] when it does not remember the one before it.
 	Apply(ctx context.Context, t Transition) (bool, error)

@@ -11,15 +11,15 @@ import (
 	"github.com/taggie/taggie/internal/project"
 )
 
-func (s *truth) ListByStatus(_ context.Context, p project.ID, status project.Status, n int, after string, limit int) ([]string, string, error) {
+func (s *truth) ListByStatus(_ context.Context, p project.ID, status project.Status, n int, after labelling.Place, limit int) ([]string, labelling.Place, error) {
 	err := s.begin("ListByStatus")
 	defer s.mu.Unlock()
 	if err != nil {
-		return nil, "", err
+		return nil, labelling.Place{}, err
 	}
 	var list []project.Item
 	for _, i := range s.items {
-		if i.Project == p && i.Status == status && shard(i.ID) == n && i.Seq+i.ID > after {
+		if i.Project == p && i.Status == status && shard(i.ID) == n && i.Seq+i.ID > after.Seq+after.Item {
 			list = append(list, i)
 		}
 	}
@@ -29,9 +29,10 @@ func (s *truth) ListByStatus(_ context.Context, p project.ID, status project.Sta
 		ids = append(ids, i.ID)
 	}
 	if len(list) <= limit {
-		return ids, "", nil
+		return ids, labelling.Place{}, nil
 	}
-	return ids, list[limit-1].Seq + list[limit-1].ID, nil
+	last := list[limit-1]
+	return ids, labelling.Place{Seq: last.Seq, Item: last.ID}, nil
 }
 
 // pages hands things over by when they changed last; what changes meanwhile moves to the end.

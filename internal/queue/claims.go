@@ -31,14 +31,18 @@ func (c claim) of(p project.ID, item string) labelling.Claim {
 // Reserve keeps back up to as many items for a user as there are tokens, each under one of them: first what came back to the user,
 // then what the user put off until now, then the head of the queue without what the user skipped for good. The claims returned
 // are promises until their transitions are applied; they end with the reservation. Calling it again with the same tokens returns the
-// same items. An empty queue is no error. ErrNotReady, ErrPaused or ErrFull.
-func (q *Queue) Reserve(ctx context.Context, p project.ID, u labelling.UserID, tokens []string) ([]labelling.Claim, error) {
+// same items. An empty queue is no error. Claims that have ended in the truth, by their tokens, do not count as the user's, though
+// the queue may not have followed that yet. ErrNotReady, ErrPaused or ErrFull.
+func (q *Queue) Reserve(ctx context.Context, p project.ID, u labelling.UserID, tokens []string, ended ...string) ([]labelling.Claim, error) {
 	if len(tokens) == 0 {
 		return nil, nil
 	}
 	k := keysOf(p)
-	args := make([]any, 0, 4+len(tokens))
-	args = append(args, string(u), q.o.Reservation.Milliseconds(), q.o.MaxClaims, lookAhead)
+	args := make([]any, 0, 5+len(ended)+len(tokens))
+	args = append(args, string(u), q.o.Reservation.Milliseconds(), q.o.MaxClaims, lookAhead, len(ended))
+	for _, token := range ended {
+		args = append(args, token)
+	}
 	for _, token := range tokens {
 		args = append(args, token)
 	}

@@ -114,12 +114,19 @@ func testSkipped(t *testing.T, f *fixture) {
 
 func testReserveRefuses(t *testing.T, f *fixture) {
 	f = f.with(Options{MaxClaims: 3})
-	f.items(t, 5)
+	f.items(t, 10)
 	assert.Len(t, f.reserve(t, "ada", 2), 2)
 	assert.Len(t, f.reserve(t, "ada", 2), 1, "one more")
 	_, err := f.Reserve(t.Context(), f.project, "ada", []string{f.id()})
 	require.ErrorIs(t, err, labelling.ErrFull)
 	assert.Len(t, f.reserve(t, "grace", 1), 1)
+
+	held := f.reserve(t, "joan", 3)
+	more, err := f.Reserve(t.Context(), f.project, "joan", []string{f.id(), f.id(), f.id()}, held[0].Token, held[2].Token)
+	require.NoError(t, err)
+	assert.Len(t, more, 2, "what has ended does not count")
+	_, err = f.Reserve(t.Context(), f.project, "joan", []string{f.id()}, held[0].Token)
+	require.ErrorIs(t, err, labelling.ErrFull, "the other one does")
 
 	_, err = f.Pause(t.Context(), f.project, "boss")
 	require.NoError(t, err)

@@ -2,8 +2,8 @@
 -- what the user does not want again, which goes to its end, or out of it when it is all that there is. The same reservation a second time returns the same items.
 --
 -- KEYS: 1 epoch, 2 metadata, 3 queue, 4 queued, 5 wip, 6 claims, 7 held, 8 user queue, 9 user returned, 10 user later, 11 user skipped.
--- ARGV: 1 user, 2 ms of a reservation, 3 claims a user may have, 4 ids to look at in the queue,
---   5... a token for each item wanted.
+-- ARGV: 1 user, 2 ms of a reservation, 3 claims a user may have, 4 ids to look at in the queue, 5 how many tokens follow of claims that
+--   have ended and do not count, 6... these, then a token for each item wanted.
 -- Returns: OK, now, then item and token of each item reserved; NOTREADY, PAUSED or FULL.
 local epoch, metadata, queue, queued, wip, claims, held = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local mine, returned, later, skipped = KEYS[8], KEYS[9], KEYS[10], KEYS[11]
@@ -11,8 +11,10 @@ local user, lasts, most, look = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), t
 if redis.call('EXISTS', epoch) == 0 then return {'NOTREADY'} end
 local now = clock()
 
-local wanted, tokens = {}, {}
-for i = 5, #ARGV do
+local ended, wanted, tokens = {}, {}, {}
+local first = 6 + tonumber(ARGV[5])
+for i = 6, first - 1 do ended[ARGV[i]] = true end
+for i = first, #ARGV do
   tokens[#tokens + 1] = ARGV[i]
   wanted[ARGV[i]] = true
 end
@@ -22,7 +24,7 @@ for _, item in ipairs(redis.call('ZRANGE', mine, 0, -1)) do
   local claim = claimOf(claims, item)
   if not claim or claim.user ~= user then
     redis.call('ZREM', mine, item) -- it ended while the user queue was out of sight
-  else
+  elseif not ended[claim.token] then
     have = have + 1
     if wanted[claim.token] then
       reply[#reply + 1] = item

@@ -87,12 +87,12 @@ func (w *World) Listed(status project.Status, limit int) []string {
 	w.T.Helper()
 	all := []string{}
 	for shard := range labelling.Shards {
-		for after := ""; ; {
+		for after := (labelling.Place{}); ; {
 			items, next, err := w.Truth.ListByStatus(w.T.Context(), w.Project.ID, status, shard, after, limit)
 			require.NoError(w.T, err)
 			require.LessOrEqual(w.T, len(items), limit)
 			all = append(all, items...)
-			if after = next; next == "" {
+			if after = next; next == (labelling.Place{}) {
 				break
 			}
 		}

@@ -101,26 +101,26 @@ func listedByStatus(t *testing.T, w *World) {
 		seq[i.ID] = i.Seq
 	}
 	for shard := range labelling.Shards {
-		ids, next, err := w.Truth.ListByStatus(t.Context(), w.Project.ID, project.New, shard, "", 100)
+		ids, next, err := w.Truth.ListByStatus(t.Context(), w.Project.ID, project.New, shard, labelling.Place{}, 100)
 		require.NoError(t, err)
 		assert.Empty(t, next)
 		assert.True(t, slices.IsSortedFunc(ids, func(a, b string) int { return strings.Compare(seq[a], seq[b]) }), "in the order of imports")
 	}
 	// Pages go on behind an item that is there no longer.
 	for shard := range labelling.Shards {
-		ids, next, err := w.Truth.ListByStatus(t.Context(), w.Project.ID, project.New, shard, "", 1)
+		ids, next, err := w.Truth.ListByStatus(t.Context(), w.Project.ID, project.New, shard, labelling.Place{}, 1)
 		require.NoError(t, err)
-		if next == "" {
+		if next == (labelling.Place{}) {
 			continue
 		}
 		w.Do(w.Claiming(w.Get(project.ItemID{Project: w.Project.ID, ID: ids[0]}), w.Ada))
 		rest, _, err := w.Truth.ListByStatus(t.Context(), w.Project.ID, project.New, shard, next, 100)
 		require.NoError(t, err)
-		all, _, err := w.Truth.ListByStatus(t.Context(), w.Project.ID, project.New, shard, "", 100)
+		all, _, err := w.Truth.ListByStatus(t.Context(), w.Project.ID, project.New, shard, labelling.Place{}, 100)
 		require.NoError(t, err)
 		assert.Equal(t, all, rest)
 	}
-	none, next, err := w.Truth.ListByStatus(t.Context(), "nothing", project.New, 0, "", 10)
+	none, next, err := w.Truth.ListByStatus(t.Context(), "nothing", project.New, 0, labelling.Place{}, 10)
 	require.NoError(t, err)
 	assert.Empty(t, none)
 	assert.Empty(t, next)
