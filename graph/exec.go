@@ -602,6 +602,7 @@ type ComplexityRoot struct {
 		Tags          func(childComplexity int) int
 		Title         func(childComplexity int) int
 		UpdatedAt     func(childComplexity int) int
+		UpdatedBy     func(childComplexity int) int
 		Version       func(childComplexity int) int
 		VersionAt     func(childComplexity int, number int) int
 		Versions      func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
@@ -647,6 +648,11 @@ type ComplexityRoot struct {
 	NoteEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	NoteShareEnded struct {
+		EndedAt func(childComplexity int) int
+		Note    func(childComplexity int) int
 	}
 
 	OnlineMember struct {
@@ -1445,6 +1451,7 @@ type ComplexityRoot struct {
 	}
 
 	Version struct {
+		Author    func(childComplexity int) int
 		Content   func(childComplexity int) int
 		Deadline  func(childComplexity int) int
 		ID        func(childComplexity int) int
@@ -1604,6 +1611,8 @@ type MyQueueResolver interface {
 	Claims(ctx context.Context, obj *model.MyQueue) ([]project.Item, error)
 }
 type NoteResolver interface {
+	UpdatedBy(ctx context.Context, obj *note.Note) (*user.User, error)
+
 	Owner(ctx context.Context, obj *note.Note) (*user.User, error)
 	AccessList(ctx context.Context, obj *note.Note, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.NoteAccessConnection, error)
 	LatestVersion(ctx context.Context, obj *note.Note) (*note.Version, error)
@@ -1805,6 +1814,7 @@ type UserStatisticsResolver interface {
 	User(ctx context.Context, obj *labelling.UserStatistics) (*user.User, error)
 }
 type VersionResolver interface {
+	Author(ctx context.Context, obj *note.Version) (*user.User, error)
 	Note(ctx context.Context, obj *note.Version) (*note.Note, error)
 }
 
@@ -4001,6 +4011,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Note.UpdatedAt(childComplexity), true
+	case "Note.updatedBy":
+		if e.ComplexityRoot.Note.UpdatedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Note.UpdatedBy(childComplexity), true
 	case "Note.version":
 		if e.ComplexityRoot.Note.Version == nil {
 			break
@@ -4162,6 +4178,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.NoteEdge.Node(childComplexity), true
+
+	case "NoteShareEnded.endedAt":
+		if e.ComplexityRoot.NoteShareEnded.EndedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NoteShareEnded.EndedAt(childComplexity), true
+	case "NoteShareEnded.noteId":
+		if e.ComplexityRoot.NoteShareEnded.Note == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NoteShareEnded.Note(childComplexity), true
 
 	case "OnlineMember.seenAt":
 		if e.ComplexityRoot.OnlineMember.Seen == nil {
@@ -7107,6 +7136,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UserStatistics.User(childComplexity), true
 
+	case "Version.author":
+		if e.ComplexityRoot.Version.Author == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Version.Author(childComplexity), true
 	case "Version.content":
 		if e.ComplexityRoot.Version.Content == nil {
 			break
@@ -7926,9 +7961,12 @@ type User implements Node {
   "Notes others share with the user, ordered by note id. For the user alone."
   sharedNotes(first: Int, after: Cursor, last: Int, before: Cursor): SharedNoteConnection @byId
   """
-  Changes of the user's own notes, oldest first, each note once with its latest state. Clients use it to keep a copy.
-  Read all pages; later, ask again with ` + "`" + `changedSince: syncedUntil` + "`" + `. Changes close to that instant may come twice, but
-  are never missed. For the user alone.
+  Changes of the notes the user can read, each note once with its latest state. Clients use it to keep a copy. First
+  come the user's own notes, oldest change first, then notes of others, ordered by note id: those that changed, that
+  were shared with the user, or for which the user got another permission. Ends of shares come last. Read all pages;
+  later, ask again with ` + "`" + `changedSince: syncedUntil` + "`" + `. Changes close to that instant may come twice, but are never missed.
+  A page may have fewer elements than asked for, even none, although ` + "`" + `hasNextPage` + "`" + ` is true; ` + "`" + `endCursor` + "`" + ` is there then,
+  too. For the user alone.
   """
   noteChanges(
     "Only changes at or after this instant. Without it, all existing notes."
@@ -8070,6 +8108,11 @@ type Note implements Node {
   "When title, content, tags or deadline last changed."
   updatedAt: DateTime!
   """
+  The user who made this last change. Null if the change is from before Taggie kept who makes them. For everybody who
+  may read the note.
+  """
+  updatedBy: User @ready
+  """
   Grows by one with each change of title, content, tags or deadline, and with ` + "`" + `undeleteNote` + "`" + `. Use it as
   ` + "`" + `expectedVersion` + "`" + ` of mutations.
   """
@@ -8170,8 +8213,9 @@ type NoteChangeConnection {
   "The ` + "`" + `changedSince` + "`" + ` for the next synchronisation; the same on every page of one synchronisation."
   syncedUntil: DateTime!
   """
-  False if ` + "`" + `changedSince` + "`" + ` is more than 30 days ago. Deletions are kept for 30 days, so earlier ones are not in the list:
-  replace the client's copy instead of patching it.
+  False if ` + "`" + `changedSince` + "`" + ` is more than 30 days ago. Deletions and ends of shares are kept for 30 days, so earlier ones
+  are not in the list: replace the client's copy instead of patching it. Look at the last page, which may have been read
+  much later than the first.
   """
   complete: Boolean!
 }
@@ -8182,8 +8226,16 @@ type NoteChangeEdge {
   node: NoteChange!
 }
 
-"A note in its current state, or the fact that it was deleted."
-union NoteChange = Note | DeletedNote
+"A note in its current state, or the fact that it was deleted, or is no longer shared with the user."
+union NoteChange = Note | DeletedNote | NoteShareEnded
+
+"The record of a note that is no longer shared with the user, kept for 30 days. Remove the copy of the note."
+type NoteShareEnded {
+  "The id of the note."
+  noteId: ID!
+  "When the owner ended the share, or the user did."
+  endedAt: DateTime!
+}
 
 "The record of a deleted note, kept for 30 days."
 type DeletedNote {
@@ -8191,7 +8243,7 @@ type DeletedNote {
   noteId: ID!
   "When it was deleted."
   deletedAt: DateTime!
-  "Until when ` + "`" + `undeleteNote` + "`" + ` is possible."
+  "Until when its owner can bring it back with ` + "`" + `undeleteNote` + "`" + `."
   undoUntil: DateTime!
 }
 
@@ -8210,6 +8262,11 @@ type Version implements Node {
   deadline: DateTime
   "When the note came into this state."
   updatedAt: DateTime!
+  """
+  The user who wrote title and content of this state, or restored them. Null if that was before Taggie kept who writes.
+  For everybody who may read the note.
+  """
+  author: User
   "The note as it is now."
   note: Note
 }
@@ -11914,6 +11971,8 @@ func (ec *executionContext) childFields_Note(ctx context.Context, field graphql.
 		return ec.fieldContext_Note_createdAt(ctx, field)
 	case "updatedAt":
 		return ec.fieldContext_Note_updatedAt(ctx, field)
+	case "updatedBy":
+		return ec.fieldContext_Note_updatedBy(ctx, field)
 	case "version":
 		return ec.fieldContext_Note_version(ctx, field)
 	case "tags":
@@ -13336,6 +13395,8 @@ func (ec *executionContext) childFields_Version(ctx context.Context, field graph
 		return ec.fieldContext_Version_deadline(ctx, field)
 	case "updatedAt":
 		return ec.fieldContext_Version_updatedAt(ctx, field)
+	case "author":
+		return ec.fieldContext_Version_author(ctx, field)
 	case "note":
 		return ec.fieldContext_Version_note(ctx, field)
 	}
@@ -23042,6 +23103,38 @@ func (ec *executionContext) fieldContext_Note_updatedAt(_ context.Context, field
 	return graphql.NewScalarFieldContext("Note", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
+func (ec *executionContext) _Note_updatedBy(ctx context.Context, field graphql.CollectedField, obj *note.Note) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Note_updatedBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Note().UpdatedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Note_updatedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Note",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Note_version(ctx context.Context, field graphql.CollectedField, obj *note.Note) (ret graphql.Marshaler) {
 	return ec.marshalNInt2int(ctx, field.Selections, obj.Version)
 }
@@ -23704,6 +23797,20 @@ func (ec *executionContext) fieldContext_NoteEdge_node(_ context.Context, field 
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _NoteShareEnded_noteId(ctx context.Context, field graphql.CollectedField, obj *note.EndedShare) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐID(ctx, field.Selections, obj.Note)
+}
+func (ec *executionContext) fieldContext_NoteShareEnded_noteId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NoteShareEnded", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _NoteShareEnded_endedAt(ctx context.Context, field graphql.CollectedField, obj *note.EndedShare) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.EndedAt)
+}
+func (ec *executionContext) fieldContext_NoteShareEnded_endedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NoteShareEnded", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
 func (ec *executionContext) _OnlineMember_user(ctx context.Context, field graphql.CollectedField, obj *labelling.Online) (ret graphql.Marshaler) {
@@ -33197,6 +33304,38 @@ func (ec *executionContext) fieldContext_Version_updatedAt(_ context.Context, fi
 	return graphql.NewScalarFieldContext("Version", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
+func (ec *executionContext) _Version_author(ctx context.Context, field graphql.CollectedField, obj *note.Version) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Version_author(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Version().Author(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Version_author(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Version",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Version_note(ctx context.Context, field graphql.CollectedField, obj *note.Version) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -38564,6 +38703,13 @@ func (ec *executionContext) _NoteChange(ctx context.Context, sel ast.SelectionSe
 			return graphql.Null
 		}
 		return ec._Note(ctx, sel, obj)
+	case note.EndedShare:
+		return ec._NoteShareEnded(ctx, sel, &obj)
+	case *note.EndedShare:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._NoteShareEnded(ctx, sel, obj)
 	case note.Deleted:
 		return ec._DeletedNote(ctx, sel, &obj)
 	case *note.Deleted:
@@ -44481,6 +44627,45 @@ func (ec *executionContext) _Note(ctx context.Context, sel ast.SelectionSet, obj
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "updatedBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Note_updatedBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
 		case "version":
 			out.Values[i] = ec._Note_version(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -45099,6 +45284,50 @@ func (ec *executionContext) _NoteEdge(ctx context.Context, sel ast.SelectionSet,
 			}
 		case "node":
 			out.Values[i] = ec._NoteEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var noteShareEndedImplementors = []string{"NoteShareEnded", "NoteChange"}
+
+func (ec *executionContext) _NoteShareEnded(ctx context.Context, sel ast.SelectionSet, obj *note.EndedShare) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "NoteShareEnded", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNoteShareEnded(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NoteShareEnded(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, noteShareEndedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NoteShareEnded")
+		case "noteId":
+			out.Values[i] = ec._NoteShareEnded_noteId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "endedAt":
+			out.Values[i] = ec._NoteShareEnded_endedAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -54851,6 +55080,45 @@ func (ec *executionContext) _Version(ctx context.Context, sel ast.SelectionSet, 
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "author":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Version_author(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "note":
 			field := field
 
@@ -60501,5 +60769,6 @@ var waits = map[lean.Field]bool{
 	{Type: "User", Name: "scoreCount"}:             true,
 	{Type: "User", Name: "items"}:                  true,
 	{Type: "User", Name: "itemUsage"}:              true,
+	{Type: "Version", Name: "author"}:              true,
 	{Type: "Version", Name: "note"}:                true,
 }

@@ -364,12 +364,13 @@ var planned = map[string]lean.Type{
 		"deadline":         {At: 4, Of: "", Resolved: false},
 		"createdAt":        {At: 5, Of: "", Resolved: false},
 		"updatedAt":        {At: 6, Of: "", Resolved: false},
-		"version":          {At: 7, Of: "", Resolved: false},
-		"tags":             {At: 8, Of: "Tag", Resolved: false},
-		"viewerPermission": {At: 9, Of: "", Resolved: false},
-		"owner":            {At: 10, Of: "User", Resolved: true},
-		"accessList":       {At: 11, Of: "NoteAccessConnection", Resolved: true},
-		"latestVersion":    {At: 12, Of: "Version", Resolved: true},
+		"updatedBy":        {At: 7, Of: "User", Resolved: true},
+		"version":          {At: 8, Of: "", Resolved: false},
+		"tags":             {At: 9, Of: "Tag", Resolved: false},
+		"viewerPermission": {At: 10, Of: "", Resolved: false},
+		"owner":            {At: 11, Of: "User", Resolved: true},
+		"accessList":       {At: 12, Of: "NoteAccessConnection", Resolved: true},
+		"latestVersion":    {At: 13, Of: "Version", Resolved: true},
 	}},
 	"NoteAccessConnection": {Implements: noteAccessConnectionImplementors, Fields: map[string]lean.TypeField{
 		"edges":    {At: 1, Of: "NoteAccessEdge", Resolved: false},
@@ -405,6 +406,10 @@ var planned = map[string]lean.Type{
 	"NoteEdge": {Implements: noteEdgeImplementors, Fields: map[string]lean.TypeField{
 		"cursor": {At: 1, Of: "", Resolved: false},
 		"node":   {At: 2, Of: "Note", Resolved: false},
+	}},
+	"NoteShareEnded": {Implements: noteShareEndedImplementors, Fields: map[string]lean.TypeField{
+		"noteId":  {At: 1, Of: "", Resolved: false},
+		"endedAt": {At: 2, Of: "", Resolved: false},
 	}},
 	"OnlineMember": {Implements: onlineMemberImplementors, Fields: map[string]lean.TypeField{
 		"user":   {At: 1, Of: "User", Resolved: true},
@@ -3157,9 +3162,23 @@ func (ec *executionContext) appendNote(w *lean.Writer, p *lean.Plan, obj *note.N
 			} else {
 				w.B = scalar.AppendDateTime(w.B, obj.UpdatedAt)
 			}
-		case 7: // version
+		case 7: // updatedBy
+			ctx, _ := w.Call(f, ec.fieldContext_Note_updatedBy)
+			if ctx == nil {
+				return false
+			}
+			v, err := ec.Resolvers.Note().UpdatedBy(ctx, obj)
+			if err != nil {
+				return false
+			}
+			if v == nil {
+				w.Null()
+			} else if !ec.appendUser(w, f.Below, v) {
+				return false
+			}
+		case 8: // version
 			w.B = scalar.AppendInt(w.B, obj.Version)
-		case 8: // tags
+		case 9: // tags
 			w.B = append(w.B, '[')
 			for i := range obj.Tags {
 				if !w.Next(i) {
@@ -3170,9 +3189,9 @@ func (ec *executionContext) appendNote(w *lean.Writer, p *lean.Plan, obj *note.N
 				}
 			}
 			w.B = append(w.B, ']')
-		case 9: // viewerPermission
+		case 10: // viewerPermission
 			w.B = model.AppendNotePermission(w.B, obj.Permission)
-		case 10: // owner
+		case 11: // owner
 			ctx, _ := w.Call(f, ec.fieldContext_Note_owner)
 			if ctx == nil {
 				return false
@@ -3186,7 +3205,7 @@ func (ec *executionContext) appendNote(w *lean.Writer, p *lean.Plan, obj *note.N
 			} else if !ec.appendUser(w, f.Below, v) {
 				return false
 			}
-		case 11: // accessList
+		case 12: // accessList
 			ctx, fc := w.Call(f, ec.fieldContext_Note_accessList)
 			if ctx == nil {
 				return false
@@ -3200,7 +3219,7 @@ func (ec *executionContext) appendNote(w *lean.Writer, p *lean.Plan, obj *note.N
 			} else if !ec.appendNoteAccessConnection(w, f.Below, v) {
 				return false
 			}
-		case 12: // latestVersion
+		case 13: // latestVersion
 			ctx, _ := w.Call(f, ec.fieldContext_Note_latestVersion)
 			if ctx == nil {
 				return false
@@ -3459,6 +3478,28 @@ func (ec *executionContext) appendNoteEdge(w *lean.Writer, p *lean.Plan, obj *pa
 		case 2: // node
 			if !ec.appendNote(w, f.Below, &obj.Node) {
 				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendNoteShareEnded(w *lean.Writer, p *lean.Plan, obj *note.EndedShare) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"NoteShareEnded"`...)
+		case 1: // noteId
+			w.B = model.AppendNoteID(w.B, obj.Note)
+		case 2: // endedAt
+			if (obj.EndedAt).IsZero() {
+				return false
+			} else {
+				w.B = scalar.AppendDateTime(w.B, obj.EndedAt)
 			}
 		default:
 			return false
@@ -8120,6 +8161,17 @@ func (ec *executionContext) appendNoteChange(w *lean.Writer, f *lean.Planned, v 
 		}
 		if p := w.Plan("Note", f); p != nil {
 			return ec.appendNote(w, p, obj)
+		}
+	case note.EndedShare:
+		if p := w.Plan("NoteShareEnded", f); p != nil {
+			return ec.appendNoteShareEnded(w, p, &obj)
+		}
+	case *note.EndedShare:
+		if obj == nil {
+			return false
+		}
+		if p := w.Plan("NoteShareEnded", f); p != nil {
+			return ec.appendNoteShareEnded(w, p, obj)
 		}
 	case note.Deleted:
 		if p := w.Plan("DeletedNote", f); p != nil {

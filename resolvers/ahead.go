@@ -23,11 +23,14 @@ func (r *Resolver) ahead(ctx context.Context, notes []note.Note, sel selection) 
 	var people []user.ID
 	var newest []note.VersionRequest
 	var words []tag.Tag
-	owners, latest := sel.showsProfiles("owner"), sel.has("latestVersion")
+	owners, writers, latest := sel.showsProfiles("owner"), sel.showsProfiles("updatedBy"), sel.has("latestVersion")
 	for _, n := range notes {
 		load.Notes.Prime(n.ID, n)
 		if owners {
 			people = append(people, n.Owner)
+		}
+		if writers && n.UpdatedBy != "" {
+			people = append(people, n.UpdatedBy)
 		}
 		if latest && n.Snapshot > 0 {
 			newest = append(newest, n.VersionAt(n.Snapshot))
@@ -37,7 +40,7 @@ func (r *Resolver) ahead(ctx context.Context, notes []note.Note, sel selection) 
 	// Everything that a client can influence is made here, where a panic is the field's own; what runs beside one another
 	// below is the loaders', which recover by themselves.
 	access, members := r.accessRequests(ctx, notes, sel)
-	versions := r.versionRequests(ctx, notes, sel)
+	versions, written := r.versionRequests(ctx, notes, sel)
 	ofTags := sel.in("tags", "Tag", "Node")
 	tagged := r.tagRequests(ctx, words, ofTags)
 
@@ -48,14 +51,16 @@ func (r *Resolver) ahead(ctx context.Context, notes []note.Note, sel selection) 
 	group.Go(func() error { load.NotesByTag.Prefetch(tagged); return nil })
 	_ = group.Wait() // errors are for those who load
 
-	for _, request := range members {
-		shares, err := load.AccessLists.Load(ctx, request)
-		if err != nil {
-			continue
-		}
+	for _, shares := range there(ctx, load.AccessLists, members) {
 		for _, s := range shares.Items {
 			people = append(people, s.User)
 		}
+	}
+	if sel.in("latestVersion", "Version", "Node").showsProfiles("author") {
+		people = authorsOf(people, there(ctx, load.Versions, newest))
+	}
+	for _, slice := range there(ctx, load.VersionsOf, written) {
+		people = authorsOf(people, slice.Items)
 	}
 	if ofTags.showsProfiles("author") {
 		for _, t := range words {
@@ -64,6 +69,16 @@ func (r *Resolver) ahead(ctx context.Context, notes []note.Note, sel selection) 
 	}
 	load.Users.Prefetch(people)
 	r.taggedAhead(ctx, words, ofTags)
+}
+
+// there returns what a loader has of keys that it was asked for, without those that it could not read.
+func there[K comparable, V any](ctx context.Context, loader *loaders.Loader[K, V], keys []K) (all []V) {
+	for _, key := range keys {
+		if value, err := loader.Load(ctx, key); err == nil {
+			all = append(all, value)
+		}
+	}
+	return all
 }
 
 // tagsAhead reads what is selected below a list of tags.
@@ -121,16 +136,22 @@ func (r *Resolver) openTagged(ctx context.Context, sel selection, id tag.ID, pag
 	return r.open(ctx, sel, paging, "Tag.notes", string(id.Author), id.Key)
 }
 
-// versionRequests returns the lists of versions that are selected of the notes.
-func (r *Resolver) versionRequests(ctx context.Context, notes []note.Note, sel selection) (all []note.VersionsRequest) {
+// versionRequests returns the lists of versions that are selected of the notes, and those of which the authors are.
+func (r *Resolver) versionRequests(ctx context.Context, notes []note.Note, sel selection) (all, written []note.VersionsRequest) {
 	sel.each("versions", "VersionConnection", func(paging page.Args, below selection) {
+		authors := showsAuthors(below)
 		for _, n := range notes {
-			if o, err := r.openVersions(ctx, below, n, paging); err == nil {
-				all = append(all, n.Versions(o.Window))
+			o, err := r.openVersions(ctx, below, n, paging)
+			if err != nil {
+				continue
+			}
+			all = append(all, n.Versions(o.Window))
+			if authors {
+				written = append(written, n.Versions(o.Window))
 			}
 		}
 	})
-	return all
+	return all, written
 }
 
 func (r *Resolver) openVersions(ctx context.Context, sel selection, n note.Note, paging page.Args) (page.Opened, error) {

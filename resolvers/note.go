@@ -18,6 +18,18 @@ func (notes) Owner(ctx context.Context, n *note.Note) (*user.User, error) {
 	return person(ctx, n.Owner)
 }
 
+func (notes) UpdatedBy(ctx context.Context, n *note.Note) (*user.User, error) {
+	return writer(ctx, n.UpdatedBy)
+}
+
+// writer returns the user who made a change, nil for one from before that was kept.
+func writer(ctx context.Context, id user.ID) (*user.User, error) {
+	if id == "" {
+		return nil, nil
+	}
+	return person(ctx, id)
+}
+
 func (r notes) AccessList(ctx context.Context, n *note.Note, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.NoteAccessConnection, error) {
 	sel := selected(ctx, "NoteAccessConnection")
 	o, err := r.openAccessList(ctx, sel, *n, page.Args{First: first, After: after, Last: last, Before: before})
@@ -71,7 +83,8 @@ func (r notes) VersionAt(ctx context.Context, n *note.Note, number int) (*note.V
 }
 
 func (r notes) Versions(ctx context.Context, n *note.Note, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[note.Version], error) {
-	o, err := r.openVersions(ctx, selected(ctx, "VersionConnection"), *n, page.Args{First: first, After: after, Last: last, Before: before})
+	sel := selected(ctx, "VersionConnection")
+	o, err := r.openVersions(ctx, sel, *n, page.Args{First: first, After: after, Last: last, Before: before})
 	if err != nil {
 		return nil, err
 	}
@@ -79,10 +92,32 @@ func (r notes) Versions(ctx context.Context, n *note.Note, first *int, after *pa
 	if err != nil {
 		return nil, err
 	}
+	if showsAuthors(sel) {
+		loaders.From(ctx).Users.Prefetch(authorsOf(nil, slice.Items)) // all there already below a list that has looked ahead
+	}
 	return page.Plain(o, slice), nil
 }
 
+// showsAuthors reports whether more than their ids may be shown of the authors of a list of versions.
+func showsAuthors(sel selection) bool {
+	return sel.items("VersionEdge", "Version", "Node").showsProfiles("author")
+}
+
+// authorsOf adds the known authors of versions.
+func authorsOf(people []user.ID, versions []note.Version) []user.ID {
+	for _, v := range versions {
+		if v.Author != "" {
+			people = append(people, v.Author)
+		}
+	}
+	return people
+}
+
 type versions struct{ *Resolver }
+
+func (versions) Author(ctx context.Context, v *note.Version) (*user.User, error) {
+	return writer(ctx, v.Author)
+}
 
 func (versions) Note(ctx context.Context, v *note.Version) (*note.Note, error) {
 	return found(loaders.From(ctx).Notes.Load(ctx, v.Note))

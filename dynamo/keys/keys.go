@@ -142,6 +142,15 @@ func SharedSK(note string) string { return "SHARED#" + escape(note) }
 // SharedPrefix begins the sort keys of everything that is shared with a user.
 const SharedPrefix = "SHARED#"
 
+// EndedShareSK is SHARED_ENDED#<note_id>, in the partition of the user with whom the note was shared. It sorts right behind what is shared.
+func EndedShareSK(note string) string { return EndedSharePrefix + escape(note) }
+
+// EndedSharePrefix begins the sort keys of everything that is no longer shared with a user.
+const EndedSharePrefix = "SHARED_ENDED#"
+
+// ReceivedRange returns the sort keys between which everything lies that is shared with a user, and that is no longer.
+func ReceivedRange() (low, high string) { return SharedPrefix, "SHARED_ENDED" + after }
+
 // TombstoneSK is TOMBSTONE#<note_id>, in the partition of the owner.
 func TombstoneSK(note string) string { return "TOMBSTONE#" + escape(note) }
 

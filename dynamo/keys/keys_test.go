@@ -35,6 +35,7 @@ func TestSpelling(t *testing.T) {
 		"SHARED#u2":                             NoteSharedSK("u2"),
 		"OWNER#u1":                              OwnerPK("u1"),
 		"NOTE#n1#SHARED#u2":                     OwnerShareSK("n1", "u2"),
+		"SHARED_ENDED#n1":                       EndedShareSK("n1"),
 		"TOMBSTONE#n1":                          TombstoneSK("n1"),
 		"2026-12-24T18:30:00.000Z#n1":           ChangedSK(due, "n1"),
 		"IDEM#u1":                               IdempotencyPK("u1"),
@@ -116,7 +117,7 @@ func TestKeysDoNotCollide(t *testing.T) {
 		}
 		when := time.UnixMilli(rapid.Int64Range(0, 4e12).Draw(t, "when"))
 		kinds := []string{ // all the sort keys in a user's partition
-			ProfileSK, NoteSK(when, x.a), TagSK(x.a, x.b), SharedSK(x.a), TombstoneSK(x.a), LocatorSK, UniqueEmailsSK, SubjectSK, RevokedSK, VersionSK(7),
+			ProfileSK, NoteSK(when, x.a), TagSK(x.a, x.b), SharedSK(x.a), EndedShareSK(x.a), TombstoneSK(x.a), LocatorSK, UniqueEmailsSK, SubjectSK, RevokedSK, VersionSK(7),
 		}
 		partitions := []string{UserPK(x.a), EmailPK(x.a), NotePK(x.a), NoteHistoryPK(x.a), OwnerPK(x.a), IdempotencyPK(x.a), SubjectPK(x.a, x.b), CleanupPK(when, x.a)}
 		for _, keys := range [][]string{kinds, partitions} {
@@ -185,7 +186,7 @@ func TestNoteRangeHoldsNotesOnly(t *testing.T) {
 			require.Equal(t, want, in(NoteSK(near, id)), "due %s, after %s, before %s", near, after, before)
 		}
 		require.Equal(t, after.IsZero() && before.IsZero(), in(NoteSK(time.Time{}, id)))
-		for _, other := range []string{ProfileSK, TagSK(text, id), SharedSK(text), TombstoneSK(text), UniqueEmailsSK, LocatorSK, RevokedSK, VersionSK(3)} {
+		for _, other := range []string{ProfileSK, TagSK(text, id), SharedSK(text), EndedShareSK(text), TombstoneSK(text), UniqueEmailsSK, LocatorSK, RevokedSK, VersionSK(3)} {
 			require.False(t, in(other), other)
 		}
 	})

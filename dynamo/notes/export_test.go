@@ -12,6 +12,7 @@ var (
 	DecodeNote     = decodeNote
 	DecodeShare    = decodeShare
 	DecodeVersion  = decodeVersion
+	EndedRow       = endedRow
 	LocatorRow     = locatorRow
 	NoteKey        = noteKey
 	NoteRow        = noteRow

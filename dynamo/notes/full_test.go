@@ -15,12 +15,12 @@ import (
 // Things of which every attribute is there.
 var fullNote = note.Note{
 	ID: "n1", Owner: "u1", Title: "title", Content: "content", Deadline: dynamotest.FullTime, Version: 3, Snapshot: 2,
-	Tags: []tag.Tag{{Author: "u1", Word: tag.Word{Value: "Work", Key: "work"}}}, CreatedAt: dynamotest.FullTime, UpdatedAt: dynamotest.FullTime,
+	Tags: []tag.Tag{{Author: "u1", Word: tag.Word{Value: "Work", Key: "work"}}}, CreatedAt: dynamotest.FullTime, UpdatedAt: dynamotest.FullTime, UpdatedBy: "u2", Author: "u3",
 }
 
 var fullDeleted = note.Deleted{ID: "n1", DeletedAt: dynamotest.FullTime}
 
-var fullVersion = note.Version{VersionID: note.VersionID{Note: "n1", Number: 2}, Title: "title", Content: "content", Tags: fullNote.Tags, Deadline: dynamotest.FullTime, UpdatedAt: dynamotest.FullTime}
+var fullVersion = note.Version{VersionID: note.VersionID{Note: "n1", Number: 2}, Title: "title", Content: "content", Tags: fullNote.Tags, Deadline: dynamotest.FullTime, UpdatedAt: dynamotest.FullTime, Author: "u3"}
 
 var fullShare = note.Share{Note: "n1", Owner: "u1", User: "u2", Permission: note.Edit, SharedAt: dynamotest.FullTime}
 

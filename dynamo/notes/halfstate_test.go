@@ -39,7 +39,7 @@ func TestLosingATagShownRowByRow(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	assert.Equal(t, 1, lists)
+	assert.Equal(t, 2, lists, "note, locator, row of the tag")
 }
 
 // While a note is deleted, and while it is brought back, it is there, absent, or unsure, but no list shows a broken row.

@@ -21,11 +21,11 @@ func TestWithoutContentLacksContentOnly(t *testing.T) {
 	}
 	for _, row := range []dynamo.Attrs{
 		notes.NoteRow(fullNote), notes.TombstoneRow(fullNote, fullDeleted), notes.VersionRow("u1", fullVersion), notes.ShareRow(fullShare),
-		notes.TagRow(fullNote.Owner, fullNote.ID, fullNote.Tags[0]), notes.LocatorRow(fullNote),
+		notes.TagRow(fullNote.Owner, fullNote.ID, fullNote.Tags[0]), notes.LocatorRow(fullNote), notes.EndedRow(fullShare, dynamotest.FullTime),
 	} {
 		for attribute := range row {
 			switch attribute {
-			case "content", "GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK", "LSI1SK": // not read by primary key
+			case "content", "GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK", "LSI1SK", "expires_at": // not read by primary key
 			default:
 				assert.True(t, listed[attribute], "%s is not in the projection", attribute)
 			}

@@ -2,7 +2,6 @@ package notes
 
 import (
 	"context"
-	"time"
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/keys"
@@ -167,87 +166,4 @@ func (db Store) FindTag(ctx context.Context, id tag.ID) (tag.Tag, error) {
 		err = fault.New(fault.NotFound, "there is no such tag")
 	}
 	return tag.Tag{Author: id.Author, Word: tag.Word{Value: row.tag, Key: row.key}}, err
-}
-
-// changed is a row of LSI1.
-type changed struct {
-	key dynamo.Key
-	at  string // LSI1SK
-}
-
-func decodeChanged(item []byte, c *changed) error {
-	return dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
-		switch string(name) {
-		case "PK":
-			c.key.PK, err = v.Str()
-		case "SK":
-			c.key.SK, err = v.Str()
-		case "LSI1SK":
-			c.at, err = v.Str()
-		default:
-			err = v.Skip()
-		}
-		return err
-	})
-}
-
-// changeAt is a change with its position.
-type changeAt struct {
-	note.Change
-	at string
-}
-
-// ListChanges lists notes and tombstones by the time of their last change. LSI1 is a local index because those can be
-// read consistently: a client that synchronises must not miss what an index shows later. A row that changes between the
-// two reads is left out; it comes again further back in the list.
-//
-// Index: LSI1, consistent. Key: PK = USER#<owner> AND LSI1SK BETWEEN <since> AND its end; then the rows by key.
-// Cost: 1 Query and ⌈n/100⌉ BatchGetItem.
-func (db Store) ListChanges(ctx context.Context, owner note.UserID, since time.Time, w page.Window) (page.Slice[note.Change], error) {
-	low, high := keys.ChangedRange(since)
-	if w.From != "" {
-		low = w.From + "\x00" // positions are unique, so what follows one is what is greater
-	}
-	l := dynamo.Listing[changed]{
-		Span:   dynamo.Span{Table: dynamo.NotesTable, Index: dynamo.LSI1, PK: keys.UserPK(string(owner)), Low: low, High: high},
-		Decode: decodeChanged,
-	}
-	forward := w
-	forward.From = ""
-	slice, err := dynamo.Filtered(ctx, db.DB, l, forward, func(ctx context.Context, rows []changed) ([]changeAt, error) {
-		return db.readChanges(ctx, rows)
-	}, func(c changeAt) string { return c.at })
-	changes := page.Slice[note.Change]{Positions: slice.Positions, More: slice.More, Other: w.From != ""}
-	for _, c := range slice.Items {
-		changes.Items = append(changes.Items, c.Change)
-	}
-	return changes, err
-}
-
-func (db Store) readChanges(ctx context.Context, rows []changed) ([]changeAt, error) {
-	notes := make([]note.Note, len(rows))
-	deleted := make([]note.Deleted, len(rows))
-	wants := make([]dynamo.Want, len(rows))
-	for i, row := range rows {
-		wants[i] = dynamo.Want{Table: dynamo.NotesTable, Key: row.key, Decode: func(item []byte) error { return decodeNote(item, &notes[i], &deleted[i]) }}
-	}
-	var kept []changeAt
-	for i, err := range db.BatchGet(ctx, wants) {
-		c := changeAt{at: rows[i].at}
-		switch {
-		case err == dynamo.ErrMissing: //nolint:errorlint // BatchGet returns it bare
-			continue
-		case err != nil:
-			return nil, err // a page with a hole would be a change that the client never learns of
-		case deleted[i].DeletedAt.IsZero():
-			notes[i].Permission = note.Owner
-			c.Note = &notes[i]
-		case !db.Now().Before(deleted[i].UndoUntil()):
-			continue
-		default:
-			c.Deleted = &deleted[i]
-		}
-		kept = append(kept, c)
-	}
-	return kept, nil
 }

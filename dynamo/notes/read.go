@@ -76,6 +76,11 @@ func (db Store) locate(ctx context.Context, found []located) {
 	for i := range found {
 		left[i] = &found[i]
 	}
+	db.chase(ctx, left)
+}
+
+// chase is [Store.locate] of notes that are known already not to be where their locators said, or of which nothing is known.
+func (db Store) chase(ctx context.Context, left []*located) {
 	for try := 0; len(left) > 0; try++ {
 		if try == dynamo.Lookups {
 			for _, l := range left {

@@ -33,6 +33,10 @@ func shareKey(user note.UserID, id note.ID) dynamo.Key {
 	return dynamo.Key{PK: keys.UserPK(string(user)), SK: keys.SharedSK(string(id))}
 }
 
+func endedShareKey(user note.UserID, id note.ID) dynamo.Key {
+	return dynamo.Key{PK: keys.UserPK(string(user)), SK: keys.EndedShareSK(string(id))}
+}
+
 // foreignAttribute stays with a note that another program put, once Taggie has changed it: the shares that were there do not have
 // the keys by which those of an owner are found.
 const foreignAttribute = "foreign"
@@ -72,6 +76,8 @@ var noteRows = dynamo.LayoutOf(
 	dynamo.Optional(dynamo.OfWhole("snapshot", func(r *noteRecord) *int { return &r.Snapshot })),
 	dynamo.OfInstant("created_at", func(r *noteRecord) *time.Time { return &r.CreatedAt }),
 	dynamo.OfInstant("updated_at", func(r *noteRecord) *time.Time { return &r.UpdatedAt }),
+	dynamo.Optional(dynamo.OfText("updated_by", func(r *noteRecord) *note.UserID { return &r.UpdatedBy })),
+	dynamo.Optional(dynamo.OfText("author", func(r *noteRecord) *note.UserID { return &r.Author })),
 	dynamo.RowAttribute[noteRecord]{
 		Name: "deleted_at",
 		Write: func(r *noteRecord) types.AttributeValue {
@@ -125,9 +131,14 @@ func tagsOf[T any](of func(*T) *[]tag.Tag) dynamo.RowAttribute[T] {
 
 func noteRow(n note.Note) dynamo.Attrs { return noteRows.Row(&noteRecord{Note: &n, key: noteKey(n)}) }
 
+// locatorRow says where a note is, and when it was last changed: the head of the note, for those with whom it is shared. A locator that does
+// not say when is from before that was kept, or of a note of which only the key is known.
 func locatorRow(n note.Note) dynamo.Attrs {
 	row := dynamo.NotesTable.Key(locatorKey(n.ID))
 	row["user_id"] = dynamo.Str(string(n.Owner))
+	if !n.UpdatedAt.IsZero() {
+		row["updated_at"] = dynamo.Str(keys.Instant(n.UpdatedAt))
+	}
 	if !n.Deadline.IsZero() {
 		row["deadline"] = dynamo.Str(keys.Instant(n.Deadline))
 	}
@@ -169,6 +180,7 @@ var versionRows = dynamo.LayoutOf(
 	tagsOf(func(r *versionRecord) *[]tag.Tag { return &r.Tags }),
 	dynamo.Optional(dynamo.OfInstant("deadline", func(r *versionRecord) *time.Time { return &r.Deadline })),
 	dynamo.OfInstant("updated_at", func(r *versionRecord) *time.Time { return &r.UpdatedAt }),
+	dynamo.Optional(dynamo.OfText("author", func(r *versionRecord) *note.UserID { return &r.Author })),
 )
 
 func versionRow(owner note.UserID, v note.Version) dynamo.Attrs {
@@ -183,6 +195,7 @@ type shareRecord struct {
 	*note.Share
 	key       dynamo.Key
 	permitted bool // the row says what for
+	endedAt   time.Time
 }
 
 // shareRows are the attributes of shares.
@@ -206,10 +219,19 @@ var shareRows = dynamo.LayoutOf(
 		},
 	},
 	dynamo.OfInstant("shared_at", func(r *shareRecord) *time.Time { return &r.SharedAt }),
+	dynamo.Optional(dynamo.OfInstant("ended_at", func(r *shareRecord) *time.Time { return &r.endedAt })), // of the row that remains of a share
 )
 
 func shareRow(s note.Share) dynamo.Attrs {
 	return shareRows.Row(&shareRecord{Share: &s, key: shareKey(s.User, s.Note)})
+}
+
+// endedRow is what remains of a share: as long as a tombstone, and a little longer, since its time is compared with clocks that differ.
+func endedRow(s note.Share, at time.Time) dynamo.Attrs {
+	row := dynamo.NotesTable.Key(endedShareKey(s.User, s.Note))
+	row["note_id"], row["ended_at"] = dynamo.Str(string(s.Note)), dynamo.Str(keys.Instant(at))
+	row["expires_at"] = dynamo.Number(at.Add(note.UndoFor + note.Settle).Unix())
+	return row
 }
 
 func parsePermission(s string) note.Permission {
@@ -288,10 +310,16 @@ func decodeVersion(item []byte, v *note.Version) error {
 
 // decodeShare reads a share. One that another program put may have nothing but its key: that permits to view the note.
 func decodeShare(item []byte, s *note.Share) error {
+	_, _, err := readShare(item, s)
+	return err
+}
+
+// readShare reads a share, or what remains of one, and tells its key and when it ended.
+func readShare(item []byte, s *note.Share) (key dynamo.Key, endedAt time.Time, err error) {
 	r := shareRows.Take()
 	defer shareRows.Give(r)
 	r.Share = s
-	err := shareRows.Decode(item, r)
+	err = shareRows.Decode(item, r)
 	if s.Note == "" {
 		s.Note = note.ID(keys.Part(r.key.SK, 1))
 	}
@@ -301,5 +329,5 @@ func decodeShare(item []byte, s *note.Share) error {
 	if !r.permitted {
 		s.Permission = note.View
 	}
-	return err
+	return r.key, r.endedAt, err
 }

@@ -2,8 +2,10 @@ package notes
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/keys"
@@ -16,14 +18,15 @@ import (
 
 // PutShare puts the share of a user, whatever it was before.
 //
-// Index: primary. Key: USER#<user>/SHARED#<note_id>; on condition that NOTE#<id>/LOCATOR is the owner's and that
-// USER#<user>/PROFILE exists. Cost: 1 TransactWriteItems of 3 rows; where the locator is missing 1 Query of GSI2, and for a note that
+// Index: primary. Key: USER#<user>/SHARED#<note_id> and USER#<user>/SHARED_ENDED#<note_id>; on condition that NOTE#<id>/LOCATOR is the
+// owner's and that USER#<user>/PROFILE exists. Cost: 1 TransactWriteItems of 4 rows; where the locator is missing 1 Query of GSI2, and for a note that
 // another program put 2 TransactWriteItems more.
 func (db Store) PutShare(ctx context.Context, s note.Share, once idempotency.Key) error {
 	put := dynamo.Action{Table: dynamo.NotesTable, Item: shareRow(s)}
 	share := func() error {
 		return db.Transact(ctx, []dynamo.Action{
 			put,
+			{Table: dynamo.NotesTable, Key: endedShareKey(s.User, s.Note), Remove: true},
 			{Table: dynamo.NotesTable, Key: locatorKey(s.Note), Condition: "user_id = :owner", Values: dynamo.Attrs{":owner": dynamo.Str(string(s.Owner))},
 				Failed: func(dynamo.Attrs) error { return fault.New(fault.NotFound, noSuchNote) }},
 			{Table: dynamo.NotesTable, Key: users.ProfileKey(s.User), Condition: "attribute_exists(PK)",
@@ -46,11 +49,23 @@ func (db Store) PutShare(ctx context.Context, s note.Share, once idempotency.Key
 	return err
 }
 
-// DeleteShare removes the share of a user, if there is one.
+// errNotShared says that there is no share to end.
+var errNotShared = errors.New("the note is not shared with the user")
+
+// DeleteShare removes the share of a user, if there is one, and leaves a row that says when it ended.
 //
-// Index: primary. Key: USER#<user>/SHARED#<note_id>. Cost: 1 TransactWriteItems of 1 row.
-func (db Store) DeleteShare(ctx context.Context, s note.Share, once idempotency.Key) error {
-	return db.Transact(ctx, []dynamo.Action{{Table: dynamo.NotesTable, Key: shareKey(s.User, s.Note), Remove: true}}, once)
+// Index: primary. Key: USER#<user>/SHARED#<note_id> on condition that it is there, and USER#<user>/SHARED_ENDED#<note_id>.
+// Cost: 1 TransactWriteItems of 2 rows; where there is no share and an idempotency key is given, 1 more.
+func (db Store) DeleteShare(ctx context.Context, s note.Share, at time.Time, once idempotency.Key) error {
+	err := db.Transact(ctx, []dynamo.Action{
+		{Table: dynamo.NotesTable, Key: shareKey(s.User, s.Note), Remove: true, Condition: "attribute_exists(PK)",
+			Failed: func(dynamo.Attrs) error { return errNotShared }},
+		{Table: dynamo.NotesTable, Item: endedRow(s, at)},
+	}, once)
+	if errors.Is(err, errNotShared) { // nothing ends, and nobody is told, but perhaps there is a key to record
+		err = db.Transact(ctx, nil, once)
+	}
+	return err
 }
 
 // ListSharedNotes lists the notes that are shared with a user, by note id, with as many as there are. Shares of deleted

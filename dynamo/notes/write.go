@@ -53,11 +53,11 @@ func tagChanges(n note.Note, from, to []tag.Tag) []dynamo.Action {
 }
 
 // UpdateNote replaces a note. The rows of tags and shares carry only the note's id, so that a new deadline moves two rows
-// however many there are.
+// however many there are. The locator says when the note changed, for those with whom it is shared.
 //
 // Index: primary. Key: USER#<owner>/NOTE#<deadline>#<id> on condition of its version, and where it moves to;
-// NOTE#<id>/LOCATOR if it moves; NOTE_HISTORY#<id>/VER#<version> if a version is kept; USER#<owner>/TAG#<tag>#NOTE#<id>
-// per tag that differs; USER#<editor>/SHARED#<id> as a condition. Cost: 1 TransactWriteItems of 1 to 86 rows.
+// NOTE#<id>/LOCATOR; NOTE_HISTORY#<id>/VER#<version> if a version is kept; USER#<owner>/TAG#<tag>#NOTE#<id>
+// per tag that differs; USER#<editor>/SHARED#<id> as a condition. Cost: 1 TransactWriteItems of 2 to 86 rows.
 func (db Store) UpdateNote(ctx context.Context, editor note.UserID, before, after note.Note, keepVersion *note.Version, once idempotency.Key) error {
 	var actions []dynamo.Action
 	if editor != before.Owner {
@@ -74,13 +74,11 @@ func (db Store) UpdateNote(ctx context.Context, editor note.UserID, before, afte
 	if from == to {
 		isCurrent.Item = noteRow(after)
 		actions = append(actions, isCurrent)
-		if before.Foreign {
-			actions = append(actions, dynamo.Action{Table: dynamo.NotesTable, Item: locatorRow(after)})
-		}
 	} else {
 		isCurrent.Remove = true
-		actions = append(actions, db.putNew(after), isCurrent, dynamo.Action{Table: dynamo.NotesTable, Item: locatorRow(after)})
+		actions = append(actions, db.putNew(after), isCurrent)
 	}
+	actions = append(actions, dynamo.Action{Table: dynamo.NotesTable, Item: locatorRow(after)})
 	if keepVersion != nil {
 		if before.Version >= note.MaxVersion { // no row counts the versions, and this number grows with each of them
 			return fault.New(fault.Exhausted, "a note is changed at most %d times: go on with a copy", note.MaxVersion)

@@ -41,7 +41,7 @@ type (
 	Node any
 	// Problem is any expected outcome.
 	Problem any
-	// NoteChange is a note or what is left of one.
+	// NoteChange is a note, or what is left of one or of its share.
 	NoteChange any
 	// CreateUserProblem is an expected outcome of createUser.
 	CreateUserProblem any
@@ -129,10 +129,13 @@ type NoteChangeEdge struct {
 	Change note.Change
 }
 
-// Node returns the note as it is now, or what is left of it.
+// Node returns the note as it is now, or what is left of it or of its share.
 func (e NoteChangeEdge) Node() NoteChange {
-	if e.Change.Deleted != nil {
+	switch {
+	case e.Change.Deleted != nil:
 		return *e.Change.Deleted
+	case e.Change.Ended != nil:
+		return *e.Change.Ended
 	}
 	return *e.Change.Note
 }

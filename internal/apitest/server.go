@@ -162,20 +162,35 @@ func (b *LockedBuffer) String() string {
 	return b.buf.String()
 }
 
-// Ahead starts another server on the same stores, whose clock is ahead of the true time.
+// Ahead starts another server on the same stores, whose clock is ahead of the true time, which DynamoDB tells it.
 func (s *Server) Ahead(d time.Duration) *Server {
+	s.T.Helper()
+	return s.beside(d, true)
+}
+
+// Later starts another server on the same stores, for which so much time has passed: nobody tells it another time.
+func (s *Server) Later(d time.Duration) *Server {
+	s.T.Helper()
+	return s.beside(d, false)
+}
+
+func (s *Server) beside(d time.Duration, told bool) *Server {
 	s.T.Helper()
 	other := &Server{T: s.T, Faults: s.Faults, Prefix: s.Prefix, Logs: &LockedBuffer{}}
 	log := slog.New(slog.NewTextHandler(other.Logs, nil))
 	stores := *s.App.Stores
 	stores.Clock = clock.New(func() time.Time { return time.Now().Add(d) }, log)
 	engine := app.EmbeddedClient(embeddedtest.DynamoDB(s.T))
-	engine.Wrap, engine.Time = s.Faults.Wrap, stores.Clock
+	if engine.Wrap = s.Faults.Wrap; told {
+		engine.Time = stores.Clock
+	}
+	metrics := telemetry.NewMetrics()
+	engine.Middleware = []func(*middleware.Stack) error{metrics.DynamoDB()}
 	client, err := awsclient.DynamoDB(s.T.Context(), engine)
 	require.NoError(s.T, err)
-	stores.DB = dynamo.New(dynamo.Options{Client: client, TablePrefix: s.Prefix, Now: stores.Clock.Now})
+	stores.DB = dynamo.New(dynamo.Options{Client: client, TablePrefix: s.Prefix, Now: stores.Clock.Now, Watch: metrics})
 	other.DB = stores.DB
-	a, err := app.Assemble(s.App.Cfg, document.Trusted{}, &stores, telemetry.NewMetrics(), log)
+	a, err := app.Assemble(s.App.Cfg, document.Trusted{}, &stores, metrics, log)
 	require.NoError(s.T, err)
 	other.Local, other.App = a.Local, a
 	web := httptest.NewServer(comparing(s.T, a.Handler))

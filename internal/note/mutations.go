@@ -43,7 +43,7 @@ func (s *Service) Create(ctx context.Context, in Create) (Note, error) {
 		now := domain.Later(s.o.Now, time.Time{})
 		n := Note{
 			ID: ID(s.o.NewID()), Owner: owner, Title: title, Content: content, Deadline: in.Deadline, Tags: tags,
-			Version: 1, CreatedAt: now, UpdatedAt: now, Permission: Owner,
+			Version: 1, CreatedAt: now, UpdatedAt: now, UpdatedBy: owner, Author: owner, Permission: Owner,
 		}
 		return n, s.o.Store.CreateNote(ctx, n, once.With(string(n.ID)))
 	})
@@ -123,21 +123,23 @@ func (s *Service) rewrite(ctx context.Context, id ID, expected *int, once idempo
 		if sameContent(before, after) {
 			return s.put(ctx, before, before, nil, once)
 		}
-		after.Snapshot = before.Version
+		after.Snapshot, after.Author = before.Version, viewer.From(ctx).UserID
 		return s.put(ctx, before, after, &Version{
 			VersionID: VersionID{Note: id, Number: before.Version},
-			Title:     before.Title, Content: before.Content, Tags: before.Tags, Deadline: before.Deadline, UpdatedAt: before.UpdatedAt,
+			Title:     before.Title, Content: before.Content, Tags: before.Tags, Deadline: before.Deadline,
+			UpdatedAt: before.UpdatedAt, Author: before.Author,
 		}, once)
 	})
 }
 
 // put stores the next state of a note; one that is not different only records the idempotency key.
 func (s *Service) put(ctx context.Context, before, after Note, keep *Version, once idempotency.Key) (Note, error) {
+	editor := viewer.From(ctx).UserID
 	if !sameContent(before, after) || !before.Deadline.Equal(after.Deadline) {
 		after.Version = before.Version + 1
-		after.UpdatedAt = domain.Later(s.o.Now, before.UpdatedAt)
+		after.UpdatedAt, after.UpdatedBy = domain.Later(s.o.Now, before.UpdatedAt), editor
 	}
-	return after, s.o.Store.UpdateNote(ctx, viewer.From(ctx).UserID, before, after, keep, once.With(string(after.ID)))
+	return after, s.o.Store.UpdateNote(ctx, editor, before, after, keep, once.With(string(after.ID)))
 }
 
 // ChangeDeadline is the input of [Service.ChangeDeadline].
@@ -250,7 +252,7 @@ func (s *Service) Undelete(ctx context.Context, in Undelete) (Note, error) {
 			return Note{}, gone
 		}
 		n.Version++
-		n.UpdatedAt = domain.Later(s.o.Now, deleted.DeletedAt)
+		n.UpdatedAt, n.UpdatedBy = domain.Later(s.o.Now, deleted.DeletedAt), owner
 		n.Permission = Owner
 		return n, s.o.Store.UndeleteNote(ctx, n, deleted, once.With(string(n.ID)))
 	})
@@ -329,7 +331,7 @@ func (s *Service) Unshare(ctx context.Context, in DeleteShare) error {
 				return struct{}{}, err
 			}
 		}
-		return struct{}{}, s.o.Store.DeleteShare(ctx, Share{Note: in.Note, User: in.User}, once.With(string(in.Note)))
+		return struct{}{}, s.o.Store.DeleteShare(ctx, Share{Note: in.Note, User: in.User}, domain.Later(s.o.Now, time.Time{}), once.With(string(in.Note)))
 	}, func(context.Context, []string) (struct{}, error) { return struct{}{}, nil })
 	return err
 }

@@ -39,7 +39,7 @@ const (
 	MaxVersion = 100_000 // of one note; from there on title and content stay as they are
 )
 
-// UndoFor is how long a deleted note can be brought back, and how long deletions are told to clients that synchronise.
+// UndoFor is how long a deleted note can be brought back, and how long deletions and ends of shares are told to clients that synchronise.
 const UndoFor = 30 * 24 * time.Hour
 
 // Permission is what a user may do with a note; each includes those before it.
@@ -65,6 +65,8 @@ type Note struct {
 	Snapshot   int       // the number of the newest kept version, 0 for none
 	CreatedAt  time.Time
 	UpdatedAt  time.Time  // strictly grows with each change
+	UpdatedBy  UserID     // who made the last change; "" for one from before this was kept
+	Author     UserID     // who wrote title and content, or restored them; "" as above
 	Permission Permission // the reader's
 	// Foreign notes were put by another program: what Taggie keeps beside its own notes may be missing, in the store's indexes too.
 	Foreign bool
@@ -78,6 +80,7 @@ type Version struct {
 	Tags      []tag.Tag
 	Deadline  time.Time
 	UpdatedAt time.Time // when the note came into this state
+	Author    UserID    // as that of the note in this state
 }
 
 // VersionID identifies a version.
@@ -106,6 +109,12 @@ type Deleted struct {
 
 // UndoUntil returns the instant from which the deletion can no longer be undone.
 func (d Deleted) UndoUntil() time.Time { return d.DeletedAt.Add(UndoFor) }
+
+// EndedShare is what is left of a share: the note is no longer shared with the user.
+type EndedShare struct {
+	Note    ID
+	EndedAt time.Time
+}
 
 // Due is a range of deadlines, exclusive at both ends; a zero end is open. The zero Due holds all notes, others only
 // notes that have a deadline.

@@ -190,16 +190,17 @@ const SyncMargin = time.Minute
 // Synced says what a run through a list of changes is worth.
 type Synced struct {
 	Until    time.Time // the next changedSince
-	Complete bool      // whether all deletions since are in the list
+	Complete bool      // whether all deletions and ends of shares since are in the list, up to this page
 }
 
-// ListChanges lists what happened to the user's own notes since then. What the run is worth was settled when its first
-// page was read, and is carried in the positions. Forbidden for everybody else.
-func (s *Service) ListChanges(ctx context.Context, owner UserID, since time.Time, w page.Window) (page.Slice[Change], Synced, error) {
-	if err := private(ctx, owner); err != nil {
+// ListChanges lists what happened since then to the notes that the user owns or that are shared with the user. Until when the run
+// counts was settled when its first page was read, and is carried in the positions. Forbidden for everybody else.
+func (s *Service) ListChanges(ctx context.Context, user UserID, since time.Time, w page.Window) (page.Slice[Change], Synced, error) {
+	if err := private(ctx, user); err != nil {
 		return page.Slice[Change]{}, Synced{}, err
 	}
-	until := s.o.Now().UTC().Truncate(time.Millisecond).Add(-SyncMargin)
+	now := s.o.Now().UTC().Truncate(time.Millisecond)
+	until := now.Add(-SyncMargin)
 	if w.From != "" {
 		started, from, _ := strings.Cut(w.From, " ")
 		var err error
@@ -208,11 +209,15 @@ func (s *Service) ListChanges(ctx context.Context, owner UserID, since time.Time
 		}
 		w.From = from
 	}
-	slice, err := s.o.Store.ListChanges(ctx, owner, since, w)
+	slice, err := s.o.Store.ListChanges(ctx, user, since, w)
+	begun := until.Format(time.RFC3339Nano) + " "
 	for i, position := range slice.Positions {
-		slice.Positions[i] = until.Format(time.RFC3339Nano) + " " + position
+		slice.Positions[i] = begun + position
 	}
-	return slice, Synced{Until: until, Complete: since.IsZero() || since.After(until.Add(SyncMargin-UndoFor))}, err
+	if slice.Until != "" {
+		slice.Until = begun + slice.Until
+	}
+	return slice, Synced{Until: until, Complete: since.IsZero() || since.After(now.Add(-UndoFor))}, err
 }
 
 // once runs a mutation of the viewer that results in a note; the zero Note when a repeated request finds it gone.

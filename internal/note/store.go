@@ -43,14 +43,16 @@ type Lists interface {
 	FindTags(ctx context.Context, ids []tag.ID) ([]tag.Tag, []error)
 	// ListVersionsOf lists the versions of each note, the newest first, in the order of the requests.
 	ListVersionsOf(ctx context.Context, requests []VersionsRequest) ([]page.Slice[Version], []error)
-	// ListChanges lists what changed at or after since, by time.
-	ListChanges(ctx context.Context, owner UserID, since time.Time, w page.Window) (page.Slice[Change], error)
+	// ListChanges lists what changed for a user at or after since: the user's own notes by time, then notes of others that changed, or were
+	// shared, or for something else than before, then shares that ended. A page may be short, or empty, although there is more.
+	ListChanges(ctx context.Context, user UserID, since time.Time, w page.Window) (page.Slice[Change], error)
 }
 
-// Change is a note as it is now, or that it was deleted; one of the two is set.
+// Change is a note as it is now, or that it was deleted, or that it is no longer shared with the user; one of them is set.
 type Change struct {
 	Note    *Note
 	Deleted *Deleted
+	Ended   *EndedShare
 }
 
 // TagRequest asks for one page of the notes that carry a tag.
@@ -118,8 +120,8 @@ type Shares interface {
 	// PutShare creates the share or changes its permission; note and user must exist. NotFound when the note does not
 	// exist or is not the owner's, *[UnknownUser] when the user does not.
 	PutShare(ctx context.Context, s Share, once idempotency.Key) error
-	// DeleteShare ends the share if there is one.
-	DeleteShare(ctx context.Context, s Share, once idempotency.Key) error
+	// DeleteShare ends the share if there is one, at that time.
+	DeleteShare(ctx context.Context, s Share, at time.Time, once idempotency.Key) error
 	// ListSharedNotes lists the notes that are shared with a user, by id. A note that could not be read has an error.
 	ListSharedNotes(ctx context.Context, user UserID, w page.Window) (page.Slice[SharedNote], error)
 	// AccessLists lists the users of many notes, each by user id, in the order of the requests. Eventually consistent.

@@ -34,7 +34,7 @@ func TestEachFieldAloneIsWhatItIsAmongOthers(t *testing.T) {
 	ways := slices.DeleteFunc(waysOf(t, schema), func(y way) bool {
 		return y.root != "query" || len(y.steps) == 0 || len(a.values(y)) == 0 || slices.ContainsFunc(ofTheMoment, func(end string) bool { return strings.HasSuffix(y.path(), end) })
 	})
-	for _, asker := range []*apitest.Client{a.owner, a.people["edit"], a.Admin(a.address("admin"))} { // others only for what is not the owner's
+	for _, asker := range []*apitest.Client{a.owner, a.people["edit"], a.people["revoked"], a.Admin(a.address("admin"))} { // others only for what is not the owner's
 		a.asker = asker
 		for some := range slices.Chunk(a.lacking(ways), atATime) {
 			a.along(some)

@@ -243,7 +243,7 @@ var starts = map[string][]string{
 
 // shownTypes are those with ids, of which the matrix shows each way.
 var shownTypes = []string{
-	"User", "Note", "Version", "Tag", "DeletedNote", "Scope", "Entity", "Project", "Team", "Category", "Subcategory",
+	"User", "Note", "Version", "Tag", "DeletedNote", "NoteShareEnded", "Scope", "Entity", "Project", "Team", "Category", "Subcategory",
 	"ProjectItem", "ProjectItemEffort", "ProjectImport", "ProjectExport", "Score", "Snapshot", "Item",
 }
 
@@ -277,6 +277,8 @@ var subjectsOf = map[string][]string{
 	"Version":     {"version"},
 	"Tag":         {"tag"},
 	"DeletedNote": {"note", "deleted"},
+
+	"NoteShareEnded": {"note", "deleted"},
 
 	"Scope":             {"scope"},
 	"Entity":            {"entity", "other"},

@@ -16,43 +16,65 @@ import (
 	"github.com/taggie/taggie/internal/storetest"
 )
 
-// replica is a client that keeps a copy of its user's notes by asking for changes.
+// replica is a client that keeps a copy of the notes that its user can read by asking for changes.
 type replica struct {
 	notes map[note.ID]note.Note
 	since time.Time
+	from  string // where a run that was cut off goes on; "" for a new run
 	reads int
 }
 
 // sync reads all changes in pages of the given size.
-func (r *replica) sync(t require.TestingT, w *storetest.World, as context.Context, owner note.UserID, limit int) note.Synced {
-	win := page.Window{Limit: limit}
+func (r *replica) sync(t require.TestingT, w *storetest.World, as context.Context, user note.UserID, limit int) note.Synced {
 	for {
-		s, synced, err := w.Rules.ListChanges(as, owner, r.since, win)
-		require.NoError(t, err)
-		require.True(t, !s.More || len(s.Items) == limit)
-		for _, c := range s.Items {
-			r.reads++
-			if c.Deleted != nil {
-				delete(r.notes, c.Deleted.ID)
-			} else {
-				r.notes[c.Note.ID] = *c.Note
-			}
-		}
-		if !s.More {
-			r.since = synced.Until
+		if synced, more := r.step(t, w, as, user, limit); !more {
 			return synced
 		}
-		win.From = s.Positions[len(s.Positions)-1]
 	}
 }
 
-// equals asserts that the copy is what the store has.
-func (r *replica) equals(t *testing.T, w *storetest.World, as context.Context, owner note.UserID) {
-	s, err := w.Rules.ListByDeadline(as, owner, note.Due{}, page.Window{Limit: page.Max})
+// step reads one page, and reports whether there are more.
+func (r *replica) step(t require.TestingT, w *storetest.World, as context.Context, user note.UserID, limit int) (note.Synced, bool) {
+	s, synced, err := w.Rules.ListChanges(as, user, r.since, page.Window{Limit: limit, From: r.from})
 	require.NoError(t, err)
+	require.LessOrEqual(t, len(s.Items), limit)
+	for _, c := range s.Items {
+		r.reads++
+		switch {
+		case c.Deleted != nil:
+			delete(r.notes, c.Deleted.ID)
+		case c.Ended != nil:
+			delete(r.notes, c.Ended.Note)
+		default:
+			r.notes[c.Note.ID] = *c.Note
+		}
+	}
+	if !s.More {
+		r.since, r.from = synced.Until, ""
+		return synced, false
+	}
+	from := r.from
+	if r.from = s.Until; r.from == "" {
+		r.from = s.Positions[len(s.Positions)-1]
+	}
+	require.NotEqual(t, from, r.from, "a page leads on")
+	return synced, true
+}
+
+// equals asserts that the copy is what the store has.
+func (r *replica) equals(t *testing.T, w *storetest.World, as context.Context, user note.UserID) {
+	s, err := w.Rules.ListByDeadline(as, user, note.Due{}, page.Window{Limit: page.Max})
+	require.NoError(t, err)
+	shared, err := w.Rules.ListShared(as, user, page.Window{Limit: page.Max})
+	require.NoError(t, err)
+	require.False(t, s.More || shared.More)
 	want := map[note.ID]note.Note{}
 	for _, n := range s.Items {
 		want[n.ID] = n
+	}
+	for _, found := range shared.Items {
+		require.NoError(t, found.Err)
+		want[found.ID] = found.Found.Note
 	}
 	assert.Equal(t, want, r.notes)
 }
