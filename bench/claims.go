@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -71,7 +72,7 @@ func compareClaims(ctx context.Context, o options) error {
 		var results [2]labelled
 		for i := range results {
 			j := (i + n + 1) % len(results) // 0 1, 1 0, 0 1, …
-			if results[j], err = c.measure(ctx, [2]func(context.Context, int) error{c.label, c.move}[j]); err != nil {
+			if results[j], err = c.measure(ctx, [2]func(context.Context, int) (int, error){c.label, c.move}[j]); err != nil {
 				return err
 			}
 		}
@@ -105,6 +106,7 @@ func (c *claims) fill(ctx context.Context, n int) error {
 // labelled is what it took to claim and finish all items of a run.
 type labelled struct {
 	items  int
+	failed int // requests that were answered with an error, such as that it is not known what they did
 	took   time.Duration
 	server time.Duration // CPU time
 	engine time.Duration // CPU time of the engines, the gate before them included
@@ -114,22 +116,28 @@ type labelled struct {
 func (l labelled) perSecond() float64 { return float64(l.items) / l.took.Seconds() }
 
 // measure has all labellers do their items with one way of doing so, each after the other.
-func (c *claims) measure(ctx context.Context, each func(ctx context.Context, labeller int) error) (labelled, error) {
+func (c *claims) measure(ctx context.Context, each func(ctx context.Context, labeller int) (int, error)) (labelled, error) {
 	before, err := c.used()
 	if err != nil {
 		return labelled{}, err
 	}
 	began := time.Now()
-	errs := make([]error, c.options.claims)
+	errs := make([]error, c.claims)
 	var group sync.WaitGroup
+	var done atomic.Int64
 	for n := range errs {
-		group.Go(func() { errs[n] = each(ctx, n) })
+		group.Go(func() {
+			items, err := each(ctx, n)
+			done.Add(int64(items))
+			errs[n] = err
+		})
 	}
 	group.Wait()
 	took := time.Since(began)
 	after, err := c.used()
+	items := int(done.Load())
 	return labelled{
-		items: len(errs) * itemsEach, took: took,
+		items: items, failed: c.claims*itemsEach - items, took: took,
 		server: after.server - before.server, engine: after.engine - before.engine, calls: after.calls - before.calls,
 	}, errors.Join(append(errs, err)...)
 }
@@ -152,40 +160,56 @@ func (c *claims) used() (l labelled, err error) {
 	return l, err
 }
 
-// label claims and finishes items at the server.
-func (c *claims) label(ctx context.Context, labeller int) error {
-	token := c.people[labeller]
-	for done := 0; done < itemsEach; {
-		a, err := c.api.ask(ctx, token, `mutation($p: ID!) { claimProjectItems(input: {projectId: $p}) { items { id claim { token } } problem { ... on Problem { message } } } }`, vars{"p": c.id})
-		if err != nil {
-			return err
+// label claims and finishes items at the server, and returns how many. What fails is not tried again.
+func (c *claims) label(ctx context.Context, labeller int) (done int, err error) {
+	for left := itemsEach; left > 0; {
+		item, err := c.claimAs(ctx, c.people[labeller])
+		if err == nil && item == nil {
+			continue // what others took, or what is being put into the queue
 		}
-		for _, item := range a.list("claimProjectItems", "items") {
-			a, err := c.api.ask(ctx, token, `mutation($in: FinishProjectItemInput!) { finishProjectItem(input: $in) { effort { id } problem { ... on Problem { message } } } }`,
-				vars{"in": vars{"itemId": item.text("id"), "token": item.text("claim", "token"), "categoryId": c.category}})
-			if err != nil {
-				return err
-			}
-			if a.text("finishProjectItem", "effort", "id") == "" {
-				return fmt.Errorf("the item was not finished: %v", a)
-			}
+		left--
+		if err == nil {
+			err = c.finishAs(ctx, c.people[labeller], item)
+		}
+		if _, failed := errors.AsType[refused](err); err != nil && !failed {
+			return done, err
+		}
+		if err == nil {
 			done++
 		}
 	}
-	return nil
+	return done, nil
+}
+
+// claimAs claims an item; nil when there is none at the moment.
+func (c *claims) claimAs(ctx context.Context, token string) (data, error) {
+	a, err := c.api.ask(ctx, token, `mutation($p: ID!) { claimProjectItems(input: {projectId: $p}) { items { id claim { token } } problem { ... on Problem { message } } } }`, vars{"p": c.id})
+	if items := a.list("claimProjectItems", "items"); err == nil && len(items) > 0 {
+		return items[0], nil
+	}
+	return nil, err
+}
+
+func (c *claims) finishAs(ctx context.Context, token string, item data) error {
+	a, err := c.api.ask(ctx, token, `mutation($in: FinishProjectItemInput!) { finishProjectItem(input: $in) { effort { id } problem { ... on Problem { message } } } }`,
+		vars{"in": vars{"itemId": item.text("id"), "token": item.text("claim", "token"), "categoryId": c.category}})
+	if err == nil && a.text("finishProjectItem", "effort", "id") == "" {
+		err = fmt.Errorf("the item was not finished: %v", a)
+	}
+	return err
 }
 
 // move makes the two transactions of each item, and nothing else.
-func (c *claims) move(ctx context.Context, labeller int) error {
+func (c *claims) move(ctx context.Context, labeller int) (int, error) {
 	by := project.UserID(fmt.Sprintf("00000000-0000-4000-8000-%012d", labeller))
 	for range itemsEach {
 		claim := claiming(<-c.todo, by)
 		if err := c.store.MoveItem(ctx, claim, idempotency.Key{}); err != nil {
-			return err
+			return 0, err
 		}
 		if err := c.store.MoveItem(ctx, finishing(claim.After, by), idempotency.Key{}); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	return itemsEach, nil
 }

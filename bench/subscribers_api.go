@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -51,6 +52,12 @@ func (d data) text(names ...string) string {
 	return s
 }
 
+// refused is an answer with errors: the first message, and to what.
+type refused string
+
+// Error returns the message.
+func (r refused) Error() string { return string(r) }
+
 // ask sends an operation that has to succeed.
 func (a *api) ask(ctx context.Context, token, query string, v vars) (data, error) {
 	body, err := json.Marshal(map[string]any{"query": query, "variables": v})
@@ -76,12 +83,12 @@ func (a *api) ask(ctx context.Context, token, query string, v vars) (data, error
 		return nil, err
 	}
 	if len(answer.Errors) > 0 {
-		return nil, fmt.Errorf("%s: %.60s", answer.Errors[0].Message, query)
+		return nil, refused(fmt.Sprintf("%s: %.60s", answer.Errors[0].Message, query))
 	}
 	return answer.Data, nil
 }
 
-// importItems imports n items, and waits until the queue has some of them.
+// importItems imports n items, and waits until the queue has as many of them as it takes.
 func (a *api) importItems(ctx context.Context, token, project string, n int) error {
 	var file strings.Builder
 	for i := range n {
@@ -98,15 +105,18 @@ func (a *api) importItems(ctx context.Context, token, project string, n int) err
 	if _, err := a.ask(ctx, token, `mutation($i: ID!) { startProjectImport(input: {importId: $i}) { import { state } } }`, vars{"i": made.text("createProjectImport", "import", "id")}); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
 	for {
-		state, err := a.ask(ctx, token, `query($p: ID!) { project(id: $p) { queue { queued counts { total } } } }`, vars{"p": project})
-		if err == nil && state.at("project", "queue", "counts", "total") == float64(n) && state.at("project", "queue", "queued") == float64(n) {
+		state, err := a.ask(ctx, token, `query($p: ID!) { project(id: $p) { queue { queued size counts { total } } } }`, vars{"p": project})
+		size, _ := state.at("project", "queue", "size").(float64)
+		if err == nil && state.at("project", "queue", "counts", "total") == float64(n) && state.at("project", "queue", "queued") == min(float64(n), size) {
 			return nil
 		}
 		select {
 		case <-time.After(100 * time.Millisecond):
 		case <-ctx.Done():
-			return ctx.Err()
+			return errors.Join(ctx.Err(), err)
 		}
 	}
 }
