@@ -214,12 +214,13 @@ func (e *engine) query(body []byte) ([]byte, error) {
 	return finish(&out), nil
 }
 
-// transactWriteItems takes what loading writes: puts and checks. Conditions hold, because nothing is there before.
+// transactWriteItems takes what loading writes: puts, checks, and deletes of rows that are not there. Conditions hold, because
+// nothing is there before.
 func (e *engine) transactWriteItems(body []byte) ([]byte, error) {
 	var in struct {
 		TransactItems []struct {
-			Put            *struct{ Item json.RawMessage }
-			ConditionCheck json.RawMessage
+			Put                    *struct{ Item json.RawMessage }
+			ConditionCheck, Delete json.RawMessage
 		}
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
@@ -231,8 +232,8 @@ func (e *engine) transactWriteItems(body []byte) ([]byte, error) {
 			if err := e.table.put(action.Put.Item); err != nil {
 				return nil, err
 			}
-		case action.ConditionCheck == nil:
-			return nil, errors.New("only Put and ConditionCheck are implemented here")
+		case action.ConditionCheck == nil && action.Delete == nil:
+			return nil, errors.New("only Put, ConditionCheck and Delete are implemented here")
 		}
 	}
 	return []byte("{}"), nil
