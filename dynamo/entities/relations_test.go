@@ -96,7 +96,7 @@ func TestRelationsUnderAPredicateAreOneQuery(t *testing.T) {
 			requests = append(requests, entity.RelationsRequest{Entity: s, Predicate: predicate, Window: window})
 		}
 		inj.Recorder().Reset()
-		_, errs := w.ListRelations(t.Context(), requests)
+		_, errs := w.ListRelations(w.Ctx, requests)
 		require.Nil(t, errs)
 		assert.Equal(t, want, inj.Recorder().Count(), "%v", inj.Recorder().Operations())
 		for _, c := range inj.Recorder().Calls() {
@@ -110,14 +110,14 @@ func TestRelationsUnderAPredicateAreOneQuery(t *testing.T) {
 	count(1, dynamotest.WholeList, "nothing", things[0])
 	count(12, page.Window{Limit: 20}, "knows", things[:12]...)
 	count(2, page.Window{Limit: 5}, "knows", things[0]) // and the tail
-	s, err := w.List(t.Context(), things[0], "knows", page.Window{Limit: 5})
+	s, err := w.List(w.Ctx, things[0], "knows", page.Window{Limit: 5})
 	require.NoError(t, err)
 	count(3, page.Window{Limit: 5, From: s.Positions[4]}, "knows", things[0])
 	count(2, page.Window{Limit: 19, From: s.Positions[4]}, "knows", things[0])
 	count(3, page.Window{Limit: 19, From: s.Positions[4], Probe: true}, "knows", things[0])
 
 	inj.Recorder().Reset()
-	_, err = w.Reverse(t.Context(), things[1], "", page.Window{Limit: 20})
+	_, err = w.Reverse(w.Ctx, things[1], "", page.Window{Limit: 20})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]int{"Query": 1, "BatchGetItem": 1}, inj.Recorder().Operations())
 
@@ -126,7 +126,7 @@ func TestRelationsUnderAPredicateAreOneQuery(t *testing.T) {
 		requests = append(requests, entity.RelationsRequest{Entity: thing, Window: page.Window{Limit: 20}})
 	}
 	inj.Recorder().Reset()
-	lists, errs := w.ListReverseRelations(t.Context(), requests)
+	lists, errs := w.ListReverseRelations(w.Ctx, requests)
 	require.Nil(t, errs)
 	for i, list := range lists {
 		assert.Len(t, list.Items, map[bool]int{true: 13, false: 12}[i == 0], "%d", i)
@@ -170,17 +170,17 @@ func TestRelationsWithoutMarkers(t *testing.T) {
 	for i, object := range things[1:4] {
 		writes = append(writes, dynamo.Write{Table: dynamo.RelationshipEntries, Item: entities.RelationRow(entity.Relation{Subject: things[0], Predicate: "item", Index: int64(i), Object: object}, w.Clock.Now(), nil)})
 	}
-	require.NoError(t, db.BatchWrite(t.Context(), writes))
+	require.NoError(t, db.BatchWrite(w.Ctx, writes))
 	inj.Recorder().Reset()
 	assert.Equal(t, idsOf(things[1:4]...), w.ObjectsOf(things[0], "item"))
 	assert.Equal(t, 1, inj.Recorder().Count())
 	for _, window := range []page.Window{{Limit: 2}, {Limit: 2, Backward: true}} {
-		s, err := w.List(t.Context(), things[0], "", window)
+		s, err := w.List(w.Ctx, things[0], "", window)
 		require.NoError(t, err)
 		assert.Len(t, s.Items, 2)
 		assert.True(t, s.More)
 	}
-	s, err := w.Reverse(t.Context(), things[1], "", dynamotest.WholeList)
+	s, err := w.Reverse(w.Ctx, things[1], "", dynamotest.WholeList)
 	require.NoError(t, err)
 	assert.Len(t, s.Items, 1)
 	w.Add(things[0], "item", things[4])
@@ -192,24 +192,23 @@ func TestRelationsWithoutMarkers(t *testing.T) {
 
 func TestMostRelations(t *testing.T) { // not in parallel: it keeps the engine busy
 	w, db, inj := dynamotest.OpenRelationWorld(t)
-	ctx := dynamotest.Soon(t, 4*time.Minute) // 10,000 rows take longer than others have
 	things := w.Things("t", 3)
 	writes := make([]dynamo.Write, entity.MaxRelations-1)
 	for i := range writes {
 		writes[i] = dynamo.Write{Table: dynamo.RelationshipEntries, Item: entities.RelationRow(entity.Relation{Subject: things[0], Predicate: "item", Index: int64(i), Object: things[0]}, w.Clock.Now(), nil)}
 	}
-	require.NoError(t, db.BatchWrite(ctx, writes))
-	_, err := w.AddRelations(t.Context(), things[0], "item", entitytest.Objects(things[1:]...), idempotency.Key{})
+	require.NoError(t, db.BatchWrite(w.Ctx, writes))
+	_, err := w.AddRelations(w.Ctx, things[0], "item", entitytest.Objects(things[1:]...), idempotency.Key{})
 	assert.True(t, fault.Is(err, fault.Exhausted), "got %v", err)
 	w.Add(things[0], "item", things[1])
-	_, err = w.AddRelations(t.Context(), things[0], "item", entitytest.Objects(things[2]), idempotency.Key{})
+	_, err = w.AddRelations(w.Ctx, things[0], "item", entitytest.Objects(things[2]), idempotency.Key{})
 	assert.True(t, fault.Is(err, fault.Exhausted), "got %v", err)
 	inj.Recorder().Reset()
-	s, err := w.List(t.Context(), things[0], "item", page.Window{Limit: 2, Backward: true})
+	s, err := w.List(w.Ctx, things[0], "item", page.Window{Limit: 2, Backward: true})
 	require.NoError(t, err)
 	assert.Equal(t, idsOf(things[0], things[1]), idsOf(s.Items[0].Object, s.Items[1].Object))
 	assert.Equal(t, 2, inj.Recorder().Count(), "a page of many is not the many")
-	removed, err := w.RemoveRelations(ctx, things[0], "item", things[:1], idempotency.Key{})
+	removed, err := w.RemoveRelations(w.Ctx, things[0], "item", things[:1], idempotency.Key{})
 	require.NoError(t, err)
 	assert.Len(t, removed, entity.MaxRelations-1)
 	assert.Equal(t, []string{"t1"}, w.ObjectsOf(things[0], "item"))
@@ -235,16 +234,15 @@ func replacedRowByRow(t *testing.T, w *entitytest.RelationWorld, db *dynamo.DB, 
 		if looks++; shown > 5 && shown%20 != 0 {
 			return
 		}
-		assert.NoError(t, seen(t.Context(), w, subject, "knows", func(ids []string) {
+		assert.NoError(t, seen(w.Ctx, w, subject, "knows", func(ids []string) {
 			atAll[fmt.Sprint(ids)]++
 			assert.Contains(t, [][]string{idsOf(before...), idsOf(after...)}, ids)
 		}))
 	})
-	ctx := dynamotest.Soon(t, 5*time.Minute) // looking takes longer than a change may
 	for range times {
-		require.NoError(t, w.ReplaceRelations(ctx, subject, "knows", entitytest.Objects(after...), idempotency.Key{}))
+		require.NoError(t, w.ReplaceRelations(w.Ctx, subject, "knows", entitytest.Objects(after...), idempotency.Key{}))
 		if times > 1 {
-			require.NoError(t, w.ReplaceRelations(ctx, subject, "knows", entitytest.Objects(before...), idempotency.Key{}))
+			require.NoError(t, w.ReplaceRelations(w.Ctx, subject, "knows", entitytest.Objects(before...), idempotency.Key{}))
 		}
 	}
 	rule.Stop()
@@ -260,7 +258,7 @@ func TestAddingOneShownRowByRow(t *testing.T) {
 	looks := 0
 	inj.RowByRow(func(context.Context, int, int) {
 		looks++
-		assert.NoError(t, seen(t.Context(), w, things[0], "knows", func(ids []string) {
+		assert.NoError(t, seen(w.Ctx, w, things[0], "knows", func(ids []string) {
 			assert.Contains(t, [][]string{{}, {"t1"}, {"t1", "t2"}}, ids)
 		}))
 	})
@@ -272,7 +270,6 @@ func TestAddingOneShownRowByRow(t *testing.T) {
 
 // Replacing under 20 concurrent readers never shows a mixture, nor an empty list, also with pages that do not reach the ends.
 func TestReplacingUnderReaders(t *testing.T) { // not in parallel: it keeps the engine busy
-	ctx := dynamotest.Soon(t, 4*time.Minute)
 	for _, rowByRow := range []bool{false, true} {
 		w, db, inj := dynamotest.OpenRelationWorld(t)
 		things := w.Things("t", 8)
@@ -290,13 +287,13 @@ func TestReplacingUnderReaders(t *testing.T) { // not in parallel: it keeps the 
 		}
 		var done atomic.Bool
 		var reads [2]atomic.Int64
-		group, failed := errgroup.WithContext(ctx)
+		group, failed := errgroup.WithContext(w.Ctx)
 		for reader := range 20 {
 			window := []page.Window{{Limit: page.Max}, {Limit: page.Max, Backward: true}, {Limit: part}, {Limit: part, Backward: true}}[reader%4]
 			predicate := []string{"knows", ""}[reader/4%2]
 			group.Go(func() error {
 				for !done.Load() {
-					s, err := w.List(ctx, things[0], predicate, window)
+					s, err := w.List(w.Ctx, things[0], predicate, window)
 					if err != nil {
 						return err
 					}
@@ -321,7 +318,7 @@ func TestReplacingUnderReaders(t *testing.T) { // not in parallel: it keeps the 
 			})
 		}
 		for n := 1; failed.Err() == nil && (n < 4 || reads[0].Load() < 20 || reads[1].Load() < 20); n++ {
-			require.NoError(t, w.ReplaceRelations(ctx, things[0], "knows", entitytest.Objects(lists[n%2]...), idempotency.Key{}))
+			require.NoError(t, w.ReplaceRelations(w.Ctx, things[0], "knows", entitytest.Objects(lists[n%2]...), idempotency.Key{}))
 		}
 		done.Store(true)
 		require.NoError(t, group.Wait())
@@ -338,7 +335,7 @@ func TestReplacingInTheMiddleOfAPage(t *testing.T) {
 	for _, window := range []page.Window{{Limit: 2}, {Limit: 2, Backward: true}, {Limit: 9}, {Limit: 9, Backward: true}} {
 		for _, predicate := range []string{"knows", ""} {
 			w.Replace(things[0], "knows", things[1:5]...)
-			first, err := w.List(t.Context(), things[0], "knows", page.Window{Limit: 2, Backward: window.Backward})
+			first, err := w.List(w.Ctx, things[0], "knows", page.Window{Limit: 2, Backward: window.Backward})
 			require.NoError(t, err)
 			position := first.Positions[len(first.Positions)-1]
 			if window.Backward {
@@ -360,11 +357,11 @@ func TestReplacingInTheMiddleOfAPage(t *testing.T) {
 					inside = true
 					defer func() { inside = false }()
 					if calls == 2 {
-						return w.ReplaceRelations(t.Context(), things[0], "knows", entitytest.Objects(things[5:9]...), idempotency.Key{})
+						return w.ReplaceRelations(w.Ctx, things[0], "knows", entitytest.Objects(things[5:9]...), idempotency.Key{})
 					}
-					return w.ReplaceRelations(t.Context(), things[0], "knows", entitytest.Objects(things[2:7]...), idempotency.Key{})
+					return w.ReplaceRelations(w.Ctx, things[0], "knows", entitytest.Objects(things[2:7]...), idempotency.Key{})
 				}
-				s, err := w.List(t.Context(), things[0], predicate, window)
+				s, err := w.List(w.Ctx, things[0], predicate, window)
 				rule.Stop()
 				require.NoError(t, err)
 				got := make([]entity.ID, len(s.Items))

@@ -30,7 +30,7 @@ func EntityDeletionsSuite(t *testing.T, open OpenRelations) {
 }
 
 func (w *RelationWorld) get(id entity.ID) (entity.Entity, error) {
-	entities, errs := w.EntitiesByID(w.t.Context(), []entity.ID{id})
+	entities, errs := w.EntitiesByID(w.Ctx, []entity.ID{id})
 	if errs != nil && errs[0] != nil {
 		return entity.Entity{}, errs[0]
 	}
@@ -42,7 +42,7 @@ func (w *RelationWorld) Delete(id entity.ID) {
 	w.t.Helper()
 	e, err := w.get(id)
 	require.NoError(w.t, err)
-	require.NoError(w.t, w.DeleteEntity(w.t.Context(), e, idempotency.Key{}))
+	require.NoError(w.t, w.DeleteEntity(w.Ctx, e, idempotency.Key{}))
 }
 
 // WorkLater carries out what is to be done within some minutes.
@@ -59,7 +59,7 @@ func deleteRecord(t *testing.T, w *RelationWorld) {
 	things := w.Things("t", 4)
 	e := w.entity(w.Thing("gone"), 1)
 	e.Index = []entity.IndexEntry{{Name: "colour", Key: "red"}, {Name: "size", Key: "1"}}
-	require.NoError(t, w.PutEntity(t.Context(), nil, e, map[string][]entity.Object{"knows": Objects(things...), "is": Objects(e.ID)}, idempotency.Key{}))
+	require.NoError(t, w.PutEntity(w.Ctx, nil, e, map[string][]entity.Object{"knows": Objects(things...), "is": Objects(e.ID)}, idempotency.Key{}))
 	w.Replace(things[0], "knows", things[1], e.ID, things[2], e.ID)
 	w.Add(things[3], "likes", e.ID)
 	w.Delete(e.ID)
@@ -71,16 +71,16 @@ func deleteRecord(t *testing.T, w *RelationWorld) {
 		assert.Empty(t, w.ObjectsOf(things[3], "likes"))
 		w.settle()
 		for _, thing := range append(things, e.ID) {
-			s, err := w.Reverse(t.Context(), thing, "", all)
+			s, err := w.Reverse(w.Ctx, thing, "", all)
 			require.NoError(t, err)
 			assert.NotContains(t, subjectIDs(s.Items), "gone")
 		}
 		for _, index := range []string{"colour", "size"} {
-			s, err := w.ListByIndex(t.Context(), "scope", index, entity.Range{}, all)
+			s, err := w.ListByIndex(w.Ctx, "scope", index, entity.Range{}, all)
 			require.NoError(t, err)
 			assert.Empty(t, s.Items)
 		}
-		s, err := w.ListEntities(t.Context(), "scope", "thing", all)
+		s, err := w.ListEntities(w.Ctx, "scope", "thing", all)
 		require.NoError(t, err)
 		assert.Len(t, s.Items, 4)
 	}
@@ -94,9 +94,9 @@ func deleteConflict(t *testing.T, w *RelationWorld) {
 	e, err := w.get(things[1])
 	require.NoError(t, err)
 	next := w.entity(things[1], 2)
-	require.NoError(t, w.PutEntity(t.Context(), &e, next, nil, idempotency.Key{}))
+	require.NoError(t, w.PutEntity(w.Ctx, &e, next, nil, idempotency.Key{}))
 	var conflict *entity.VersionConflict
-	require.ErrorAs(t, w.DeleteEntity(t.Context(), e, idempotency.Key{}), &conflict)
+	require.ErrorAs(t, w.DeleteEntity(w.Ctx, e, idempotency.Key{}), &conflict)
 	require.NotNil(t, conflict.Current)
 	assert.Equal(t, 2, conflict.Current.Version)
 	w.WorkLater()
@@ -108,11 +108,11 @@ func deleteOnce(t *testing.T, w *RelationWorld) {
 	e, err := w.get(things[1])
 	require.NoError(t, err)
 	key := w.key()
-	require.NoError(t, w.DeleteEntity(t.Context(), e, key))
+	require.NoError(t, w.DeleteEntity(w.Ctx, e, key))
 	var replayed *idempotency.Replayed
-	require.ErrorAs(t, w.DeleteEntity(t.Context(), e, key), &replayed)
+	require.ErrorAs(t, w.DeleteEntity(w.Ctx, e, key), &replayed)
 	w.WorkLater()
-	require.ErrorAs(t, w.DeleteEntity(t.Context(), e, key), &replayed)
+	require.ErrorAs(t, w.DeleteEntity(w.Ctx, e, key), &replayed)
 	_, err = w.get(things[1])
 	assert.True(t, fault.Is(err, fault.NotFound), "got %v", err)
 }
@@ -122,9 +122,9 @@ func relateDeleted(t *testing.T, w *RelationWorld) {
 	w.Delete(things[1])
 	var unknown *entity.UnknownObject
 	for _, objects := range [][]entity.ID{{things[1]}, {things[2], things[1], things[3]}} {
-		_, err := w.AddRelations(t.Context(), things[0], "knows", Objects(objects...), idempotency.Key{})
+		_, err := w.AddRelations(w.Ctx, things[0], "knows", Objects(objects...), idempotency.Key{})
 		require.ErrorAs(t, err, &unknown)
-		_, err = w.AddRelations(t.Context(), things[1], "knows", Objects(things[2:4]...), idempotency.Key{})
+		_, err = w.AddRelations(w.Ctx, things[1], "knows", Objects(things[2:4]...), idempotency.Key{})
 		assert.True(t, fault.Is(err, fault.NotFound), "got %v", err)
 	}
 	assert.Empty(t, w.ObjectsOf(things[0], ""))
@@ -151,7 +151,7 @@ func deleteNotFree(t *testing.T, w *RelationWorld) {
 	w.Replace(things[0], "knows", things[1], things[2])
 	w.Delete(things[1])
 	for _, relations := range []map[string][]entity.Object{nil, {"knows": Objects(things[0], things[2])}} {
-		err := w.PutEntity(t.Context(), nil, w.entity(things[1], 1), relations, idempotency.Key{})
+		err := w.PutEntity(w.Ctx, nil, w.entity(things[1], 1), relations, idempotency.Key{})
 		assert.True(t, fault.Is(err, fault.Unavailable), "got %v", err)
 		assert.False(t, errors.As(err, new(*entity.VersionConflict)))
 	}
@@ -176,7 +176,7 @@ func deleteHub(t *testing.T, w *RelationWorld) {
 	w.WorkLater()
 	assert.Len(t, w.ObjectsOf(things[0], "knows"), 65)
 	assert.NotContains(t, w.ObjectsOf(things[0], "knows"), "t1")
-	s, err := w.Reverse(t.Context(), things[2], "", all)
+	s, err := w.Reverse(w.Ctx, things[2], "", all)
 	require.NoError(t, err)
 	assert.Len(t, s.Items, 65)
 }
@@ -190,13 +190,13 @@ func deleteTwice(t *testing.T, w *RelationWorld) {
 		if err != nil {
 			return err
 		}
-		return w.DeleteEntity(t.Context(), e, idempotency.Key{})
+		return w.DeleteEntity(w.Ctx, e, idempotency.Key{})
 	})
 	for _, err := range errs {
 		require.NoError(t, err)
 	}
 	w.WorkLater()
-	s, err := w.Reverse(t.Context(), things[2], "", all)
+	s, err := w.Reverse(w.Ctx, things[2], "", all)
 	require.NoError(t, err)
 	assert.Empty(t, s.Items)
 }
@@ -204,14 +204,14 @@ func deleteTwice(t *testing.T, w *RelationWorld) {
 func finishNothing(t *testing.T, w *RelationWorld) {
 	things := w.Things("t", 2)
 	w.Delete(things[0])
-	due, err := w.Tasks.ListDueTasks(t.Context(), w.Clock.Now().Add(time.Hour), 10)
+	due, err := w.Tasks.ListDueTasks(w.Ctx, w.Clock.Now().Add(time.Hour), 10)
 	require.NoError(t, err)
 	require.Len(t, due, 1)
 	w.WorkLater()
-	again, err := w.FinishDelete(t.Context(), due[0])
+	again, err := w.FinishDelete(w.Ctx, due[0])
 	require.NoError(t, err)
 	assert.Zero(t, again)
-	left, err := w.Tasks.ListDueTasks(t.Context(), w.Clock.Now().Add(time.Hour), 10)
+	left, err := w.Tasks.ListDueTasks(w.Ctx, w.Clock.Now().Add(time.Hour), 10)
 	require.NoError(t, err)
 	assert.Empty(t, left)
 }

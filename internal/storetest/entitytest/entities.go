@@ -50,6 +50,7 @@ type Open func(t *testing.T, now func() time.Time) Stores
 type World struct {
 	Stores
 	Clock *storetest.Clock
+	Ctx   context.Context // of the test, with as much time as a busy machine may need
 
 	scope string
 	t     testing.TB
@@ -57,7 +58,7 @@ type World struct {
 
 // NewWorld returns a world over empty stores that show the time of the clock, with a scope whose id is not an easy one.
 func NewWorld(t testing.TB, s Stores, clock *storetest.Clock) *World {
-	return &World{Stores: s, Clock: clock, scope: "scope:1#a", t: t}
+	return &World{Stores: s, Clock: clock, Ctx: storetest.Patient(t), scope: "scope:1#a", t: t}
 }
 
 func runEntities(t *testing.T, open Open, tests map[string]func(*testing.T, *World)) {
@@ -87,13 +88,13 @@ func (w *World) Set(id entity.ID, attributes map[string]any, index ...entity.Ind
 	if before != nil {
 		e.Version, e.CreatedAt = before.Version+1, before.CreatedAt
 	}
-	require.NoError(w.t, w.Entities.PutEntity(w.t.Context(), before, e, nil, idempotency.Key{}))
+	require.NoError(w.t, w.Entities.PutEntity(w.Ctx, before, e, nil, idempotency.Key{}))
 	return e
 }
 
 // Find returns an entity, nil for none.
 func (w *World) Find(id entity.ID) (*entity.Entity, error) {
-	entities, errs := w.Entities.EntitiesByID(w.t.Context(), []entity.ID{id})
+	entities, errs := w.Entities.EntitiesByID(w.Ctx, []entity.ID{id})
 	switch {
 	case errs == nil:
 		return &entities[0], nil
@@ -122,14 +123,14 @@ func emit(index string, keys ...string) []entity.IndexEntry {
 // byType lists a page of persons.
 func (w *World) byType(win page.Window) (page.Slice[entity.Entity], error) {
 	w.settle()
-	return w.Entities.ListEntities(w.t.Context(), w.scope, "person", win)
+	return w.Entities.ListEntities(w.Ctx, w.scope, "person", win)
 }
 
 // ByIndex returns "key id" of each entry in a range.
 func (w *World) ByIndex(index string, r entity.Range) []string {
 	w.t.Helper()
 	w.settle()
-	s, err := w.Entities.ListByIndex(w.t.Context(), w.scope, index, r, page.Window{Limit: page.Max})
+	s, err := w.Entities.ListByIndex(w.Ctx, w.scope, index, r, page.Window{Limit: page.Max})
 	require.NoError(w.t, err)
 	found := []string{}
 	for _, i := range s.Items {
@@ -152,7 +153,7 @@ func Suite(t *testing.T, open Open) {
 				{Scope: "scope", Type: "1#a:person", ID: "a"}, {Scope: "other", Type: "person", ID: "a"}}
 			ada := w.Set(ids[0], attributes, emit("name", "Ada", "Lovelace")...)
 			other := w.Set(ids[1], nil)
-			entities, errs := w.Entities.EntitiesByID(t.Context(), ids)
+			entities, errs := w.Entities.EntitiesByID(w.Ctx, ids)
 			require.Len(t, errs, len(ids))
 			assert.Equal(t, ada, entities[0])
 			assert.Equal(t, other, entities[1])
@@ -163,7 +164,7 @@ func Suite(t *testing.T, open Open) {
 			for _, i := range []int{0, 1, 4} {
 				assert.NoError(t, errs[i])
 			}
-			_, errs = w.Entities.EntitiesByID(t.Context(), ids[:2])
+			_, errs = w.Entities.EntitiesByID(w.Ctx, ids[:2])
 			assert.Nil(t, errs)
 		},
 		"Page all subjects by type": func(t *testing.T, w *World) {
@@ -257,7 +258,7 @@ func pageIndex(t *testing.T, w *World) {
 	} {
 		list := func(win page.Window) (page.Slice[entity.Indexed], error) {
 			w.settle()
-			return w.Entities.ListByIndex(t.Context(), w.scope, "group", r, win)
+			return w.Entities.ListByIndex(w.Ctx, w.scope, "group", r, win)
 		}
 		whole := storetest.Pages(t, 3, list)
 		assert.Equal(t, whole, storetest.Pages(t, 7, list), name)
@@ -282,7 +283,7 @@ func setRecord(t *testing.T, w *World) {
 	put := func(before *entity.Entity) error {
 		after := second
 		after.Version++
-		return w.Entities.PutEntity(t.Context(), before, after, nil, idempotency.Key{})
+		return w.Entities.PutEntity(w.Ctx, before, after, nil, idempotency.Key{})
 	}
 	require.ErrorAs(t, put(&first), &conflict)
 	assert.Equal(t, &second, conflict.Current, "somebody was faster")
@@ -294,14 +295,14 @@ func setRecord(t *testing.T, w *World) {
 	assert.Equal(t, &second, conflict.Current)
 	other := first
 	other.ID = w.ID("a:2")
-	require.ErrorAs(t, w.Entities.PutEntity(t.Context(), &other, other, nil, idempotency.Key{}), &conflict)
+	require.ErrorAs(t, w.Entities.PutEntity(w.Ctx, &other, other, nil, idempotency.Key{}), &conflict)
 	assert.Nil(t, conflict.Current, "there is none")
 
 	with := second
 	with.Version, with.Index = 3, []entity.IndexEntry{{Name: "x", Key: "2", Attributes: map[string]any{"n": json.Number("1"), "l": []any{"a"}}}}
-	require.NoError(t, w.Entities.PutEntity(t.Context(), &second, with, nil, idempotency.Key{}))
+	require.NoError(t, w.Entities.PutEntity(w.Ctx, &second, with, nil, idempotency.Key{}))
 	w.settle()
-	s, err := w.Entities.ListByIndex(t.Context(), w.scope, "x", entity.Range{}, page.Window{Limit: 5})
+	s, err := w.Entities.ListByIndex(w.Ctx, w.scope, "x", entity.Range{}, page.Window{Limit: 5})
 	require.NoError(t, err)
 	require.Len(t, s.Items, 1)
 	assert.Equal(t, with.Index[0], s.Items[0].IndexEntry, "entries have attributes of their own")
@@ -316,13 +317,13 @@ func setRecord(t *testing.T, w *World) {
 func setOnce(t *testing.T, w *World) {
 	key := idempotency.Key{Viewer: "u", Key: "k", Hash: []byte("h"), ExpiresAt: w.Clock.Now().Add(idempotency.TTL), Result: []string{"id"}}
 	e := entity.Entity{ID: w.ID("a"), Version: 1, CreatedAt: w.Clock.Now(), UpdatedAt: w.Clock.Now()}
-	require.NoError(t, w.Entities.FindIdempotencyKey(t.Context(), key))
-	require.NoError(t, w.Entities.PutEntity(t.Context(), nil, e, nil, key))
+	require.NoError(t, w.Entities.FindIdempotencyKey(w.Ctx, key))
+	require.NoError(t, w.Entities.PutEntity(w.Ctx, nil, e, nil, key))
 	var replayed *idempotency.Replayed
-	require.ErrorAs(t, w.Entities.PutEntity(t.Context(), nil, e, nil, key), &replayed, "not a conflict")
+	require.ErrorAs(t, w.Entities.PutEntity(w.Ctx, nil, e, nil, key), &replayed, "not a conflict")
 	assert.Equal(t, []string{"id"}, replayed.Result)
 	key.Hash = []byte("other")
-	require.ErrorIs(t, w.Entities.PutEntity(t.Context(), nil, e, nil, key), idempotency.ErrMismatch)
+	require.ErrorIs(t, w.Entities.PutEntity(w.Ctx, nil, e, nil, key), idempotency.ErrMismatch)
 }
 
 func setTogether(t *testing.T, w *World) {
@@ -339,7 +340,7 @@ func setTogether(t *testing.T, w *World) {
 			after.Version++
 			after.Attributes = map[string]any{"n": json.Number(fmt.Sprint(after.Version - 1))}
 			after.Index = emit("n", fmt.Sprintf("%02d", after.Version-1))
-			err = w.Entities.PutEntity(t.Context(), before, after, nil, idempotency.Key{})
+			err = w.Entities.PutEntity(w.Ctx, before, after, nil, idempotency.Key{})
 			if conflict, ok := errors.AsType[*entity.VersionConflict](err); ok {
 				assert.NotEqual(t, before.Version, conflict.Current.Version)
 				continue

@@ -21,7 +21,7 @@ import (
 // reindex rebuilds the indexes of a type in the world's scope.
 func (w *World) reindex(typ string, since time.Time, from string, emit entity.Mapper, report func(context.Context, string, int) error) error {
 	w.settle()
-	return w.Entities.Reindex(w.t.Context(), w.scope, typ, since, from, emit, report)
+	return w.Entities.Reindex(w.Ctx, w.scope, typ, since, from, emit, report)
 }
 
 // newName returns a mapping function that adds an index of the attribute "name".
@@ -59,7 +59,7 @@ func rebuild(t *testing.T, w *World) {
 	}
 	var conflict *entity.VersionConflict
 	stale := made["n:1"]
-	require.ErrorAs(t, w.Entities.PutEntity(t.Context(), &stale, stale, nil, idempotency.Key{}), &conflict, "what was read before the rebuild has lost entries")
+	require.ErrorAs(t, w.Entities.PutEntity(w.Ctx, &stale, stale, nil, idempotency.Key{}), &conflict, "what was read before the rebuild has lost entries")
 	assert.Contains(t, conflict.Current.Index, entity.IndexEntry{Name: "name", Key: "name 1"})
 	w.Set(w.ID("n:1"), nil)
 	assert.NotContains(t, w.ByIndex("name", entity.Range{}), "name 1 n:1")

@@ -1,6 +1,7 @@
 package entitytest
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -39,35 +40,36 @@ type OpenRelations func(t *testing.T, now func() time.Time) RelationStores
 type RelationWorld struct {
 	RelationStores
 	Clock *storetest.Clock
+	Ctx   context.Context // of the test, with as much time as a busy machine may need
 
 	t testing.TB
 }
 
 // NewRelationWorld returns a world over empty stores that show the time of the clock.
 func NewRelationWorld(t testing.TB, s RelationStores, clock *storetest.Clock) *RelationWorld {
-	return &RelationWorld{RelationStores: s, Clock: clock, t: t}
+	return &RelationWorld{RelationStores: s, Clock: clock, Ctx: storetest.Patient(t), t: t}
 }
 
 // Work carries out the tasks that are due, once each, as a server does.
 func (w *RelationWorld) Work() {
 	w.t.Helper()
-	due, err := w.Tasks.ListDueTasks(w.t.Context(), w.Clock.Now(), 1000)
+	due, err := w.Tasks.ListDueTasks(w.Ctx, w.Clock.Now(), 1000)
 	require.NoError(w.t, err)
 	for _, t := range due {
-		t, mine, err := w.Tasks.ClaimTask(w.t.Context(), t, uuid.NewString(), w.Clock.Now().Add(task.Lease))
+		t, mine, err := w.Tasks.ClaimTask(w.Ctx, t, uuid.NewString(), w.Clock.Now().Add(task.Lease))
 		require.NoError(w.t, err)
 		require.True(w.t, mine)
 		var again time.Time
 		switch t.Kind {
 		case entity.ChangeRelations:
-			err = w.SettleRelations(w.t.Context(), t)
+			err = w.SettleRelations(w.Ctx, t)
 		case entity.DeleteEntities:
-			again, err = w.FinishDelete(w.t.Context(), t)
+			again, err = w.FinishDelete(w.Ctx, t)
 		default:
 			require.Fail(w.t, "a task of another kind", t.Kind)
 		}
 		require.NoError(w.t, err)
-		require.NoError(w.t, w.Tasks.FinishTask(w.t.Context(), t, again))
+		require.NoError(w.t, w.Tasks.FinishTask(w.Ctx, t, again))
 	}
 }
 
@@ -116,7 +118,7 @@ func relationsOfSubject(t *testing.T, w *RelationWorld) {
 	w.Replace(things[0], "owns", things[3], things[1])
 	w.Replace(things[0], "likes", things[2], things[1])
 	w.Add(things[1], "likes", things[0])
-	s, err := w.List(t.Context(), things[0], "", all)
+	s, err := w.List(w.Ctx, things[0], "", all)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"t2", "t1", "t3", "t1"}, objectIDs(s.Items), "by predicate, then in order")
 	for i, r := range s.Items {
@@ -144,13 +146,13 @@ func relationObjectsByPredicate(t *testing.T, w *RelationWorld) {
 // objects reads the objects themselves.
 func (w *RelationWorld) objects(t *testing.T, subject entity.ID, predicate string, want ...string) {
 	t.Helper()
-	s, err := w.List(t.Context(), subject, predicate, all)
+	s, err := w.List(w.Ctx, subject, predicate, all)
 	require.NoError(t, err)
 	var ids []entity.ID
 	for _, r := range s.Items {
 		ids = append(ids, r.Object)
 	}
-	entities, errs := w.EntitiesByID(t.Context(), ids)
+	entities, errs := w.EntitiesByID(w.Ctx, ids)
 	require.Nil(t, errs)
 	var got []string
 	for _, e := range entities {
@@ -166,7 +168,7 @@ func relationsByPredicate(t *testing.T, w *RelationWorld) {
 	assert.Equal(t, names(things[1:]...), w.ObjectsOf(things[0], "owns"), "more than ten: indexes sort as numbers")
 	assert.Equal(t, []string{"t2"}, w.ObjectsOf(things[0], "likes"))
 	assert.Empty(t, w.ObjectsOf(things[0], "hates"))
-	s, err := w.List(t.Context(), things[0], "owns", all)
+	s, err := w.List(w.Ctx, things[0], "owns", all)
 	require.NoError(t, err)
 	for i := range s.Items[1:] {
 		assert.Less(t, s.Items[i].Index, s.Items[i+1].Index)
@@ -186,29 +188,29 @@ func predicatePrefixes(t *testing.T, w *RelationWorld) {
 	assert.Empty(t, w.ObjectsOf(things[0], "likes"))
 	assert.Equal(t, []string{"t3"}, w.ObjectsOf(things[0], "likes_not"))
 	assert.Equal(t, []string{"t2", "t3", "t1", "t3"}, w.ObjectsOf(things[0], ""))
-	s, err := w.Reverse(t.Context(), things[3], "likes_not", all)
+	s, err := w.Reverse(w.Ctx, things[3], "likes_not", all)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"t0"}, subjectIDs(s.Items))
-	s, err = w.Reverse(t.Context(), things[3], "likes", all)
+	s, err = w.Reverse(w.Ctx, things[3], "likes", all)
 	require.NoError(t, err)
 	assert.Empty(t, s.Items)
 }
 
 func objectTwice(t *testing.T, w *RelationWorld) {
 	things := w.Things("t", 3)
-	require.NoError(t, w.ReplaceRelations(t.Context(), things[0], "plays", []entity.Object{
+	require.NoError(t, w.ReplaceRelations(w.Ctx, things[0], "plays", []entity.Object{
 		{ID: things[1], Attributes: map[string]any{"at": "morning"}}, {ID: things[2]}, {ID: things[1], Attributes: map[string]any{"at": "night"}}, {ID: things[1]},
 	}, idempotency.Key{}))
-	s, err := w.List(t.Context(), things[0], "plays", all)
+	s, err := w.List(w.Ctx, things[0], "plays", all)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"t1", "t2", "t1", "t1"}, objectIDs(s.Items))
 	assert.Equal(t, map[string]any{"at": "morning"}, s.Items[0].Attributes)
 	assert.Empty(t, s.Items[1].Attributes)
 	assert.Equal(t, map[string]any{"at": "night"}, s.Items[2].Attributes)
-	s, err = w.Reverse(t.Context(), things[1], "plays", all)
+	s, err = w.Reverse(w.Ctx, things[1], "plays", all)
 	require.NoError(t, err)
 	assert.Len(t, s.Items, 3)
-	removed, err := w.RemoveRelations(t.Context(), things[0], "plays", []entity.ID{things[1]}, idempotency.Key{})
+	removed, err := w.RemoveRelations(w.Ctx, things[0], "plays", []entity.ID{things[1]}, idempotency.Key{})
 	require.NoError(t, err)
 	assert.Len(t, removed, 3, "as often as it is there")
 	assert.Equal(t, []string{"t2"}, w.ObjectsOf(things[0], "plays"))
@@ -260,7 +262,7 @@ func relationPages(t *testing.T, w *RelationWorld) {
 	}{{"", 15}, {"a", 7}, {"b", 1}, {"c", 7}, {"d", 0}} {
 		for n := 1; n < 9; n++ {
 			got := walkRelations(t, n, func(window page.Window) (page.Slice[entity.Relation], error) {
-				return w.List(t.Context(), things[0], c.predicate, window)
+				return w.List(w.Ctx, things[0], c.predicate, window)
 			}, objectIDs)
 			require.Len(t, got, c.want)
 		}
@@ -272,13 +274,13 @@ func reverseRelations(t *testing.T, w *RelationWorld) {
 	w.Replace(things[0], "knows", things[5], things[1])
 	w.Replace(things[1], "knows", things[2], things[5])
 	w.Add(things[2], "likes", things[5])
-	s, err := w.Reverse(t.Context(), things[5], "knows", all)
+	s, err := w.Reverse(w.Ctx, things[5], "knows", all)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"t0", "t1"}, subjectIDs(s.Items), "by index")
-	s, err = w.Reverse(t.Context(), things[5], "", all)
+	s, err = w.Reverse(w.Ctx, things[5], "", all)
 	require.NoError(t, err)
 	assert.ElementsMatch(t, []string{"t0", "t1", "t2"}, subjectIDs(s.Items))
-	s, err = w.Reverse(t.Context(), things[0], "", all)
+	s, err = w.Reverse(w.Ctx, things[0], "", all)
 	require.NoError(t, err)
 	assert.Empty(t, s.Items)
 }
@@ -292,7 +294,7 @@ func reversePages(t *testing.T, w *RelationWorld) {
 	for _, predicate := range []string{"", "likes", "owns"} {
 		for n := 1; n < 8; n++ {
 			walkRelations(t, n, func(window page.Window) (page.Slice[entity.Relation], error) {
-				return w.Reverse(t.Context(), things[0], predicate, window)
+				return w.Reverse(w.Ctx, things[0], predicate, window)
 			}, subjectIDs)
 		}
 	}
@@ -310,13 +312,13 @@ func oddIDs(t *testing.T, w *RelationWorld) {
 	for _, id := range ids {
 		assert.Equal(t, names(ids...), w.ObjectsOf(id, "knows"))
 		assert.Equal(t, names(ids...), w.ObjectsOf(id, ""))
-		s, err := w.Reverse(t.Context(), id, "knows", all)
+		s, err := w.Reverse(w.Ctx, id, "knows", all)
 		require.NoError(t, err)
 		assert.ElementsMatch(t, names(ids...), subjectIDs(s.Items))
 	}
 	w.Add(ids[3], "likes", ids[2], ids[3])
 	walkRelations(t, 1, func(window page.Window) (page.Slice[entity.Relation], error) {
-		return w.List(t.Context(), ids[3], "likes", window)
+		return w.List(w.Ctx, ids[3], "likes", window)
 	}, objectIDs)
 }
 
@@ -329,7 +331,7 @@ func cyclicRelations(t *testing.T, w *RelationWorld) {
 	assert.Equal(t, []string{"t0", "t1", "t0"}, w.ObjectsOf(things[0], "knows"))
 	assert.Equal(t, []string{"t0"}, w.ObjectsOf(things[1], "knows"))
 	assert.Equal(t, []string{"t0"}, w.ObjectsOf(things[0], "is"))
-	removed, err := w.RemoveRelations(t.Context(), things[0], "is", things, idempotency.Key{})
+	removed, err := w.RemoveRelations(w.Ctx, things[0], "is", things, idempotency.Key{})
 	require.NoError(t, err)
 	assert.Len(t, removed, 1)
 }
@@ -347,7 +349,7 @@ func severalSubjects(t *testing.T, w *RelationWorld) {
 		requests = append(requests, entity.RelationsRequest{Entity: thing, Predicate: "knows", Window: page.Window{Limit: 3}})
 	}
 	slices.Reverse(requests)
-	lists, errs := w.ListRelations(t.Context(), requests)
+	lists, errs := w.ListRelations(w.Ctx, requests)
 	require.Nil(t, errs)
 	for i, list := range lists {
 		n := len(things) - 1 - i
@@ -355,7 +357,7 @@ func severalSubjects(t *testing.T, w *RelationWorld) {
 		assert.Equal(t, n > 3, list.More)
 	}
 	w.settle()
-	lists, errs = w.ListReverseRelations(t.Context(), requests)
+	lists, errs = w.ListReverseRelations(w.Ctx, requests)
 	require.Nil(t, errs)
 	for i, list := range lists {
 		assert.Len(t, list.Items, min(i, 3))

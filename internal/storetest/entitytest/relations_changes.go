@@ -26,12 +26,12 @@ func addRelations(t *testing.T, w *RelationWorld) {
 	assert.Empty(t, w.Add(things[0], "knows", things[2], things[1]))
 	w.Add(things[0], "knows", things[4])
 	assert.Equal(t, []string{"t1", "t3", "t2", "t4"}, w.ObjectsOf(things[0], "knows"))
-	s, err := w.List(t.Context(), things[0], "knows", all)
+	s, err := w.List(w.Ctx, things[0], "knows", all)
 	require.NoError(t, err)
 	assert.Equal(t, added, s.Items[1:3], "what was returned is what is listed")
-	_, err = w.AddRelations(t.Context(), things[0], "knows", []entity.Object{{ID: things[5], Attributes: map[string]any{"since": "2026", "close": true}}}, idempotency.Key{})
+	_, err = w.AddRelations(w.Ctx, things[0], "knows", []entity.Object{{ID: things[5], Attributes: map[string]any{"since": "2026", "close": true}}}, idempotency.Key{})
 	require.NoError(t, err)
-	s, err = w.List(t.Context(), things[0], "knows", page.Window{Limit: 1, Backward: true})
+	s, err = w.List(w.Ctx, things[0], "knows", page.Window{Limit: 1, Backward: true})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]any{"since": "2026", "close": true}, s.Items[0].Attributes)
 }
@@ -40,13 +40,13 @@ func addUnknown(t *testing.T, w *RelationWorld) {
 	things := w.Things("t", 4)
 	var unknown *entity.UnknownObject
 	for _, objects := range [][]entity.ID{{w.Thing("gone")}, {things[1], w.Thing("gone"), things[2]}} {
-		_, err := w.AddRelations(t.Context(), things[0], "knows", Objects(objects...), idempotency.Key{})
+		_, err := w.AddRelations(w.Ctx, things[0], "knows", Objects(objects...), idempotency.Key{})
 		require.ErrorAs(t, err, &unknown)
 		assert.Equal(t, w.Thing("gone"), unknown.ID)
-		_, err = w.AddRelations(t.Context(), w.Thing("gone"), "knows", Objects(things[1:len(objects)+1]...), idempotency.Key{})
+		_, err = w.AddRelations(w.Ctx, w.Thing("gone"), "knows", Objects(things[1:len(objects)+1]...), idempotency.Key{})
 		assert.True(t, fault.Is(err, fault.NotFound), "got %v", err)
 	}
-	_, err := w.RemoveRelations(t.Context(), w.Thing("gone"), "knows", things, idempotency.Key{})
+	_, err := w.RemoveRelations(w.Ctx, w.Thing("gone"), "knows", things, idempotency.Key{})
 	assert.True(t, fault.Is(err, fault.NotFound), "got %v", err)
 	assert.Empty(t, w.ObjectsOf(things[0], ""))
 	assert.Empty(t, w.ObjectsOf(w.Thing("gone"), ""))
@@ -56,14 +56,14 @@ func addUnknown(t *testing.T, w *RelationWorld) {
 func removeRelations(t *testing.T, w *RelationWorld) {
 	things := w.Things("t", 6)
 	w.Add(things[0], "knows", things[1:]...)
-	removed, err := w.RemoveRelations(t.Context(), things[0], "knows", []entity.ID{things[2], w.Thing("nobody")}, idempotency.Key{})
+	removed, err := w.RemoveRelations(w.Ctx, things[0], "knows", []entity.ID{things[2], w.Thing("nobody")}, idempotency.Key{})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"t2"}, objectIDs(removed))
 	assert.Equal(t, []string{"t1", "t3", "t4", "t5"}, w.ObjectsOf(things[0], "knows"))
-	removed, err = w.RemoveRelations(t.Context(), things[0], "knows", []entity.ID{things[5], things[2], things[1]}, idempotency.Key{})
+	removed, err = w.RemoveRelations(w.Ctx, things[0], "knows", []entity.ID{things[5], things[2], things[1]}, idempotency.Key{})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"t1", "t5"}, objectIDs(removed))
-	removed, err = w.RemoveRelations(t.Context(), things[0], "knows", []entity.ID{things[5]}, idempotency.Key{})
+	removed, err = w.RemoveRelations(w.Ctx, things[0], "knows", []entity.ID{things[5]}, idempotency.Key{})
 	require.NoError(t, err)
 	assert.Empty(t, removed)
 	w.Add(things[0], "knows", things[1])
@@ -76,7 +76,7 @@ func replaceRelations(t *testing.T, w *RelationWorld) {
 		w.Replace(things[0], "knows", list...)
 		assert.Equal(t, names(list...), w.ObjectsOf(things[0], "knows"))
 		for _, thing := range things[1:] {
-			s, err := w.Reverse(t.Context(), thing, "knows", all)
+			s, err := w.Reverse(w.Ctx, thing, "knows", all)
 			require.NoError(t, err)
 			want := 0
 			for _, id := range list {
@@ -92,15 +92,15 @@ func replaceRelations(t *testing.T, w *RelationWorld) {
 func replaceCommon(t *testing.T, w *RelationWorld) {
 	things := w.Things("t", 6)
 	w.Replace(things[0], "knows", things[1], things[2], things[3])
-	before, err := w.List(t.Context(), things[0], "knows", all)
+	before, err := w.List(w.Ctx, things[0], "knows", all)
 	require.NoError(t, err)
 	w.Replace(things[0], "knows", things[1], things[2], things[4], things[5])
-	after, err := w.List(t.Context(), things[0], "knows", all)
+	after, err := w.List(w.Ctx, things[0], "knows", all)
 	require.NoError(t, err)
 	assert.Equal(t, before.Items[:2], after.Items[:2])
 	assert.Equal(t, []string{"t1", "t2", "t4", "t5"}, objectIDs(after.Items))
 	w.Replace(things[0], "knows", things[1], things[2], things[4], things[5])
-	again, err := w.List(t.Context(), things[0], "knows", all)
+	again, err := w.List(w.Ctx, things[0], "knows", all)
 	require.NoError(t, err)
 	assert.Equal(t, after, again)
 }
@@ -116,7 +116,7 @@ func replaceMany(t *testing.T, w *RelationWorld) {
 	slices.Reverse(list)
 	w.Replace(things[0], "knows", list...)
 	assert.Equal(t, names(list...), w.ObjectsOf(things[0], "knows"))
-	removed, err := w.RemoveRelations(t.Context(), things[0], "knows", things[1:2], idempotency.Key{})
+	removed, err := w.RemoveRelations(w.Ctx, things[0], "knows", things[1:2], idempotency.Key{})
 	require.NoError(t, err)
 	assert.Len(t, removed, 125)
 	assert.Len(t, w.ObjectsOf(things[0], "knows"), 125)
@@ -127,33 +127,33 @@ func relationsOnce(t *testing.T, w *RelationWorld) {
 	var replayed *idempotency.Replayed
 	for n := 1; n < 4; n += 2 { // in one step, and in several
 		key := w.key()
-		_, err := w.AddRelations(t.Context(), things[0], "knows", Objects(things[1:n+1]...), key)
+		_, err := w.AddRelations(w.Ctx, things[0], "knows", Objects(things[1:n+1]...), key)
 		require.NoError(t, err)
 		w.Replace(things[0], "knows")
-		_, err = w.AddRelations(t.Context(), things[0], "knows", Objects(things[1:n+1]...), key)
+		_, err = w.AddRelations(w.Ctx, things[0], "knows", Objects(things[1:n+1]...), key)
 		require.ErrorAs(t, err, &replayed)
 		assert.Empty(t, w.ObjectsOf(things[0], "knows"))
 
 		key = w.key()
-		require.NoError(t, w.ReplaceRelations(t.Context(), things[0], "knows", Objects(things[1:n+1]...), key))
+		require.NoError(t, w.ReplaceRelations(w.Ctx, things[0], "knows", Objects(things[1:n+1]...), key))
 		w.Replace(things[0], "knows", things[4])
-		require.ErrorAs(t, w.ReplaceRelations(t.Context(), things[0], "knows", Objects(things[1:n+1]...), key), &replayed)
+		require.ErrorAs(t, w.ReplaceRelations(w.Ctx, things[0], "knows", Objects(things[1:n+1]...), key), &replayed)
 		assert.Equal(t, []string{"t4"}, w.ObjectsOf(things[0], "knows"))
 
 		key = w.key()
 		w.Add(things[0], "knows", things[1:n+1]...)
-		_, err = w.RemoveRelations(t.Context(), things[0], "knows", things[1:n+1], key)
+		_, err = w.RemoveRelations(w.Ctx, things[0], "knows", things[1:n+1], key)
 		require.NoError(t, err)
 		w.Add(things[0], "knows", things[1:n+1]...)
-		_, err = w.RemoveRelations(t.Context(), things[0], "knows", things[1:n+1], key)
+		_, err = w.RemoveRelations(w.Ctx, things[0], "knows", things[1:n+1], key)
 		require.ErrorAs(t, err, &replayed)
 		assert.Len(t, w.ObjectsOf(things[0], "knows"), n+1)
 		w.Replace(things[0], "knows")
 	}
 	key := w.key()
-	_, err := w.RemoveRelations(t.Context(), things[0], "knows", things[1:2], key)
+	_, err := w.RemoveRelations(w.Ctx, things[0], "knows", things[1:2], key)
 	require.NoError(t, err)
-	_, err = w.RemoveRelations(t.Context(), things[0], "knows", things[1:2], key)
+	_, err = w.RemoveRelations(w.Ctx, things[0], "knows", things[1:2], key)
 	require.ErrorAs(t, err, &replayed, "also of what had no effect")
 }
 
@@ -162,7 +162,7 @@ func twoWriters(t *testing.T, w *RelationWorld) {
 	lists := [][]entity.ID{{things[1], things[2], things[1]}, {things[3], things[4]}}
 	for range 4 {
 		errs := storetest.Attempts(2, func(i int) error {
-			return w.ReplaceRelations(t.Context(), things[0], "knows", Objects(lists[i]...), idempotency.Key{})
+			return w.ReplaceRelations(w.Ctx, things[0], "knows", Objects(lists[i]...), idempotency.Key{})
 		})
 		for _, err := range errs {
 			require.NoError(t, err, "both get through, one after the other")
@@ -174,7 +174,7 @@ func twoWriters(t *testing.T, w *RelationWorld) {
 func addTogether(t *testing.T, w *RelationWorld) {
 	things := w.Things("t", 9)
 	errs := storetest.Attempts(4, func(i int) error {
-		_, err := w.AddRelations(t.Context(), things[0], "knows", Objects(things[1+2*i:3+2*i]...), idempotency.Key{})
+		_, err := w.AddRelations(w.Ctx, things[0], "knows", Objects(things[1+2*i:3+2*i]...), idempotency.Key{})
 		return err
 	})
 	for _, err := range errs {
@@ -187,7 +187,7 @@ func putWithRelations(t *testing.T, w *RelationWorld) {
 	things := w.Things("t", 4)
 	id := w.Thing("new")
 	first := w.entity(id, 1)
-	require.NoError(t, w.PutEntity(t.Context(), nil, first, map[string][]entity.Object{
+	require.NoError(t, w.PutEntity(w.Ctx, nil, first, map[string][]entity.Object{
 		"knows": Objects(things[1], things[2], id), "likes": Objects(things[3]), "owns": nil,
 	}, w.key()))
 	assert.Equal(t, []string{"t1", "t2", "new"}, w.ObjectsOf(id, "knows"))
@@ -195,17 +195,17 @@ func putWithRelations(t *testing.T, w *RelationWorld) {
 	assert.Empty(t, w.ObjectsOf(id, "owns"))
 	key := w.key()
 	second := w.entity(id, 2)
-	require.NoError(t, w.PutEntity(t.Context(), &first, second, map[string][]entity.Object{
+	require.NoError(t, w.PutEntity(w.Ctx, &first, second, map[string][]entity.Object{
 		"knows": Objects(things[1], things[3]), "likes": Objects(things[3]), "owns": Objects(things[1]),
 	}, key))
 	assert.Equal(t, []string{"t1", "t3"}, w.ObjectsOf(id, "knows"))
 	assert.Equal(t, []string{"t3"}, w.ObjectsOf(id, "likes"))
 	assert.Equal(t, []string{"t1"}, w.ObjectsOf(id, "owns"))
-	entities, errs := w.EntitiesByID(t.Context(), []entity.ID{id})
+	entities, errs := w.EntitiesByID(w.Ctx, []entity.ID{id})
 	require.Nil(t, errs)
 	assert.Equal(t, 2, entities[0].Version)
 	third := w.entity(id, 3)
-	require.NoError(t, w.PutEntity(t.Context(), &second, third, map[string][]entity.Object{"likes": nil}, idempotency.Key{}))
+	require.NoError(t, w.PutEntity(w.Ctx, &second, third, map[string][]entity.Object{"likes": nil}, idempotency.Key{}))
 	assert.Equal(t, []string{"t1", "t3", "t1"}, w.ObjectsOf(id, ""), "what is not given stays")
 }
 
@@ -213,22 +213,22 @@ func putConflict(t *testing.T, w *RelationWorld) {
 	things := w.Things("t", 5)
 	id := w.Thing("new")
 	first := w.entity(id, 1)
-	require.NoError(t, w.PutEntity(t.Context(), nil, first, map[string][]entity.Object{"knows": Objects(things[1], things[2])}, idempotency.Key{}))
+	require.NoError(t, w.PutEntity(w.Ctx, nil, first, map[string][]entity.Object{"knows": Objects(things[1], things[2])}, idempotency.Key{}))
 	var conflict *entity.VersionConflict
 	for _, before := range []*entity.Entity{nil, {ID: id, Version: 7}} {
 		for _, list := range [][]entity.ID{{things[1]}, {things[3], things[4]}, {things[1], things[2]}} {
-			err := w.PutEntity(t.Context(), before, w.entity(id, 8), map[string][]entity.Object{"knows": Objects(list...)}, idempotency.Key{})
+			err := w.PutEntity(w.Ctx, before, w.entity(id, 8), map[string][]entity.Object{"knows": Objects(list...)}, idempotency.Key{})
 			require.ErrorAs(t, err, &conflict)
 			assert.Equal(t, 1, conflict.Current.Version)
 			assert.Equal(t, []string{"t1", "t2"}, w.ObjectsOf(id, "knows"))
 		}
 	}
 	var unknown *entity.UnknownObject
-	err := w.PutEntity(t.Context(), nil, w.entity(w.Thing("newer"), 1), map[string][]entity.Object{
+	err := w.PutEntity(w.Ctx, nil, w.entity(w.Thing("newer"), 1), map[string][]entity.Object{
 		"knows": Objects(things[1], things[2]), "likes": Objects(w.Thing("nobody")),
 	}, idempotency.Key{})
 	require.ErrorAs(t, err, &unknown)
-	_, errs := w.EntitiesByID(t.Context(), []entity.ID{w.Thing("newer")})
+	_, errs := w.EntitiesByID(w.Ctx, []entity.ID{w.Thing("newer")})
 	require.NotNil(t, errs)
 	assert.Empty(t, w.ObjectsOf(w.Thing("newer"), ""))
 }
@@ -238,7 +238,7 @@ func replaceUnknown(t *testing.T, w *RelationWorld) {
 	w.Replace(things[0], "knows", things[1], things[2], things[3])
 	var unknown *entity.UnknownObject
 	list := append(slices.Clone(things[4:]), w.Thing("gone"))
-	require.ErrorAs(t, w.ReplaceRelations(t.Context(), things[0], "knows", Objects(list...), idempotency.Key{}), &unknown)
+	require.ErrorAs(t, w.ReplaceRelations(w.Ctx, things[0], "knows", Objects(list...), idempotency.Key{}), &unknown)
 	assert.Equal(t, []string{"t1", "t2", "t3"}, w.ObjectsOf(things[0], "knows"))
 	w.Replace(things[0], "knows", things[4:]...)
 	assert.Equal(t, names(things[4:]...), w.ObjectsOf(things[0], "knows"), "at once: nothing was left in the way")

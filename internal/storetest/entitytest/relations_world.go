@@ -21,7 +21,7 @@ func (w *RelationWorld) Thing(id string) entity.ID {
 func (w *RelationWorld) Make(ids ...entity.ID) {
 	w.t.Helper()
 	errs := storetest.Attempts(len(ids), func(i int) error {
-		return w.PutEntity(w.t.Context(), nil, w.entity(ids[i], 1), nil, idempotency.Key{})
+		return w.PutEntity(w.Ctx, nil, w.entity(ids[i], 1), nil, idempotency.Key{})
 	})
 	for _, err := range errs {
 		require.NoError(w.t, err)
@@ -55,7 +55,7 @@ func Objects(ids ...entity.ID) []entity.Object {
 // Add adds objects.
 func (w *RelationWorld) Add(subject entity.ID, predicate string, objects ...entity.ID) []entity.Relation {
 	w.t.Helper()
-	added, err := w.AddRelations(w.t.Context(), subject, predicate, Objects(objects...), idempotency.Key{})
+	added, err := w.AddRelations(w.Ctx, subject, predicate, Objects(objects...), idempotency.Key{})
 	require.NoError(w.t, err)
 	return added
 }
@@ -63,7 +63,7 @@ func (w *RelationWorld) Add(subject entity.ID, predicate string, objects ...enti
 // Replace replaces objects.
 func (w *RelationWorld) Replace(subject entity.ID, predicate string, objects ...entity.ID) {
 	w.t.Helper()
-	require.NoError(w.t, w.ReplaceRelations(w.t.Context(), subject, predicate, Objects(objects...), idempotency.Key{}))
+	require.NoError(w.t, w.ReplaceRelations(w.Ctx, subject, predicate, Objects(objects...), idempotency.Key{}))
 }
 
 // List lists the relations of a subject.
@@ -97,7 +97,7 @@ var all = page.Window{Limit: page.Max}
 // ObjectsOf returns the ids of the objects under the predicate, in order.
 func (w *RelationWorld) ObjectsOf(subject entity.ID, predicate string) []string {
 	w.t.Helper()
-	s, err := w.List(w.t.Context(), subject, predicate, all)
+	s, err := w.List(w.Ctx, subject, predicate, all)
 	require.NoError(w.t, err)
 	return objectIDs(s.Items)
 }

@@ -38,7 +38,7 @@ func ScopesSuite(t *testing.T, open Open) {
 func (w *World) SignUp(name string) entity.UserID {
 	w.t.Helper()
 	u := user.User{ID: user.ID(uuid.NewString()), Name: name, Email: name + "@example.com", Version: 1, CreatedAt: w.Clock.Now(), UpdatedAt: w.Clock.Now()}
-	require.NoError(w.t, w.Users.CreateUser(w.t.Context(), u, "issuer", name, idempotency.Key{}))
+	require.NoError(w.t, w.Users.CreateUser(w.Ctx, u, "issuer", name, idempotency.Key{}))
 	return u.ID
 }
 
@@ -46,32 +46,32 @@ func (w *World) SignUp(name string) entity.UserID {
 func (w *World) NewScope(id string, owner entity.UserID) entity.Scope {
 	w.t.Helper()
 	s := entity.Scope{ID: id, Name: "scope " + id, Version: 1, CreatedAt: w.Clock.Now(), UpdatedAt: w.Clock.Now(), Role: entity.OwnerRole}
-	require.NoError(w.t, w.Entities.PutScope(w.t.Context(), nil, s, &entity.Member{Scope: id, User: owner, Role: entity.OwnerRole, AddedAt: w.Clock.Now()}, nil, idempotency.Key{}))
+	require.NoError(w.t, w.Entities.PutScope(w.Ctx, nil, s, &entity.Member{Scope: id, User: owner, Role: entity.OwnerRole, AddedAt: w.Clock.Now()}, nil, idempotency.Key{}))
 	return s
 }
 
 // Scope returns a scope as the user sees it.
 func (w *World) Scope(id string, as entity.UserID) entity.Scope {
 	w.t.Helper()
-	scopes, errs := w.Entities.ScopesByID(w.t.Context(), as, []string{id})
+	scopes, errs := w.Entities.ScopesByID(w.Ctx, as, []string{id})
 	require.Nil(w.t, errs)
 	return scopes[0]
 }
 
 // Put gives the user a role.
 func (w *World) Put(scope string, u entity.UserID, r entity.Role) error {
-	return w.Entities.PutMember(w.t.Context(), entity.Member{Scope: scope, User: u, Role: r, AddedAt: w.Clock.Now()}, idempotency.Key{})
+	return w.Entities.PutMember(w.Ctx, entity.Member{Scope: scope, User: u, Role: r, AddedAt: w.Clock.Now()}, idempotency.Key{})
 }
 
 // Remove removes the user.
 func (w *World) Remove(scope string, u entity.UserID) error {
-	return w.Entities.DeleteMember(w.t.Context(), scope, u, idempotency.Key{})
+	return w.Entities.DeleteMember(w.Ctx, scope, u, idempotency.Key{})
 }
 
 // Members returns "user role" of the members of a scope.
 func (w *World) Members(scope string) map[entity.UserID]entity.Role {
 	w.t.Helper()
-	s, err := w.Entities.ListMembers(w.t.Context(), scope, page.Window{Limit: page.Max})
+	s, err := w.Entities.ListMembers(w.Ctx, scope, page.Window{Limit: page.Max})
 	require.NoError(w.t, err)
 	roles := map[entity.UserID]entity.Role{}
 	for _, m := range s.Items {
@@ -90,19 +90,19 @@ func putScope(t *testing.T, w *World) {
 	hidden.Role = entity.NoRole
 	assert.Equal(t, hidden, w.Scope("s:1", bob), "no member")
 	assert.Equal(t, hidden, w.Scope("s:1", ""), "nobody")
-	scopes, errs := w.Entities.ScopesByID(t.Context(), ada, []string{"none", "s:1", "s", "s:1"})
+	scopes, errs := w.Entities.ScopesByID(w.Ctx, ada, []string{"none", "s:1", "s", "s:1"})
 	require.Len(t, errs, 4)
 	storetest.IsFault(t, errs[0], fault.NotFound)
 	assert.Equal(t, []error{nil, nil, nil}, errs[1:])
 	assert.Equal(t, []entity.Role{entity.OwnerRole, entity.NoRole, entity.OwnerRole}, []entity.Role{scopes[1].Role, scopes[2].Role, scopes[3].Role})
 
 	var conflict *entity.ScopeConflict
-	err := w.Entities.PutScope(t.Context(), nil, s, &entity.Member{Scope: s.ID, User: bob, Role: entity.OwnerRole, AddedAt: w.Clock.Now()}, nil, idempotency.Key{})
+	err := w.Entities.PutScope(w.Ctx, nil, s, &entity.Member{Scope: s.ID, User: bob, Role: entity.OwnerRole, AddedAt: w.Clock.Now()}, nil, idempotency.Key{})
 	require.ErrorAs(t, err, &conflict)
 	assert.Equal(t, hidden, conflict.Current)
 	assert.Equal(t, entity.NoRole, w.Scope("s:1", bob).Role, "nothing was changed")
 	var unknown *entity.UnknownUser
-	err = w.Entities.PutScope(t.Context(), nil, entity.Scope{ID: "s:2", Version: 1}, &entity.Member{Scope: "s:2", User: "nobody", Role: entity.OwnerRole}, nil, idempotency.Key{})
+	err = w.Entities.PutScope(w.Ctx, nil, entity.Scope{ID: "s:2", Version: 1}, &entity.Member{Scope: "s:2", User: "nobody", Role: entity.OwnerRole}, nil, idempotency.Key{})
 	require.ErrorAs(t, err, &unknown)
 }
 
@@ -116,20 +116,20 @@ func changeScope(t *testing.T, w *World) {
 		{Name: "name", Type: "person", Path: []string{"a", "b:c"}, Kind: entity.StringKey, DeclaredAt: w.Clock.Now(), Done: 12, Pass: 1, At: "2026:x"},
 		{Name: "age", Type: "person", Path: []string{"age"}, Kind: entity.NumberKey, DeclaredAt: w.Clock.Now(), Ready: true, RemovedAt: w.Clock.Now().Add(time.Second)},
 	}
-	require.NoError(t, w.Entities.PutScope(t.Context(), &before, after, nil, nil, idempotency.Key{}))
+	require.NoError(t, w.Entities.PutScope(w.Ctx, &before, after, nil, nil, idempotency.Key{}))
 	assert.Equal(t, after, w.Scope("s", ada))
 	var conflict *entity.ScopeConflict
-	require.ErrorAs(t, w.Entities.PutScope(t.Context(), &before, after, nil, nil, idempotency.Key{}), &conflict)
+	require.ErrorAs(t, w.Entities.PutScope(w.Ctx, &before, after, nil, nil, idempotency.Key{}), &conflict)
 	assert.Equal(t, after, conflict.Current)
 	none := before
 	none.ID = "none"
-	storetest.IsFault(t, w.Entities.PutScope(t.Context(), &none, none, nil, nil, idempotency.Key{}), fault.NotFound)
+	storetest.IsFault(t, w.Entities.PutScope(w.Ctx, &none, none, nil, nil, idempotency.Key{}), fault.NotFound)
 
 	bob := w.SignUp("bob")
 	require.NoError(t, w.Put("s", bob, entity.OwnerRole), "members are no part of its version")
 	again := after
 	again.Version, again.Indexes = 3, nil
-	require.NoError(t, w.Entities.PutScope(t.Context(), &after, again, nil, nil, idempotency.Key{}))
+	require.NoError(t, w.Entities.PutScope(w.Ctx, &after, again, nil, nil, idempotency.Key{}))
 	assert.Equal(t, again, w.Scope("s", ada))
 	require.NoError(t, w.Remove("s", ada), "and are counted still")
 	require.ErrorIs(t, w.Remove("s", bob), entity.ErrLastOwner)
@@ -141,14 +141,14 @@ func scopeTasks(t *testing.T, w *World) {
 	after := before
 	after.Version = 2
 	follow := []task.Task{{Kind: entity.RebuildIndex, ID: "s:name", Scope: "s", Due: w.Clock.Now()}, {Kind: entity.RebuildIndex, ID: "s:age", Scope: "s", Due: w.Clock.Now()}}
-	require.NoError(t, w.Entities.PutScope(t.Context(), &before, after, nil, follow, idempotency.Key{}))
-	due, err := w.Tasks.ListDueTasks(t.Context(), w.Clock.Now(), 10)
+	require.NoError(t, w.Entities.PutScope(w.Ctx, &before, after, nil, follow, idempotency.Key{}))
+	due, err := w.Tasks.ListDueTasks(w.Ctx, w.Clock.Now(), 10)
 	require.NoError(t, err)
 	assert.ElementsMatch(t, follow, due)
 	stale := follow[:1]
 	stale[0].ID = "s:stale"
-	require.Error(t, w.Entities.PutScope(t.Context(), &before, after, nil, stale, idempotency.Key{}))
-	due, err = w.Tasks.ListDueTasks(t.Context(), w.Clock.Now(), 10)
+	require.Error(t, w.Entities.PutScope(w.Ctx, &before, after, nil, stale, idempotency.Key{}))
+	due, err = w.Tasks.ListDueTasks(w.Ctx, w.Clock.Now(), 10)
 	require.NoError(t, err)
 	assert.Len(t, due, 2, "what was not changed needs no work")
 }
@@ -157,7 +157,7 @@ func scopeMembers(t *testing.T, w *World) {
 	ada, bob := w.SignUp("ada"), w.SignUp("bob")
 	w.NewScope("s", ada)
 	w.NewScope("s2", ada)
-	_, err := w.Entities.MemberByID(t.Context(), "s", bob)
+	_, err := w.Entities.MemberByID(w.Ctx, "s", bob)
 	storetest.IsFault(t, err, fault.NotFound)
 	for _, r := range []entity.Role{entity.ReaderRole, entity.OwnerRole, entity.WriterRole, entity.WriterRole} {
 		require.NoError(t, w.Put("s", bob, r))
@@ -165,12 +165,12 @@ func scopeMembers(t *testing.T, w *World) {
 		w.Clock.Advance(time.Second)
 	}
 	assert.Equal(t, map[entity.UserID]entity.Role{ada: entity.OwnerRole, bob: entity.WriterRole}, w.Members("s"))
-	s, err := w.Entities.ListMembers(t.Context(), "s", page.Window{Limit: 10})
+	s, err := w.Entities.ListMembers(w.Ctx, "s", page.Window{Limit: 10})
 	require.NoError(t, err)
 	since := map[entity.UserID]time.Time{ada: w.Clock.Now().Add(-4 * time.Second), bob: w.Clock.Now().Add(-2 * time.Second)}
 	for _, m := range s.Items {
 		assert.Equal(t, since[m.User], m.AddedAt, "when the role was given; given again it stays")
-		alone, err := w.Entities.MemberByID(t.Context(), "s", m.User)
+		alone, err := w.Entities.MemberByID(w.Ctx, "s", m.User)
 		require.NoError(t, err)
 		assert.Equal(t, m, alone)
 	}
@@ -235,7 +235,7 @@ func listScopes(t *testing.T, w *World) {
 		w.NewScope(fmt.Sprintf("s:%02d", n), ada)
 	}
 	scopes := func(win page.Window) (page.Slice[entity.Scope], error) {
-		return w.Entities.ListScopes(t.Context(), ada, win)
+		return w.Entities.ListScopes(w.Ctx, ada, win)
 	}
 	assert.Equal(t, numberedWidth("s:", 13), storetest.Pages(t, 4, scopes))
 	s, err := scopes(page.Window{Limit: 1})
@@ -245,10 +245,10 @@ func listScopes(t *testing.T, w *World) {
 	require.NoError(t, w.Put("s:03", bob, entity.OwnerRole))
 	require.NoError(t, w.Remove("s:03", ada))
 	assert.Len(t, storetest.Pages(t, 5, scopes), 12)
-	s, err = w.Entities.ListScopes(t.Context(), bob, page.Window{Limit: 10})
+	s, err = w.Entities.ListScopes(w.Ctx, bob, page.Window{Limit: 10})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"s:03"}, s.Positions)
-	s, err = w.Entities.ListScopes(t.Context(), "nobody", page.Window{Limit: 10})
+	s, err = w.Entities.ListScopes(w.Ctx, "nobody", page.Window{Limit: 10})
 	require.NoError(t, err)
 	assert.Empty(t, s.Items)
 
@@ -256,7 +256,7 @@ func listScopes(t *testing.T, w *World) {
 		require.NoError(t, w.Put("s:00", w.SignUp(fmt.Sprint("member ", n)), entity.ReaderRole))
 	}
 	members := func(win page.Window) (page.Slice[entity.Member], error) {
-		return w.Entities.ListMembers(t.Context(), "s:00", win)
+		return w.Entities.ListMembers(w.Ctx, "s:00", win)
 	}
 	found := storetest.Pages(t, 3, members)
 	assert.Len(t, found, 7)
@@ -277,7 +277,7 @@ func memberOnce(t *testing.T, w *World) {
 	w.NewScope("s", ada)
 	key := idempotency.Key{Viewer: "u", Key: "k", Hash: []byte("h"), ExpiresAt: w.Clock.Now().Add(idempotency.TTL), Result: []string{"id"}}
 	put := func() error {
-		return w.Entities.PutMember(t.Context(), entity.Member{Scope: "s", User: bob, Role: entity.OwnerRole, AddedAt: w.Clock.Now()}, key)
+		return w.Entities.PutMember(w.Ctx, entity.Member{Scope: "s", User: bob, Role: entity.OwnerRole, AddedAt: w.Clock.Now()}, key)
 	}
 	require.NoError(t, put())
 	require.NoError(t, w.Remove("s", bob))
@@ -285,8 +285,8 @@ func memberOnce(t *testing.T, w *World) {
 	require.ErrorAs(t, put(), &replayed)
 	assert.Equal(t, entity.NoRole, w.Scope("s", bob).Role)
 	key.Key = "k2"
-	require.NoError(t, w.Entities.DeleteMember(t.Context(), "s", bob, key), "also what changes nothing")
-	require.ErrorAs(t, w.Entities.DeleteMember(t.Context(), "s", bob, key), &replayed)
+	require.NoError(t, w.Entities.DeleteMember(w.Ctx, "s", bob, key), "also what changes nothing")
+	require.ErrorAs(t, w.Entities.DeleteMember(w.Ctx, "s", bob, key), &replayed)
 	require.ErrorIs(t, w.Remove("s", ada), entity.ErrLastOwner, "owners were counted right")
 }
 
@@ -297,6 +297,6 @@ func foreignScope(t *testing.T, w *World) {
 		w.Set(id, map[string]any{"name": "mine"})
 	}
 	assert.Equal(t, "scope s", w.Scope("s", ada).Name)
-	_, errs := w.Entities.ScopesByID(t.Context(), ada, []string{"s2"})
+	_, errs := w.Entities.ScopesByID(w.Ctx, ada, []string{"s2"})
 	storetest.IsFault(t, errs[0], fault.NotFound)
 }

@@ -30,7 +30,7 @@ func TasksSuite(t *testing.T, open Open) {
 // due lists all tasks that are due.
 func (w *World) due() []task.Task {
 	w.t.Helper()
-	tasks, err := w.Tasks.ListDueTasks(w.t.Context(), w.Clock.Now(), 500)
+	tasks, err := w.Tasks.ListDueTasks(w.Ctx, w.Clock.Now(), 500)
 	require.NoError(w.t, err)
 	return tasks
 }
@@ -38,7 +38,7 @@ func (w *World) due() []task.Task {
 // claim claims a task as a new server does.
 func (w *World) claim(t task.Task) (task.Task, bool) {
 	w.t.Helper()
-	claimed, ok, err := w.Tasks.ClaimTask(w.t.Context(), t, uuid.NewString(), w.Clock.Now().Add(task.Lease))
+	claimed, ok, err := w.Tasks.ClaimTask(w.Ctx, t, uuid.NewString(), w.Clock.Now().Add(task.Lease))
 	require.NoError(w.t, err)
 	return claimed, ok
 }
@@ -46,7 +46,7 @@ func (w *World) claim(t task.Task) (task.Task, bool) {
 func (w *World) newTask(id string) task.Task {
 	w.t.Helper()
 	t := task.Task{Kind: "test-kind", ID: id, Scope: "scope:1", Due: w.Clock.Now()}
-	require.NoError(w.t, w.Tasks.PutTask(w.t.Context(), t))
+	require.NoError(w.t, w.Tasks.PutTask(w.Ctx, t))
 	return t
 }
 
@@ -56,13 +56,13 @@ func taskOnce(t *testing.T, w *World) {
 	assert.Equal(t, []task.Task{put}, w.due())
 	other := put
 	other.Kind = "other"
-	require.NoError(t, w.Tasks.PutTask(t.Context(), other))
+	require.NoError(t, w.Tasks.PutTask(w.Ctx, other))
 	assert.ElementsMatch(t, []task.Task{put, other}, w.due())
 	claimed, ok := w.claim(put)
 	require.True(t, ok)
 	w.newTask("a:b#c")
 	assert.Equal(t, []task.Task{other}, w.due(), "who works on it keeps it")
-	ok, err := w.Tasks.ExtendTask(t.Context(), claimed, w.Clock.Now().Add(task.Lease))
+	ok, err := w.Tasks.ExtendTask(w.Ctx, claimed, w.Clock.Now().Add(task.Lease))
 	require.NoError(t, err)
 	assert.True(t, ok)
 }
@@ -72,11 +72,11 @@ func dueTasks(t *testing.T, w *World) {
 	var want []task.Task
 	for n := range 30 {
 		tk := task.Task{Kind: "k", ID: fmt.Sprint("t", n), Due: start.Add(time.Duration(n) * time.Second)}
-		require.NoError(t, w.Tasks.PutTask(t.Context(), tk))
+		require.NoError(t, w.Tasks.PutTask(w.Ctx, tk))
 		want = append(want, tk)
 	}
 	list := func(limit int) []task.Task {
-		tasks, err := w.Tasks.ListDueTasks(t.Context(), w.Clock.Now(), limit)
+		tasks, err := w.Tasks.ListDueTasks(w.Ctx, w.Clock.Now(), limit)
 		require.NoError(t, err)
 		return tasks
 	}
@@ -105,15 +105,15 @@ func claimTask(t *testing.T, w *World) {
 	assert.False(t, ok)
 	_, ok = w.claim(claimed)
 	assert.False(t, ok)
-	require.NoError(t, w.Tasks.FinishTask(t.Context(), claimed, time.Time{}))
+	require.NoError(t, w.Tasks.FinishTask(w.Ctx, claimed, time.Time{}))
 	_, ok = w.claim(tk)
 	assert.False(t, ok, "done")
 	w.Clock.Advance(time.Hour)
 	assert.Empty(t, w.due())
-	ok, err := w.Tasks.ExtendTask(t.Context(), claimed, w.Clock.Now())
+	ok, err := w.Tasks.ExtendTask(w.Ctx, claimed, w.Clock.Now())
 	require.NoError(t, err)
 	assert.False(t, ok)
-	require.NoError(t, w.Tasks.FinishTask(t.Context(), claimed, w.Clock.Now()))
+	require.NoError(t, w.Tasks.FinishTask(w.Ctx, claimed, w.Clock.Now()))
 	assert.Empty(t, w.due())
 }
 
@@ -122,7 +122,7 @@ func claimTogether(t *testing.T, w *World) {
 	for round := range 3 {
 		var winners atomic.Int32
 		storetest.Together(8, func(int) {
-			claimed, ok, err := w.Tasks.ClaimTask(t.Context(), tk, uuid.NewString(), w.Clock.Now().Add(task.Lease))
+			claimed, ok, err := w.Tasks.ClaimTask(w.Ctx, tk, uuid.NewString(), w.Clock.Now().Add(task.Lease))
 			assert.NoError(t, err)
 			if ok {
 				winners.Add(1)
@@ -139,7 +139,7 @@ func takeOver(t *testing.T, w *World) {
 	require.True(t, ok)
 	w.Clock.Advance(task.Lease - time.Millisecond)
 	assert.Empty(t, w.due())
-	ok, err := w.Tasks.ExtendTask(t.Context(), first, w.Clock.Now().Add(task.Lease))
+	ok, err := w.Tasks.ExtendTask(w.Ctx, first, w.Clock.Now().Add(task.Lease))
 	require.NoError(t, err)
 	require.True(t, ok)
 	w.Clock.Advance(task.Lease - time.Millisecond)
@@ -151,7 +151,7 @@ func takeOver(t *testing.T, w *World) {
 	second, ok := w.claim(lost[0])
 	require.True(t, ok)
 	assert.Equal(t, 1, second.Tries)
-	ok, err = w.Tasks.ExtendTask(t.Context(), first, w.Clock.Now().Add(time.Hour))
+	ok, err = w.Tasks.ExtendTask(w.Ctx, first, w.Clock.Now().Add(time.Hour))
 	require.NoError(t, err)
 	assert.False(t, ok, "the first one learns that it lost the task")
 }
@@ -160,7 +160,7 @@ func taskAgain(t *testing.T, w *World) {
 	claimed, ok := w.claim(w.newTask("a"))
 	require.True(t, ok)
 	again := w.Clock.Now().Add(time.Minute)
-	require.NoError(t, w.Tasks.FinishTask(t.Context(), claimed, again))
+	require.NoError(t, w.Tasks.FinishTask(w.Ctx, claimed, again))
 	assert.Empty(t, w.due())
 	w.Clock.Advance(time.Minute)
 	due := w.due()
@@ -170,7 +170,7 @@ func taskAgain(t *testing.T, w *World) {
 	assert.Equal(t, want, due[0])
 	claimed, ok = w.claim(due[0])
 	require.True(t, ok)
-	require.NoError(t, w.Tasks.FinishTask(t.Context(), claimed, claimed.Due), "at once")
+	require.NoError(t, w.Tasks.FinishTask(w.Ctx, claimed, claimed.Due), "at once")
 	due = w.due()
 	require.Len(t, due, 1)
 	assert.Equal(t, 2, due[0].Tries)
@@ -184,9 +184,9 @@ func taskFenced(t *testing.T, w *World) {
 	w.Clock.Advance(task.Lease)
 	second, ok := w.claim(first)
 	require.True(t, ok)
-	require.NoError(t, w.Tasks.FinishTask(t.Context(), first, time.Time{}))
-	require.NoError(t, w.Tasks.FinishTask(t.Context(), first, w.Clock.Now()))
-	ok, err := w.Tasks.ExtendTask(t.Context(), second, w.Clock.Now().Add(task.Lease))
+	require.NoError(t, w.Tasks.FinishTask(w.Ctx, first, time.Time{}))
+	require.NoError(t, w.Tasks.FinishTask(w.Ctx, first, w.Clock.Now()))
+	ok, err := w.Tasks.ExtendTask(w.Ctx, second, w.Clock.Now().Add(task.Lease))
 	require.NoError(t, err)
 	assert.True(t, ok, "it is still there")
 	assert.Empty(t, w.due())
