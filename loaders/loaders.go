@@ -25,7 +25,7 @@ type Loaders struct {
 	noteLoaders
 	entityLoaders
 	projectLoaders
-	queueLoaders
+	labellingLoaders
 	scoreLoaders
 	fileTagLoaders
 
@@ -40,16 +40,16 @@ type ListOf struct {
 
 // Sources are where loaders read.
 type Sources struct {
-	Users    *user.Service
-	Notes    *note.Service
-	Entities *entity.Service
-	Projects *project.Service
-	Queues   *labelling.Service
-	Scores   *score.Service
-	Items    *score.Items
-	FileTags *filetag.Service
-	Light    Light                         // for responses that do not show what may be large
-	Observe  func(loader string, keys int) // told of each batch; may be nil
+	Users     *user.Service
+	Notes     *note.Service
+	Entities  *entity.Service
+	Projects  *project.Service
+	Labelling *labelling.Service
+	Scores    *score.Service
+	Items     *score.Items
+	FileTags  *filetag.Service
+	Light     Light                         // for responses that do not show what may be large
+	Observe   func(loader string, keys int) // told of each batch; may be nil
 }
 
 // Light are services that leave out what may be large; the full ones are used in the place of nil.
@@ -93,13 +93,13 @@ func New(ctx context.Context, from Sources, shows Shows) *Loaders {
 	}
 	r := &response{ctx: ctx, observe: from.Observe}
 	l := &Loaders{
-		Users:          register(r, "users", from.Users.ListByID),
-		noteLoaders:    newNoteLoaders(r, from.Notes),
-		entityLoaders:  newEntityLoaders(r, from.Entities),
-		projectLoaders: newProjectLoaders(r, from.Projects),
-		queueLoaders:   newQueueLoaders(r, from.Queues),
-		scoreLoaders:   newScoreLoaders(r, from.Scores, from.Items),
-		fileTagLoaders: newFileTagLoaders(r, from.FileTags),
+		Users:            register(r, "users", from.Users.ListByID),
+		noteLoaders:      newNoteLoaders(r, from.Notes),
+		entityLoaders:    newEntityLoaders(r, from.Entities),
+		projectLoaders:   newProjectLoaders(r, from.Projects),
+		labellingLoaders: newLabellingLoaders(r, from.Labelling),
+		scoreLoaders:     newScoreLoaders(r, from.Scores, from.Items),
+		fileTagLoaders:   newFileTagLoaders(r, from.FileTags),
 	}
 	l.clear = r.clear
 	return l

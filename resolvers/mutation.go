@@ -43,7 +43,7 @@ func (m mutation) problem(ctx context.Context, err error) (any, error) {
 	if outcome := m.projectProblem(ctx, err); outcome != nil {
 		return outcome, nil
 	}
-	if outcome := m.queueProblem(ctx, err); outcome != nil {
+	if outcome := m.labellingProblem(ctx, err); outcome != nil {
 		return outcome, nil
 	}
 	if outcome := m.scoreProblem(ctx, err); outcome != nil {

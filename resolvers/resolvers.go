@@ -29,17 +29,17 @@ import (
 
 // Resolver is the root of all resolvers.
 type Resolver struct {
-	Users    *user.Service
-	Notes    *note.Service
-	Entities *entity.Service
-	Projects *project.Service
-	Queues   *labelling.Service
-	Scores   *score.Service
-	Items    *score.Items
-	FileTags *filetag.Service
-	Hub      *labelling.Hub[labelling.EventDetails] // what happens in projects
-	Files    project.Presigner                      // where the files of imports and exports are
-	Cursors  *page.Codec
+	Users     *user.Service
+	Notes     *note.Service
+	Entities  *entity.Service
+	Projects  *project.Service
+	Labelling *labelling.Service
+	Scores    *score.Service
+	Items     *score.Items
+	FileTags  *filetag.Service
+	Hub       *labelling.Hub[labelling.EventDetails] // what happens in projects
+	Files     project.Presigner                      // where the files of imports and exports are
+	Cursors   *page.Codec
 }
 
 var _ graph.ResolverRoot = (*Resolver)(nil)

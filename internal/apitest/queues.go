@@ -22,7 +22,7 @@ import (
 func (s *Server) Works() (rests func()) {
 	ctx, cancel := context.WithCancel(s.T.Context())
 	done := make(chan struct{})
-	go func() { defer close(done); s.App.Queues.Run(ctx, s.App.Log) }()
+	go func() { defer close(done); s.App.Labelling.Run(ctx, s.App.Log) }()
 	rests = func() { cancel(); <-done }
 	s.T.Cleanup(rests)
 	return rests
@@ -185,7 +185,7 @@ func (l Crew) Expires(item string) {
 		i.UpdatedAt = time.Now().Add(-time.Minute).UTC().Truncate(time.Millisecond)
 		return nil
 	})
-	require.NoError(l.T, labelling.NewReaper(l.App.Queues.Reaper.Options, l.App.Queues.Rebuild).Reap(l.T.Context(), l.Key(), time.Now()))
+	require.NoError(l.T, labelling.NewReaper(l.App.Labelling.Reaper.Options, l.App.Labelling.Rebuild).Reap(l.T.Context(), l.Key(), time.Now()))
 }
 
 // ComesDue makes the time come for which the user has put items off.

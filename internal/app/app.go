@@ -171,20 +171,20 @@ func (s *Stores) prepare(ctx context.Context, cfg config.Config, log *slog.Logge
 
 // Application is the server with everything wired.
 type Application struct {
-	Cfg      config.Config
-	Log      *slog.Logger
-	Handler  http.Handler
-	Local    *auth.Local // nil with a configured issuer or key
-	Stores   *Stores
-	cleaning *note.Cleaning
-	Tasks    *jobs.Tasks
-	tags     *filetag.Service
-	Queues   *queues
-	Sockets  *httpapi.Sockets
-	Revoked  revocations
-	requests slog.LevelVar // at which requests are logged
-	noJobs   bool          // others run them
-	Draining atomic.Bool
+	Cfg       config.Config
+	Log       *slog.Logger
+	Handler   http.Handler
+	Local     *auth.Local // nil with a configured issuer or key
+	Stores    *Stores
+	cleaning  *note.Cleaning
+	Tasks     *jobs.Tasks
+	tags      *filetag.Service
+	Labelling *labeller
+	Sockets   *httpapi.Sockets
+	Revoked   revocations
+	requests  slog.LevelVar // at which requests are logged
+	noJobs    bool          // others run them
+	Draining  atomic.Bool
 }
 
 // Assemble wires the rooms: stores under domain services under loaders and resolvers under HTTP.
@@ -210,7 +210,7 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	notes := note.NewService(note.Options{Store: notesStore.Store(), People: users, Now: now, NewID: newID})
 	a.cleaning = note.NewCleaning(notesStore, now)
 	entities := entity.NewService(entity.Options{Store: entitiesStore, People: users, Now: now, NewID: newID})
-	a.Queues = newQueues(s, cfg.StreamPatience, metrics, log)
+	a.Labelling = newLabeller(s, cfg.StreamPatience, metrics, log)
 	metrics.Sockets(a.Sockets.Open)
 	scores := score.NewService(score.Options{Store: scoresStore, Contents: s.Bucket, Now: now, NewID: newID})
 	pictures, err := thumbnails()
@@ -226,10 +226,10 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	})
 	scores, items = scores.Telling(tags), items.Telling(tags)
 	projects := project.NewService(project.Options{
-		Store: projectsStore, People: users, Uploads: s.Bucket, Originals: items, Queues: a.Queues.service, Now: now, NewID: newID,
+		Store: projectsStore, People: users, Uploads: s.Bucket, Originals: items, Observer: a.Labelling.service, Now: now, NewID: newID,
 	})
 	handlers := entities.Handlers()
-	handlers[project.RunImport] = project.Importer{Store: projectsStore, Files: s.Bucket, Now: now, Count: a.Queues.importing, Originals: items}.Run
+	handlers[project.RunImport] = project.Importer{Store: projectsStore, Files: s.Bucket, Now: now, Count: a.Labelling.importing, Originals: items}.Run
 	handlers[sweepLabels] = projectsStore.SweepLabels
 	handlers[project.RunExport] = Exporter(projectsStore, s.Bucket, usersStore).Run
 	handlers[score.SettleIntent], handlers[score.SweepItem], handlers[score.FollowItem] = scores.Settle, items.Sweep, items.Follow
@@ -256,11 +256,11 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	options := httpapi.Options{
 		AnswerBytes: memory.Limit() / 4,
 		Schema: graph.NewExecutableSchema(graph.Config{Resolvers: &resolvers.Resolver{
-			Users: users, Notes: notes, Entities: entities, Projects: projects, Queues: a.Queues.service, Hub: a.Queues.Hub,
+			Users: users, Notes: notes, Entities: entities, Projects: projects, Labelling: a.Labelling.service, Hub: a.Labelling.Hub,
 			Scores: scores, Items: items, FileTags: tags, Files: s.Bucket, Cursors: page.NewCodec(secrets...),
 		}}),
 		Loaders: loaders.Sources{
-			Users: users, Notes: notes, Entities: entities, Projects: projects, Queues: a.Queues.service, Scores: scores, Items: items, FileTags: tags, Light: light, Observe: metrics.Batch,
+			Users: users, Notes: notes, Entities: entities, Projects: projects, Labelling: a.Labelling.service, Scores: scores, Items: items, FileTags: tags, Light: light, Observe: metrics.Batch,
 		},
 		SignIn:           users.SignIn,
 		Sockets:          a.Sockets,
@@ -341,13 +341,13 @@ func (a *Application) Serve(ctx context.Context, listener net.Listener, started 
 		_ = a.Stores.DB.CountAllowances(last) // what this server created since
 	})
 	running.Go(func() {
-		jobs.Run(working, a.Log, jobs.Job{Name: "ask Redis the time", Every: timeEvery, Do: a.Queues.AskTime})
+		jobs.Run(working, a.Log, jobs.Job{Name: "ask Redis the time", Every: timeEvery, Do: a.Labelling.AskTime})
 	})
 	running.Go(func() { started(background) })
 	defer running.Wait()
 	defer rest()
 	defer stop()
-	defer a.Queues.Hub.Close()
+	defer a.Labelling.Hub.Close()
 
 	var engineFailed <-chan error
 	if a.Stores.Engines != nil {
@@ -377,8 +377,8 @@ func (a *Application) Serve(ctx context.Context, listener net.Listener, started 
 	go func() {
 		err := a.Sockets.Shutdown(draining) // which the HTTP server knows nothing of
 		// Only now: on a socket, a stream that ends by itself would tell the client that there is nothing more to come.
-		a.Queues.Hub.Close()
-		a.Queues.Rebuild.Close()
+		a.Labelling.Hub.Close()
+		a.Labelling.Rebuild.Close()
 		ended <- err
 	}()
 	if err := errors.Join(server.Shutdown(draining), <-ended); err != nil {
@@ -402,7 +402,7 @@ func (a *Application) work(ctx context.Context) {
 		})
 	}
 	running.Go(func() { a.Tasks.Run(ctx) })
-	running.Go(func() { a.Queues.Run(ctx, a.Log) })
+	running.Go(func() { a.Labelling.Run(ctx, a.Log) })
 	running.Wait()
 }
 

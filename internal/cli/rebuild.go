@@ -91,7 +91,7 @@ func newRebuilding(s *app.Stores, t *Terminal, log *slog.Logger) *rebuilding {
 		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(),
 		progressbar.OptionSetSpinnerChangeInterval(0))} // else it has a goroutine, which races with what is added here
 	truth := watchedTruth{truth.Store{Store: projects.Store{DB: s.DB}}, r.read}
-	r.Options = labelling.Options{Truth: truth, Queue: queue.New(s.Redis, queue.Options{Log: log}), Now: s.Clock.Now, NewID: uuid.NewString, Log: log}
+	r.Options = labelling.Options{Truth: truth, Coordinator: queue.New(s.Redis, queue.Options{Log: log}), Now: s.Clock.Now, NewID: uuid.NewString, Log: log}
 	r.rebuilder = labelling.NewRebuilder(r.Options, 0)
 	return r
 }
@@ -200,7 +200,7 @@ func (r *rebuilding) rebuild(ctx context.Context, id project.ID) error {
 		}
 	}
 	took := r.Now().Sub(began)
-	state, err := r.Queue.State(ctx, id)
+	state, err := r.Coordinator.State(ctx, id)
 	if err != nil {
 		return fmt.Errorf("it was rebuilt, and cannot be read: %w", err)
 	}

@@ -104,7 +104,7 @@ func newWorld(t *testing.T) *world {
 	})
 	scores, items = scores.Telling(tags), items.Telling(tags)
 	projects := project.NewService(project.Options{
-		Store: projectsStore, People: users, Uploads: bucket, Originals: items, Queues: queues.service, Now: time.Now, NewID: newID,
+		Store: projectsStore, People: users, Uploads: bucket, Originals: items, Observer: queues.service, Now: time.Now, NewID: newID,
 	})
 	handlers := entities.Handlers()
 	handlers[project.RunImport] = project.Importer{Store: projectsStore, Files: bucket, Now: time.Now, Count: queues.importing, Originals: items}.Run
@@ -113,11 +113,11 @@ func newWorld(t *testing.T) *world {
 	db.OnTask(tasks.Wake)
 	handler, err := httpapi.New(httpapi.Options{
 		Schema: graph.NewExecutableSchema(graph.Config{Resolvers: &resolvers.Resolver{
-			Users: users, Notes: notes, Entities: entities, Projects: projects, Queues: queues.service, Hub: queues.hub,
+			Users: users, Notes: notes, Entities: entities, Projects: projects, Labelling: queues.service, Hub: queues.hub,
 			Scores: scores, Items: items, FileTags: tags, Files: bucket, Cursors: page.NewCodec([]byte(unique)),
 		}}),
 		Loaders: loaders.Sources{
-			Users: users, Notes: notes, Entities: entities, Projects: projects, Queues: queues.service,
+			Users: users, Notes: notes, Entities: entities, Projects: projects, Labelling: queues.service,
 			Scores: scores, Items: items, FileTags: tags, Observe: metrics.Batch,
 		},
 		SignIn: users.SignIn, Auth: w.local, Metrics: metrics, Log: log, OperationTimeout: 10 * time.Second,
@@ -158,7 +158,7 @@ func (w *world) queues(o labelling.Options, users labelling.People) queues {
 	w.redis = redis.NewClient(options)
 	w.t.Cleanup(func() { assert.NoError(w.t, w.redis.Close()) })
 	kept := queue.New(w.redis, queue.Options{})
-	o.Queue = kept
+	o.Coordinator = kept
 	rebuild := labelling.NewRebuilder(o, 100*time.Millisecond)
 	populate := labelling.NewPopulate(o, rebuild)
 	q := queues{service: labelling.NewService(o, populate, rebuild), importing: labelling.NewImporting(o, populate, rebuild)}

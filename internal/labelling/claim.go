@@ -76,7 +76,7 @@ func (c *claiming) run(ctx context.Context, n int) ([]project.Item, error) {
 		}
 		// A reservation and its claim belong together: what a rebuild reads has either happened or will never.
 		promptly, cancel := context.WithTimeout(ctx, prompt)
-		reserved, err := c.Queue.Reserve(promptly, c.project.ID, c.me, tokens, c.ended...)
+		reserved, err := c.Coordinator.Reserve(promptly, c.project.ID, c.me, tokens, c.ended...)
 		more := (errors.Is(err, ErrFull) || err == nil && 0 < len(reserved) && len(reserved) < len(tokens)) && c.lookForEnded(promptly)
 		if err != nil {
 			cancel()
@@ -122,7 +122,7 @@ func (c *claiming) lookForEnded(ctx context.Context) bool {
 		return false
 	}
 	c.looked = true
-	claims, err := c.Queue.Claims(ctx, c.project.ID, c.me)
+	claims, err := c.Coordinator.Claims(ctx, c.project.ID, c.me)
 	if err != nil || len(claims) == 0 {
 		return false // without it, the user gets what the limit leaves
 	}
@@ -233,7 +233,7 @@ func (s *Service) claimedBefore(ctx context.Context, in ClaimItems, seed string,
 		add(id)
 	}
 	// Those that were taken in place of others are known to the queue only.
-	claims, err := s.Queue.Claims(ctx, in.Project, me)
+	claims, err := s.Coordinator.Claims(ctx, in.Project, me)
 	if err != nil && !errors.Is(err, ErrNotReady) {
 		return nil, err
 	}
@@ -287,7 +287,7 @@ func (s *Service) Extend(ctx context.Context, in Held) (project.Item, error) {
 		// Extensions are not in the outbox, so there must be none while the queue is rebuilt.
 		ctx, cancel := context.WithTimeout(ctx, prompt)
 		defer cancel()
-		if _, err := s.Queue.State(ctx, in.Item.Project); err != nil {
+		if _, err := s.Coordinator.State(ctx, in.Item.Project); err != nil {
 			return project.Item{}, s.ready(in.Item.Project, err)
 		}
 		until := s.clock(ctx).Add(Lease)
@@ -315,7 +315,7 @@ func (o Options) extend(ctx context.Context, item project.Item, team string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), brief)
 	defer cancel()
 	c := Claim{Item: item.ItemID, User: item.Claim.User, Token: item.Claim.Token, Since: item.Claim.Since, Until: item.Claim.Until}
-	known, err := o.Queue.Extend(ctx, c, team)
+	known, err := o.Coordinator.Extend(ctx, c, team)
 	if err != nil && !errors.Is(err, ErrNotReady) {
 		o.Log.WarnContext(ctx, "a claim was not extended in the queue; the reaper does it", "item", item.ID, "error", err)
 	}

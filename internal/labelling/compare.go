@@ -118,7 +118,7 @@ func (c *Comparison) Run(ctx context.Context) error {
 		}
 		if !is.mine {
 			var err error
-			if is.mine, err = c.Queue.Turn(ctx, turn, lasts); err != nil {
+			if is.mine, err = c.Coordinator.Turn(ctx, turn, lasts); err != nil {
 				return err
 			}
 		}
@@ -211,7 +211,7 @@ func (c *Comparison) compare(ctx context.Context, p project.ID, why doubt) (sett
 	}
 	var differ numbers
 	epoch, began, unsure := "", c.Now(), false
-	first, err := c.Queue.Snapshot(ctx, p, "", ids)
+	first, err := c.Coordinator.Snapshot(ctx, p, "", ids)
 	if err != nil {
 		return false, err
 	}
@@ -280,7 +280,7 @@ func (c *Comparison) read(ctx context.Context, p project.ID, teams []string, bef
 		return Snapshot{}, nil, nil, err
 	}
 	c.spend(unitsPerScan + unitsPerRow*float64(len(w.tally.items)+len(w.tally.incorrect)))
-	if after, err = c.Queue.Snapshot(ctx, p, "", teams); err != nil {
+	if after, err = c.Coordinator.Snapshot(ctx, p, "", teams); err != nil {
 		return Snapshot{}, nil, nil, err
 	}
 	was, is := numbersOf(before.State.Counts, before.Statistics), numbersOf(after.State.Counts, after.Statistics)

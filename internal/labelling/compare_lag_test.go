@@ -40,7 +40,7 @@ func TestAComparisonKnowsThatIndexesAreBehind(t *testing.T) {
 			const settle = 200 * time.Millisecond
 			var finished time.Time
 			looked, options := 0, w.options
-			options.Queue = glanced{w.queue, func() {
+			options.Coordinator = glanced{w.queue, func() {
 				if looked++; looked%2 == 0 {
 					return
 				}

@@ -64,7 +64,7 @@ func (c *Comparison) moving(ctx context.Context, w *rebuilding, teams []string, 
 		if slices.ContainsFunc(pending, func(t Transition) bool { return c.Now().Sub(t.At) > inFlight }) {
 			break // the queue is behind: looking again soon takes much, and tells nothing
 		}
-		now, err := c.Queue.Snapshot(ctx, w.project, "", teams)
+		now, err := c.Coordinator.Snapshot(ctx, w.project, "", teams)
 		if err != nil {
 			return nil, err
 		}
@@ -92,7 +92,7 @@ func (c *Comparison) moving(ctx context.Context, w *rebuilding, teams []string, 
 func (c *Comparison) since(ctx context.Context, p project.ID, at *Cursor) ([]Event, error) {
 	var all []Event
 	for {
-		events, err := c.Queue.Read(ctx, p, *at, eventsAtOnce, 0)
+		events, err := c.Coordinator.Read(ctx, p, *at, eventsAtOnce, 0)
 		if err != nil {
 			return nil, err
 		}

@@ -24,7 +24,7 @@ func NewConsumer(o Options, rebuild *Rebuilder, name string) *Consumer {
 
 // Run handles messages until the context ends.
 func (c *Consumer) Run(ctx context.Context) error {
-	c.Queue.Consume(ctx, c.name, c.Handle)
+	c.Coordinator.Consume(ctx, c.name, c.Handle)
 	return nil
 }
 
@@ -60,7 +60,7 @@ func (c *Consumer) Handle(ctx context.Context, m Message) error {
 		return fmt.Errorf("read a message: %w", err)
 	}
 	// While the project is rebuilt nothing is followed. Thousands of messages may come meanwhile, and what they read would slow it down.
-	if _, err := c.Queue.State(ctx, h.Project); err != nil {
+	if _, err := c.Coordinator.State(ctx, h.Project); err != nil {
 		if errors.Is(err, ErrNotReady) {
 			c.rebuild.Want(h.Project)
 		}

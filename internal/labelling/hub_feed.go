@@ -91,7 +91,7 @@ func (f *feed[T]) begin(ctx context.Context) (Cursor, []Event, error) {
 	f.from = nil
 	short, cancel := context.WithTimeout(ctx, prompt)
 	defer cancel()
-	state, err := f.hub.o.Service.Queue.State(short, f.project)
+	state, err := f.hub.o.Service.Coordinator.State(short, f.project)
 	if err != nil {
 		return Cursor{}, nil, err
 	}

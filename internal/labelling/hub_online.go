@@ -130,7 +130,7 @@ func (h *Hub[T]) ask(ctx context.Context, f *onlineFeed) {
 	for err == nil {
 		short, cancel := context.WithTimeout(ctx, prompt)
 		var n int
-		n, err = h.o.Service.Queue.OnlineCount(short)
+		n, err = h.o.Service.Coordinator.OnlineCount(short)
 		cancel()
 		if err != nil {
 			err = failing.again(ctx, h.limits.patience, err)

@@ -40,7 +40,7 @@ func onEngines(t *testing.T, items int, o queue.Options, test func(t *testing.T,
 		require.NoError(t, w.client.Close())
 		w.client = redis.NewClient(options)
 		w.queue = &post{Queue: queue.New(w.client, o)}
-		w.options.Queue = w.queue
+		w.options.Coordinator = w.queue
 		w.serve()
 		w.rebuilt()
 		test(t, newStage(w))

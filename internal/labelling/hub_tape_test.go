@@ -22,7 +22,7 @@ import (
 // tape is a queue in memory that knows nothing but events: it can be used where time is not that of a clock. What it was not taught
 // panics.
 type tape struct {
-	labelling.Queues
+	labelling.Coordinator
 	mu      sync.Mutex
 	epoch   string // "" while it is not ready
 	epochs  int
@@ -182,7 +182,7 @@ func newStudio(t testing.TB) *studio {
 
 // server returns another hub, as another server would have.
 func (s *studio) server(hydrate func(context.Context, project.ID, []labelling.Event) []string) *labelling.Hub[string] {
-	o := labelling.Options{Truth: s.truth, Queue: s.tape, Now: time.Now, NewID: uuid.NewString, Log: slog.New(slog.DiscardHandler)}
+	o := labelling.Options{Truth: s.truth, Coordinator: s.tape, Now: time.Now, NewID: uuid.NewString, Log: slog.New(slog.DiscardHandler)}
 	rebuild := labelling.NewRebuilder(o, time.Millisecond)
 	return labelling.NewHub(labelling.HubOptions[string]{
 		Events: s.tape, Service: labelling.NewService(o, labelling.NewPopulate(o, rebuild), rebuild), Hydrate: hydrate,

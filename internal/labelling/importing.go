@@ -41,7 +41,7 @@ func (c *Importing) Imported(ctx context.Context, i project.Import, items int) e
 func (c *Importing) count(ctx context.Context, i project.Import, items int) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, brief) // an import does not wait for a Redis that hangs
 	defer cancel()
-	return c.Queue.AddItems(ctx, i.Project, i.ID, items, i.CreatedBy)
+	return c.Coordinator.AddItems(ctx, i.Project, i.ID, items, i.CreatedBy)
 }
 
 // fill fills the queue at once. Failing does no harm: the job does it.

@@ -34,9 +34,9 @@ func (s *Service) pause(ctx context.Context, mutation string, in Managed, paused
 }
 
 func (o Options) setPaused(ctx context.Context, p project.Project, by UserID) error {
-	set := o.Queue.Resume
+	set := o.Coordinator.Resume
 	if p.Paused {
-		set = o.Queue.Pause
+		set = o.Coordinator.Pause
 	}
 	_, err := set(ctx, p.ID, by)
 	return err
@@ -61,7 +61,7 @@ func (s *Service) SetQueueSize(ctx context.Context, in SetQueueSize) (project.Pr
 		if err := s.setUp(ctx, p); err != nil {
 			return err
 		}
-		_, err := s.Queue.Note(ctx, p.ID, derived("resized", string(p.ID), p.UpdatedAt.String()), Event{Cause: Resized, User: p.Member.User})
+		_, err := s.Coordinator.Note(ctx, p.ID, derived("resized", string(p.ID), p.UpdatedAt.String()), Event{Cause: Resized, User: p.Member.User})
 		return err
 	})
 }
@@ -106,10 +106,10 @@ func (o Options) setUp(ctx context.Context, p project.Project) error {
 	if settings.Teams, err = domain.First(o.Truth.ListTeams(ctx, []project.ID{p.ID})); err != nil {
 		return err
 	}
-	if err := o.Queue.SetSettings(ctx, p.ID, settings); err != nil {
+	if err := o.Coordinator.SetSettings(ctx, p.ID, settings); err != nil {
 		return err
 	}
-	return o.Queue.Suggest(ctx, p.ID, p.Keywords)
+	return o.Coordinator.Suggest(ctx, p.ID, p.Keywords)
 }
 
 func (o Options) settings(ctx context.Context, p project.Project) (Settings, error) {
@@ -127,7 +127,7 @@ func (o Options) settings(ctx context.Context, p project.Project) (Settings, err
 	return s, nil
 }
 
-var _ project.Queues = (*Service)(nil)
+var _ project.Observer = (*Service)(nil)
 
 // Created is to be told after a project was created, which has no items yet: its queue is there at once. When it cannot be, it is
 // rebuilt as any other.
@@ -144,7 +144,7 @@ func (s *Service) Changed(ctx context.Context, p project.Project) {
 // for each attempt to tell it.
 func (s *Service) Moved(ctx context.Context, p project.ID, id string, user UserID, team string) {
 	s.follow(ctx, project.Project{ID: p}, func(ctx context.Context, _ project.Project) error {
-		_, err := s.Queue.Note(ctx, p, id, Event{Cause: Members, User: user, Team: team, At: s.Now().UTC().Truncate(time.Millisecond)})
+		_, err := s.Coordinator.Note(ctx, p, id, Event{Cause: Members, User: user, Team: team, At: s.Now().UTC().Truncate(time.Millisecond)})
 		return err
 	})
 }

@@ -18,11 +18,11 @@ import (
 
 // Options are what the service and the jobs work with.
 type Options struct {
-	Truth Truth
-	Queue Queues
-	Now   func() time.Time
-	NewID func() string // makes UUIDs
-	Log   *slog.Logger
+	Truth       Truth
+	Coordinator Coordinator
+	Now         func() time.Time
+	NewID       func() string // makes UUIDs
+	Log         *slog.Logger
 }
 
 const (
@@ -68,14 +68,14 @@ func (o Options) send(ctx context.Context, t Transition) error {
 	if err != nil {
 		return err
 	}
-	return o.Queue.Publish(ctx, Message{ID: t.ID, Project: t.Project, Item: t.Item, Body: body})
+	return o.Coordinator.Publish(ctx, Message{ID: t.ID, Project: t.Project, Item: t.Item, Body: body})
 }
 
 // follow has the queue follow a transition, after those before it of its item that are still in the outbox: their messages may be late, or lost
 // with a Redis that failed. One that the queue does not remember and the outbox does not have was followed long ago. What was followed when the
 // time is up is not followed again.
 func (o Options) follow(ctx context.Context, t Transition) error {
-	_, err := o.Queue.Apply(ctx, t)
+	_, err := o.Coordinator.Apply(ctx, t)
 	if !errors.Is(err, ErrEarly) {
 		return err
 	}
@@ -84,10 +84,10 @@ func (o Options) follow(ctx context.Context, t Transition) error {
 		return err
 	}
 	for _, t := range append(before, t) {
-		_, err := o.Queue.Apply(ctx, t)
+		_, err := o.Coordinator.Apply(ctx, t)
 		if errors.Is(err, ErrEarly) {
 			t.Follows = project.TransitionRef{}
-			_, err = o.Queue.Apply(ctx, t)
+			_, err = o.Coordinator.Apply(ctx, t)
 		}
 		if err != nil {
 			return err
@@ -147,7 +147,7 @@ func (o Options) hold(ctx context.Context, item project.Item, team, again string
 func (o Options) cancel(ctx context.Context, c Claim, back bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), brief)
 	defer cancel()
-	if _, err := o.Queue.Cancel(ctx, c, back); err != nil && !errors.Is(err, ErrNotReady) {
+	if _, err := o.Coordinator.Cancel(ctx, c, back); err != nil && !errors.Is(err, ErrNotReady) {
 		o.Log.WarnContext(ctx, "a reservation was not cancelled; it will expire", "item", c.Item.ID, "error", err)
 	}
 }
@@ -174,7 +174,7 @@ func (o Options) ended(before project.Item, team string, cause Cause, status pro
 func (o Options) clock(ctx context.Context) time.Time {
 	ctx, cancel := context.WithTimeout(ctx, brief)
 	defer cancel()
-	if now, err := o.Queue.Now(ctx); err == nil {
+	if now, err := o.Coordinator.Now(ctx); err == nil {
 		return now.Truncate(time.Millisecond)
 	}
 	return o.Now().UTC().Truncate(time.Millisecond)

@@ -113,7 +113,7 @@ func (f *Populate) Refill(ctx context.Context, p project.ID) (int, error) {
 	c := f.cursor(p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	state, err := f.Queue.State(ctx, p)
+	state, err := f.Coordinator.State(ctx, p)
 	if errors.Is(err, ErrNotReady) {
 		f.rebuild.Want(p)
 	}
@@ -131,7 +131,7 @@ func (f *Populate) Refill(ctx context.Context, p project.ID) (int, error) {
 		return 0, nil
 	}
 	// Those that wait may be reserved, or kept for their authors: then the queue needs none, and nothing is listed.
-	if missing, err = f.Queue.Need(ctx, p, state.Size); err != nil {
+	if missing, err = f.Coordinator.Need(ctx, p, state.Size); err != nil {
 		return 0, err
 	}
 	added, begun, whole := 0, c.shards == [Shards]part{}, false
@@ -147,7 +147,7 @@ func (f *Populate) Refill(ctx context.Context, p project.ID) (int, error) {
 		}
 		fits := true
 		if len(ids) > 0 {
-			n, lacking, err := f.Queue.Fill(ctx, p, ids, state.Size)
+			n, lacking, err := f.Coordinator.Fill(ctx, p, ids, state.Size)
 			if err != nil {
 				return added, err
 			}
@@ -190,13 +190,13 @@ func (f *Populate) sync(ctx context.Context, ids []project.ID) error {
 }
 
 func (f *Populate) syncOne(ctx context.Context, p project.Project) error {
-	state, err := f.Queue.State(ctx, p.ID)
+	state, err := f.Coordinator.State(ctx, p.ID)
 	if err != nil {
 		return err
 	}
 	size := p.QueueSize
 	if size == 0 {
-		if size, err = f.Queue.Size(ctx); err != nil {
+		if size, err = f.Coordinator.Size(ctx); err != nil {
 			return err
 		}
 	}

@@ -20,7 +20,7 @@ func (s *Service) State(ctx context.Context, p project.Project) (State, error) {
 	if err := shown(p); err != nil {
 		return State{}, err
 	}
-	state, err := s.Queue.State(ctx, p.ID)
+	state, err := s.Coordinator.State(ctx, p.ID)
 	return state, s.ready(p.ID, err)
 }
 
@@ -29,7 +29,7 @@ func (s *Service) Rebuilding(ctx context.Context, p project.Project) (*Progress,
 	if err := shown(p); err != nil {
 		return nil, err
 	}
-	progress, going, err := s.Queue.Rebuilding(ctx, p.ID)
+	progress, going, err := s.Coordinator.Rebuilding(ctx, p.ID)
 	if err != nil || !going {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (s *Service) Snapshot(ctx context.Context, p project.Project, statistics bo
 			teams = append(teams, t.ID)
 		}
 	}
-	snapshot, err := s.Queue.Snapshot(ctx, p.ID, viewer.From(ctx).UserID, teams)
+	snapshot, err := s.Coordinator.Snapshot(ctx, p.ID, viewer.From(ctx).UserID, teams)
 	return snapshot, s.ready(p.ID, err)
 }
 
@@ -60,7 +60,7 @@ func (s *Service) Claims(ctx context.Context, p project.Project) ([]Claim, error
 	if err := shown(p); err != nil {
 		return nil, err
 	}
-	claims, err := s.Queue.Claims(ctx, p.ID, viewer.From(ctx).UserID)
+	claims, err := s.Coordinator.Claims(ctx, p.ID, viewer.From(ctx).UserID)
 	return claims, s.ready(p.ID, err)
 }
 
@@ -69,7 +69,7 @@ func (s *Service) Statistics(ctx context.Context, p project.Project, teams []str
 	if err := shown(p); err != nil {
 		return nil, err
 	}
-	all, err := s.Queue.StatisticsOf(ctx, p.ID, teams)
+	all, err := s.Coordinator.StatisticsOf(ctx, p.ID, teams)
 	return all, s.ready(p.ID, err)
 }
 
@@ -78,7 +78,7 @@ func (s *Service) Top(ctx context.Context, p project.Project, w Words) ([]Used, 
 	if err := shown(p); err != nil {
 		return nil, err
 	}
-	top, err := s.Queue.Top(ctx, p.ID, w)
+	top, err := s.Coordinator.Top(ctx, p.ID, w)
 	return top, s.ready(p.ID, err)
 }
 
@@ -98,7 +98,7 @@ func (s *Service) Keywords(ctx context.Context, p project.Project, prefix string
 			return nil, err
 		}
 	}
-	words, err := s.Queue.Keywords(ctx, p.ID, prefix, n)
+	words, err := s.Coordinator.Keywords(ctx, p.ID, prefix, n)
 	return words, s.ready(p.ID, err)
 }
 
@@ -126,7 +126,7 @@ func (s *Service) Heartbeat(ctx context.Context, ids []project.ID) error {
 			}
 		}
 	}
-	return s.Queue.Heartbeat(ctx, me, mine)
+	return s.Coordinator.Heartbeat(ctx, me, mine)
 }
 
 // Online returns who is at work in a project, the one heard of last at the end.
@@ -134,7 +134,7 @@ func (s *Service) Online(ctx context.Context, p project.Project) ([]Online, erro
 	if err := shown(p); err != nil {
 		return nil, err
 	}
-	return s.Queue.Online(ctx, p.ID)
+	return s.Coordinator.Online(ctx, p.ID)
 }
 
 // OnlineCount returns how many users are online.
@@ -142,7 +142,7 @@ func (s *Service) OnlineCount(ctx context.Context) (int, error) {
 	if _, err := domain.Self(ctx); err != nil {
 		return 0, err
 	}
-	return s.Queue.OnlineCount(ctx)
+	return s.Coordinator.OnlineCount(ctx)
 }
 
 // MaxDeadLetters bounds how many are shown at once.
@@ -156,7 +156,7 @@ func (s *Service) DeadLetters(ctx context.Context, n int) ([]DeadLetter, error) 
 	if n < 1 || n > MaxDeadLetters {
 		return nil, fault.Invalidf("first", "ask for 1 to %d", MaxDeadLetters)
 	}
-	return s.Queue.DeadLetters(ctx, n)
+	return s.Coordinator.DeadLetters(ctx, n)
 }
 
 // RetryDeadLetter has a dead letter handled again, for administrators. [ErrNoDeadLetter].
@@ -164,7 +164,7 @@ func (s *Service) RetryDeadLetter(ctx context.Context, id string) error {
 	if err := admin(ctx); err != nil {
 		return err
 	}
-	return s.Queue.RetryDeadLetter(ctx, id)
+	return s.Coordinator.RetryDeadLetter(ctx, id)
 }
 
 // DropDeadLetter forgets a dead letter, for administrators; its transition stays in the outbox, if it is there. [ErrNoDeadLetter].
@@ -172,7 +172,7 @@ func (s *Service) DropDeadLetter(ctx context.Context, id string) error {
 	if err := admin(ctx); err != nil {
 		return err
 	}
-	return s.Queue.DropDeadLetter(ctx, id)
+	return s.Coordinator.DropDeadLetter(ctx, id)
 }
 
 func admin(ctx context.Context) error {

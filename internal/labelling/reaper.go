@@ -46,7 +46,7 @@ func (r *Reaper) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now, err := r.Queue.Now(ctx)
+	now, err := r.Coordinator.Now(ctx)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (r *Reaper) Run(ctx context.Context) error {
 
 // Reap looks through one project; now is the time of Redis.
 func (r *Reaper) Reap(ctx context.Context, p project.ID, now time.Time) error {
-	lapsed, err := r.Queue.Expired(ctx, p, lapsedAtOnce)
+	lapsed, err := r.Coordinator.Expired(ctx, p, lapsedAtOnce)
 	if errors.Is(err, ErrNotReady) {
 		r.rebuild.Want(p)
 	}
@@ -123,7 +123,7 @@ func (r *Reaper) expire(ctx context.Context, item project.Item) error {
 
 // scan looks for claims that the queue does not know, now and then.
 func (r *Reaper) scan(ctx context.Context, p project.ID, now time.Time) error {
-	state, err := r.Queue.State(ctx, p)
+	state, err := r.Coordinator.State(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (r *Reaper) compare(ctx context.Context, p project.ID, names []string, now 
 		}
 		user := item.Claim.User
 		if known[user] == nil {
-			claims, err := r.Queue.Claims(ctx, p, user)
+			claims, err := r.Coordinator.Claims(ctx, p, user)
 			if err != nil {
 				return err
 			}

@@ -119,7 +119,7 @@ func (r *Rebuilder) serveOnce(ctx context.Context, p project.ID) {
 // begin makes the queue of a project that has no items.
 func (r *Rebuilder) begin(ctx context.Context, p project.Project) error {
 	token := r.NewID()
-	if began, err := r.Queue.Begin(ctx, p.ID, token, false); err != nil || !began {
+	if began, err := r.Coordinator.Begin(ctx, p.ID, token, false); err != nil || !began {
 		return err
 	}
 	s, err := r.settings(ctx, p)
@@ -129,11 +129,11 @@ func (r *Rebuilder) begin(ctx context.Context, p project.Project) error {
 	}
 	for n, part := range newTally(p.ID, r.Now()).parts(nil, teams, p.Keywords) {
 		if part.Number = n + 1; err == nil {
-			err = r.Queue.Load(ctx, p.ID, token, part)
+			err = r.Coordinator.Load(ctx, p.ID, token, part)
 		}
 	}
 	if err == nil {
-		err = r.Queue.Commit(ctx, p.ID, token, s)
+		err = r.Coordinator.Commit(ctx, p.ID, token, s)
 	}
 	if err != nil {
 		r.abort(ctx, p.ID, token)
@@ -144,7 +144,7 @@ func (r *Rebuilder) begin(ctx context.Context, p project.Project) error {
 func (r *Rebuilder) abort(ctx context.Context, p project.ID, token string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), brief)
 	defer cancel()
-	if err := r.Queue.Abort(ctx, p, token); err != nil {
+	if err := r.Coordinator.Abort(ctx, p, token); err != nil {
 		r.Log.WarnContext(ctx, "a rebuild was not given up; another can begin in a moment", "project", p, "error", err)
 	}
 }
@@ -171,7 +171,7 @@ func (r *Rebuilder) abort(ctx context.Context, p project.ID, token string) {
 // An effort that was undone counts for nothing.
 func (r *Rebuilder) Rebuild(ctx context.Context, p project.ID, always bool) (bool, error) {
 	token, since := r.NewID(), r.Now().Add(-recent)
-	if began, err := r.Queue.Begin(ctx, p, token, always); err != nil || !began {
+	if began, err := r.Coordinator.Begin(ctx, p, token, always); err != nil || !began {
 		return false, err
 	}
 	w := &rebuilding{Options: r.Options, project: p, token: token, since: since, tally: newTally(p, r.Now())}
@@ -233,7 +233,7 @@ func (w *rebuilding) beats(ctx context.Context) (rest func()) {
 	})
 	beating.Go(func() {
 		for {
-			if err := w.Queue.Progress(ctx, w.project, w.token, int(w.read.Load()), int(total.Load())); errors.Is(err, ErrRebuilding) || pause(ctx, beat) != nil {
+			if err := w.Coordinator.Progress(ctx, w.project, w.token, int(w.read.Load()), int(total.Load())); errors.Is(err, ErrRebuilding) || pause(ctx, beat) != nil {
 				return
 			}
 		}
@@ -305,7 +305,7 @@ func (w *rebuilding) items(page []project.Item) {
 func (w *rebuilding) load(ctx context.Context, part Part) error {
 	w.parts++
 	part.Number = w.parts
-	return w.Queue.Load(ctx, w.project, w.token, part)
+	return w.Coordinator.Load(ctx, w.project, w.token, part)
 }
 
 // again reads what was noted at one moment each, and finds out which transitions that contains.
@@ -396,5 +396,5 @@ func (w *rebuilding) commit(ctx context.Context) error {
 	if err := w.mark(ctx, w.project, w.token); err != nil {
 		return err
 	}
-	return w.Queue.Commit(ctx, w.project, w.token, settings)
+	return w.Coordinator.Commit(ctx, w.project, w.token, settings)
 }

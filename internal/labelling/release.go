@@ -90,7 +90,7 @@ func (s *Service) giveUp(ctx context.Context, id project.ItemID, token string, k
 
 // Left is to be told after somebody left a project: what the user had is given back. What cannot be given back now expires.
 func (s *Service) Left(ctx context.Context, p project.ID, user UserID) {
-	claims, err := s.Queue.Claims(ctx, p, user)
+	claims, err := s.Coordinator.Claims(ctx, p, user)
 	if err != nil {
 		s.Log.WarnContext(ctx, "the claims of somebody who left were not released; they will expire", "project", p, "user", user, "error", err)
 		return

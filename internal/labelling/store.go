@@ -90,9 +90,16 @@ type Scanner interface {
 	ListAllProjects(ctx context.Context, after project.ID, limit int) ([]project.ID, error)
 }
 
-// Queue is fast, shared by all servers, and disposable; see internal/queue for what each operation does. [ErrNotReady] when it does
-// not know the project.
-type Queue interface {
+// Coordinator hands out the items of projects, and counts what becomes of them. It is fast, shared by all servers, and disposable; see
+// internal/queue, which is one, for what each operation does. [ErrNotReady] when it does not know the project.
+type Coordinator interface {
+	Counted
+	Events
+	Presences
+	Messages
+	Rebuilds
+	Checks
+
 	Reserve(ctx context.Context, p project.ID, u UserID, tokens []string, ended ...string) ([]Claim, error)
 	Cancel(ctx context.Context, c Claim, back bool) (bool, error)
 	// Apply follows a transition. [ErrEarly] when it does not remember the one before it.
@@ -142,17 +149,6 @@ type Messages interface {
 	DeadLetters(ctx context.Context, n int) ([]DeadLetter, error)
 	RetryDeadLetter(ctx context.Context, id string) error
 	DropDeadLetter(ctx context.Context, id string) error
-}
-
-// Queues is all that the queue does for this package.
-type Queues interface {
-	Queue
-	Counted
-	Events
-	Presences
-	Messages
-	Rebuilds
-	Checks
 }
 
 // Rebuilds makes the queue of a project anew.

@@ -101,7 +101,7 @@ func (w *Watch) Run(ctx context.Context) error {
 		return err
 	}
 	now := time.Now()
-	redis, err := w.Queue.Identities(ctx, ids)
+	redis, err := w.Coordinator.Identities(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (w *Watch) meet(ctx context.Context, ids []project.ID, redis []string) erro
 
 // doubt has a project rebuilt whose last events another Redis does not have, or may not have as far as this server knows; or compared.
 func (w *Watch) doubt(ctx context.Context, p project.ID, mark Mark, redis string) error {
-	at, fits, err := w.Queue.Fits(ctx, p, mark.Cursor)
+	at, fits, err := w.Coordinator.Fits(ctx, p, mark.Cursor)
 	switch {
 	case errors.Is(err, ErrNotReady):
 		w.rebuild.Want(p)
@@ -174,7 +174,7 @@ func (w *Watch) doubt(ctx context.Context, p project.ID, mark Mark, redis string
 	}
 	was := w.of(p)
 	if was.seen {
-		if kept, err := w.Queue.Keeps(ctx, p, at.Epoch, w.asked.Add(-inFlight)); err != nil {
+		if kept, err := w.Coordinator.Keeps(ctx, p, at.Epoch, w.asked.Add(-inFlight)); err != nil {
 			return err
 		} else if !kept {
 			return w.condemn(ctx, p, at.Epoch, "Redis is another one, which lacks events that this server was told of")
@@ -216,7 +216,7 @@ func (w *Watch) condemn(ctx context.Context, p project.ID, epoch, why string) er
 
 // condemn has the queue of a project rebuilt that is wrong.
 func condemn(ctx context.Context, o Options, rebuild *Rebuilder, p project.ID, epoch, why string) error {
-	gone, err := o.Queue.Condemn(ctx, p, epoch)
+	gone, err := o.Coordinator.Condemn(ctx, p, epoch)
 	if err != nil {
 		return fmt.Errorf("give up a queue: %w", err)
 	}
@@ -230,7 +230,7 @@ func condemn(ctx context.Context, o Options, rebuild *Rebuilder, p project.ID, e
 // look compares where the project is with what is known, and marks it if it has moved.
 func (w *Watch) look(ctx context.Context, p project.ID, redis string) error {
 	was := w.of(p)
-	at, fits, err := w.Queue.Fits(ctx, p, was.mark.Cursor)
+	at, fits, err := w.Coordinator.Fits(ctx, p, was.mark.Cursor)
 	if errors.Is(err, ErrNotReady) {
 		w.rebuild.Want(p)
 	}
@@ -244,7 +244,7 @@ func (w *Watch) look(ctx context.Context, p project.ID, redis string) error {
 		return nil
 	}
 	w.compare.Active(p) // each server plans it: the one that marks it may be gone by then
-	if mine, err := w.Queue.Turn(ctx, "mark:"+string(p), markTurn); err != nil || fits && !mine {
+	if mine, err := w.Coordinator.Turn(ctx, "mark:"+string(p), markTurn); err != nil || fits && !mine {
 		return err
 	}
 	// Others may have marked it since, and it may have been rebuilt: the truth tells.
@@ -253,7 +253,7 @@ func (w *Watch) look(ctx context.Context, p project.ID, redis string) error {
 		return err
 	}
 	mark := marks[0]
-	if at, fits, err = w.Queue.Fits(ctx, p, mark.Cursor); err != nil {
+	if at, fits, err = w.Coordinator.Fits(ctx, p, mark.Cursor); err != nil {
 		return err
 	}
 	if !fits {
@@ -275,11 +275,11 @@ func (w *Watch) look(ctx context.Context, p project.ID, redis string) error {
 
 // whole looks whether the keys of a project fit together, when it is this server's turn.
 func (w *Watch) whole(ctx context.Context, p project.ID) (bool, error) {
-	mine, err := w.Queue.Turn(ctx, "whole:"+string(p), wholeEvery)
+	mine, err := w.Coordinator.Turn(ctx, "whole:"+string(p), wholeEvery)
 	if err != nil || !mine {
 		return true, err
 	}
-	whole, err := w.Queue.Whole(ctx, p)
+	whole, err := w.Coordinator.Whole(ctx, p)
 	if err == nil && !whole {
 		w.Log.WarnContext(ctx, "what Redis knows of a project does not fit together; it is rebuilt", "project", p)
 		w.rebuild.Want(p)
@@ -289,7 +289,7 @@ func (w *Watch) whole(ctx context.Context, p project.ID) (bool, error) {
 
 // mark ties the queue that is about to be committed to the truth: whatever comes back of an older one does not fit.
 func (o Options) mark(ctx context.Context, p project.ID, epoch string) error {
-	redis, err := o.Queue.Identities(ctx, []project.ID{p})
+	redis, err := o.Coordinator.Identities(ctx, []project.ID{p})
 	if err != nil {
 		return err
 	}

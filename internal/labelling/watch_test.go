@@ -171,11 +171,11 @@ func TestALossThatOnlyADeadServerKnewOfIsNoticed(t *testing.T) {
 	w := newWorldAt(t, r.url(), 60, queue.Options{}).watched()
 	w.works()
 	other := w.options
-	other.Queue = &post{Queue: queue.New(w.client, queue.Options{})}
+	other.Coordinator = &post{Queue: queue.New(w.client, queue.Options{})}
 	w.compare = labelling.NewComparison(other, w.rebuild, 0, func() float64 { return -1_000_000 })
 	w.watch = labelling.NewWatch(other, w.rebuild, w.compare)
 	w.looks()
-	taken, err := other.Queue.Turn(t.Context(), "compare:"+string(w.project), time.Hour)
+	taken, err := other.Coordinator.Turn(t.Context(), "compare:"+string(w.project), time.Hour)
 	require.NoError(t, err)
 	require.True(t, taken)
 	r.save()

@@ -124,7 +124,7 @@ func newWorldAt(t *testing.T, url string, items int, o queue.Options) *world {
 		w.truth.pageSize = items // this is not about scans
 	}
 	w.queue = &post{Queue: queue.New(w.client, o)}
-	w.options = labelling.Options{Truth: w.truth, Queue: w.queue, Now: w.now, NewID: uuid.NewString, Log: slog.New(slog.DiscardHandler)}
+	w.options = labelling.Options{Truth: w.truth, Coordinator: w.queue, Now: w.now, NewID: uuid.NewString, Log: slog.New(slog.DiscardHandler)}
 	w.serve()
 
 	long := time.Now().Add(-time.Hour).UTC().Truncate(time.Millisecond)

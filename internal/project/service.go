@@ -37,7 +37,7 @@ type Options struct {
 	People    People    // to add by address
 	Uploads   Uploads   // where files are uploaded; without it no import can be started
 	Originals Originals // items of users to import; without them none can be
-	Queues    Queues    // hear of changes; without them nobody is told
+	Observer  Observer  // hears of changes; without one nobody is told
 	Now       func() time.Time
 	NewID     func() string // makes UUIDs
 }

@@ -31,14 +31,7 @@ type Queue struct {
 	told     told
 }
 
-var _ interface {
-	labelling.Queue
-	labelling.Counted
-	labelling.Events
-	labelling.Presences
-	labelling.Messages
-	labelling.Rebuilds
-} = (*Queue)(nil)
+var _ labelling.Coordinator = (*Queue)(nil)
 
 // Options say how a queue behaves. Zero values stand for the defaults, which fit production.
 type Options struct {

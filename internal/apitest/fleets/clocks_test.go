@@ -20,7 +20,7 @@ func TestServersWhoseClocksDifferAgreeOnLeasesAndUndo(t *testing.T) {
 	l, cases := right.Labelled(16, 0), 0
 	for name, ahead := range map[string]time.Duration{"ahead": 10 * time.Minute, "behind": -10 * time.Minute} {
 		for source, hears := range map[string]func(*apitest.Server){
-			"Redis":    func(s *apitest.Server) { require.NoError(t, s.App.Queues.AskTime(t.Context())) },
+			"Redis":    func(s *apitest.Server) { require.NoError(t, s.App.Labelling.AskTime(t.Context())) },
 			"DynamoDB": func(s *apitest.Server) { require.NoError(t, s.DB.Ready(t.Context())) },
 		} {
 			t.Run(name+", by "+source, func(t *testing.T) {

@@ -124,7 +124,7 @@ func TestAnotherServerNoticesWhatADeadOneAndRedisLost(t *testing.T) {
 	there := l
 	there.Client = &apitest.Client{Server: stays, Token: l.Token, ID: l.Client.ID}
 	there.Counts("38 0 2 0")
-	truth, kept := truth.Store{Store: projects.Store{DB: stays.DB}}, stays.App.Queues.Queue
+	truth, kept := truth.Store{Store: projects.Store{DB: stays.DB}}, stays.App.Labelling.Queue
 	require.Eventually(t, func() bool {
 		at, _, err := kept.Fits(t.Context(), l.Key(), labelling.Cursor{})
 		marks, failed := truth.Marks(t.Context(), []project.ID{l.Key()})

@@ -87,12 +87,12 @@ func (w *world) renewItems() {
 // who is online.
 func (w *world) follow(l apitest.Crew) {
 	w.T.Helper()
-	o := w.App.Queues.Relay.Options
+	o := w.App.Labelling.Relay.Options
 	_, err := labelling.NewRebuilder(o, time.Millisecond).Rebuild(w.T.Context(), l.Key(), true)
 	require.NoError(w.T, err)
 	w.ids["cursor"] = w.owner.Must(fill(`{ project(id: $project) { queue { cursor } } }`, w.ids), nil).Str("project.queue.cursor")
 	w.ids["forged"] = apitest.GIDOf("ProjectEvent", string(l.Key()), "none", "1-1")
-	_, err = o.Queue.Note(w.T.Context(), l.Key(), uuid.NewString(), labelling.Event{
+	_, err = o.Coordinator.Note(w.T.Context(), l.Key(), uuid.NewString(), labelling.Event{
 		Cause: labelling.Reviewed, Item: apitest.ItemKey(w.T, w.ids["item"]).ID, Status: project.Finished, Team: apitest.GlobalKey(w.T, w.ids["reviewers"])[2],
 		User: labelling.UserID(apitest.GlobalKey(w.T, w.ids["edit"])[1]), Author: labelling.UserID(apitest.GlobalKey(w.T, w.ids["owner"])[1]), At: time.Now(),
 	})

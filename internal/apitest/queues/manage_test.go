@@ -130,11 +130,11 @@ func TestDeadLetters(t *testing.T) {
 	poisoned(s, l, 0)
 	poisoned(s, l, 1)
 	letters := func() []any { return admin.Must(lettersShown, nil).List("deadLetters") }
-	o := s.App.Queues.Relay.Options
-	o.Queue = queue.New(s.App.Stores.Redis, queue.Options{Stuck: 20 * time.Millisecond, Tries: 3})
+	o := s.App.Labelling.Relay.Options
+	o.Coordinator = queue.New(s.App.Stores.Redis, queue.Options{Stuck: 20 * time.Millisecond, Tries: 3})
 	ctx, rest := context.WithCancel(t.Context())
 	rested := make(chan error, 1)
-	go func() { rested <- labelling.NewConsumer(o, s.App.Queues.Rebuild, "one without patience").Run(ctx) }()
+	go func() { rested <- labelling.NewConsumer(o, s.App.Labelling.Rebuild, "one without patience").Run(ctx) }()
 	require.Eventually(t, func() bool { return len(letters()) == 2 }, apitest.Patience, 20*time.Millisecond)
 	rest()
 	require.NoError(t, <-rested)

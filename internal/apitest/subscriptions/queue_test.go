@@ -72,7 +72,7 @@ func TestEventsCostTheSameForAllSubscribers(t *testing.T) {
 	s := apitest.NewServer(t)
 	l := s.Labelled(20, 0)
 	ended := make(chan error, 1)
-	go func() { ended <- s.App.Queues.Consumer.Run(t.Context()) }() // and nothing else in the background
+	go func() { ended <- s.App.Labelling.Consumer.Run(t.Context()) }() // and nothing else in the background
 	t.Cleanup(func() { require.NoError(t, <-ended) })
 	reads := func(c *faultinject.Call) bool {
 		return c.Operation == "GetItem" || c.Operation == "BatchGetItem" || c.Operation == "Query"

@@ -7,15 +7,15 @@ import (
 	"github.com/taggie/taggie/internal/project"
 )
 
-// queueLoaders read what the queues of projects say. Their keys are the viewer's own membership in a project, as the project that
+// labellingLoaders read what the queues of projects say. Their keys are the viewer's own membership in a project, as the project that
 // was shown carries it.
-type queueLoaders struct {
-	Queues     *Loader[project.Member, labelling.State]
-	Rebuilds   *Loader[project.Member, *labelling.Progress]
-	Claims     *Loader[project.Member, []labelling.Claim]
-	Online     *Loader[project.Member, []labelling.Online]
-	Top        *Loader[TopOf, []labelling.Used]
-	Statistics *Loader[StatisticsOf, labelling.Statistics]
+type labellingLoaders struct {
+	QueueStates *Loader[project.Member, labelling.State]
+	Rebuilds    *Loader[project.Member, *labelling.Progress]
+	Claims      *Loader[project.Member, []labelling.Claim]
+	Online      *Loader[project.Member, []labelling.Online]
+	Top         *Loader[TopOf, []labelling.Used]
+	Statistics  *Loader[StatisticsOf, labelling.Statistics]
 }
 
 // TopOf asks for the words of a project that are used most.
@@ -30,25 +30,25 @@ type StatisticsOf struct {
 	Team   string
 }
 
-func newQueueLoaders(r *response, queues *labelling.Service) queueLoaders {
-	return queueLoaders{
-		Queues: registerList(r, "queues", func(ctx context.Context, m project.Member) (labelling.State, error) {
-			return queues.State(ctx, of(m))
+func newLabellingLoaders(r *response, service *labelling.Service) labellingLoaders {
+	return labellingLoaders{
+		QueueStates: registerList(r, "queues", func(ctx context.Context, m project.Member) (labelling.State, error) {
+			return service.State(ctx, of(m))
 		}),
 		Rebuilds: registerList(r, "rebuilds", func(ctx context.Context, m project.Member) (*labelling.Progress, error) {
-			return queues.Rebuilding(ctx, of(m))
+			return service.Rebuilding(ctx, of(m))
 		}),
 		Claims: registerList(r, "claims", func(ctx context.Context, m project.Member) ([]labelling.Claim, error) {
-			return queues.Claims(ctx, of(m))
+			return service.Claims(ctx, of(m))
 		}),
 		Online: registerList(r, "online", func(ctx context.Context, m project.Member) ([]labelling.Online, error) {
-			return queues.Online(ctx, of(m))
+			return service.Online(ctx, of(m))
 		}),
 		Top: registerList(r, "top", func(ctx context.Context, k TopOf) ([]labelling.Used, error) {
-			return queues.Top(ctx, of(k.Viewer), k.Words)
+			return service.Top(ctx, of(k.Viewer), k.Words)
 		}),
 		Statistics: register(r, "statistics", func(ctx context.Context, keys []StatisticsOf) ([]labelling.Statistics, []error) {
-			return statistics(ctx, queues, keys)
+			return statistics(ctx, service, keys)
 		}),
 	}
 }
@@ -57,7 +57,7 @@ func newQueueLoaders(r *response, queues *labelling.Service) queueLoaders {
 func of(m project.Member) project.Project { return project.Project{ID: m.Project, Member: m} }
 
 // statistics reads those of one project's teams together.
-func statistics(ctx context.Context, queues *labelling.Service, keys []StatisticsOf) ([]labelling.Statistics, []error) {
+func statistics(ctx context.Context, service *labelling.Service, keys []StatisticsOf) ([]labelling.Statistics, []error) {
 	values, errs := make([]labelling.Statistics, len(keys)), make([]error, len(keys))
 	at := map[project.Member][]int{}
 	for i, k := range keys {
@@ -68,7 +68,7 @@ func statistics(ctx context.Context, queues *labelling.Service, keys []Statistic
 		for n, i := range places {
 			teams[n] = keys[i].Team
 		}
-		all, err := queues.Statistics(ctx, of(viewer), teams)
+		all, err := service.Statistics(ctx, of(viewer), teams)
 		for n, i := range places {
 			if errs[i] = err; err == nil {
 				values[i] = all[n]

@@ -25,7 +25,7 @@ func (r *Resolver) UserStatistics() graph.UserStatisticsResolver { return userSt
 func (r *Resolver) OnlineMember() graph.OnlineMemberResolver { return onlineMembers{} }
 
 func (q query) OnlineCount(ctx context.Context) (*int, error) {
-	n, err := q.Queues.OnlineCount(ctx)
+	n, err := q.Labelling.OnlineCount(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (q query) OnlineCount(ctx context.Context) (*int, error) {
 }
 
 func (q query) DeadLetters(ctx context.Context, first int) ([]model.DeadLetter, error) {
-	letters, err := q.Queues.DeadLetters(ctx, first)
+	letters, err := q.Labelling.DeadLetters(ctx, first)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (q query) DeadLetters(ctx context.Context, first int) ([]model.DeadLetter, 
 }
 
 func (projects) Queue(ctx context.Context, p *project.Project) (*model.ProjectQueue, error) {
-	state, err := loaders.From(ctx).Queues.LoadNow(ctx, p.Member)
+	state, err := loaders.From(ctx).QueueStates.LoadNow(ctx, p.Member)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func listed[T any](all []T, err error) ([]T, error) {
 }
 
 func (r projects) KeywordCompletions(ctx context.Context, p *project.Project, prefix string, first int) ([]string, error) {
-	return listed(r.Queues.Keywords(ctx, *p, prefix, first))
+	return listed(r.Labelling.Keywords(ctx, *p, prefix, first))
 }
 
 func (projects) Online(ctx context.Context, p *project.Project) ([]labelling.Online, error) {

@@ -37,7 +37,7 @@ func (h *heard) Moved(_ context.Context, p ID, id string, user UserID, team stri
 	h.told = append(h.told, fmt.Sprintf("moved %s %s to %q, is in %q", p, user, team, h.w.store.members[p][user].Team))
 }
 
-func TestQueuesAreToldWhatChanged(t *testing.T) {
+func TestTheObserverIsToldWhatChanged(t *testing.T) {
 	key := ptr("k")
 	name := ptr("fish")
 	for what, c := range map[string]struct {
@@ -100,7 +100,7 @@ func TestQueuesAreToldWhatChanged(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			w := newWorld()
 			h := &heard{w: w, ids: map[string]bool{}}
-			told := world{Service: w.having(func(o *Options) { o.Queues = h }), store: w.store}
+			told := world{Service: w.having(func(o *Options) { o.Observer = h }), store: w.store}
 			for range 3 { // once more with the same key: nothing happens
 				require.NoError(t, c.do(told))
 				assert.Equal(t, c.want, h.told)
@@ -110,10 +110,10 @@ func TestQueuesAreToldWhatChanged(t *testing.T) {
 	}
 }
 
-func TestQueuesAreNotToldWhatDidNotHappen(t *testing.T) {
+func TestTheObserverIsNotToldWhatDidNotHappen(t *testing.T) {
 	w := newWorld()
 	h := &heard{w: w, ids: map[string]bool{}}
-	s := w.having(func(o *Options) { o.Queues = h })
+	s := w.having(func(o *Options) { o.Observer = h })
 	for what, do := range map[string]func() error{
 		"a name that is taken": func() error {
 			_, err := s.AddLabels(as(t, "man"), AddLabels{Project: "p", Categories: []string{"OWL"}})
@@ -138,5 +138,5 @@ func TestQueuesAreNotToldWhatDidNotHappen(t *testing.T) {
 		require.Error(t, do(), what)
 	}
 	assert.Empty(t, h.told)
-	assert.Nil(t, w.o.Queues, "the service it was made from tells nobody")
+	assert.Nil(t, w.o.Observer, "the service it was made from tells nobody")
 }

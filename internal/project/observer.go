@@ -2,9 +2,9 @@ package project
 
 import "context"
 
-// Queues hear of what changes in projects, after it is stored. They never fail: what they miss they
-// find out later, by looking.
-type Queues interface {
+// Observer hears of what changes in projects, after it is stored. It never fails: what it misses it
+// finds out later, by looking.
+type Observer interface {
 	// Created is told of a project that has no items yet.
 	Created(ctx context.Context, p Project)
 	// Changed is told that the name, the suggested keywords, the lists or the teams of a project are different.
@@ -16,26 +16,26 @@ type Queues interface {
 }
 
 func (s *Service) tellCreated(ctx context.Context, p Project) {
-	if s.o.Queues != nil {
-		s.o.Queues.Created(ctx, p)
+	if s.o.Observer != nil {
+		s.o.Observer.Created(ctx, p)
 	}
 }
 
 func (s *Service) tellChanged(ctx context.Context, p Project) {
-	if s.o.Queues != nil {
-		s.o.Queues.Changed(ctx, p)
+	if s.o.Observer != nil {
+		s.o.Observer.Changed(ctx, p)
 	}
 }
 
 func (s *Service) tellMoved(ctx context.Context, p ID, user UserID, team string) {
-	if s.o.Queues != nil {
-		s.o.Queues.Moved(ctx, p, s.o.NewID(), user, team)
+	if s.o.Observer != nil {
+		s.o.Observer.Moved(ctx, p, s.o.NewID(), user, team)
 	}
 }
 
 func (s *Service) tellLeft(ctx context.Context, p ID, user UserID) {
 	s.tellMoved(ctx, p, user, "") // first: who is gone sees nothing more of what follows
-	if s.o.Queues != nil {
-		s.o.Queues.Left(ctx, p, user)
+	if s.o.Observer != nil {
+		s.o.Observer.Left(ctx, p, user)
 	}
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/taggie/taggie/internal/telemetry"
 )
 
-// queues is the labelling of projects, wired: what hands out their items, and what tells how that goes.
-type queues struct {
+// labeller is the labelling of projects, wired: what hands out their items, and what tells how that goes.
+type labeller struct {
 	Queue     *queue.Queue
 	service   *labelling.Service
 	importing *labelling.Importing
@@ -37,25 +37,25 @@ type queues struct {
 	clock     *clock.Clock
 }
 
-// newQueues wires labelling. Nothing runs until [queues.Run] does, or somebody listens to the hub, which is to be closed.
-func newQueues(s *Stores, patience time.Duration, metrics *telemetry.Metrics, log *slog.Logger) *queues {
+// newLabeller wires labelling. Nothing runs until [labeller.Run] does, or somebody listens to the hub, which is to be closed.
+func newLabeller(s *Stores, patience time.Duration, metrics *telemetry.Metrics, log *slog.Logger) *labeller {
 	kept := queue.New(s.Redis, queue.Options{Blocking: s.Waiting, Waiting: maxListened - listenedBesides, Log: log})
 	moves := truth.Store{Store: projects.Store{DB: s.DB}}
 	shown := lightItems{Store: moves, items: moves.WithoutMetadata()} // of which events are kept in memory
-	o := labelling.Options{Truth: moves, Queue: countedQueue{kept, metrics}, Now: s.Clock.Now, NewID: uuid.NewString, Log: log}
-	q := &queues{Queue: kept, Rebuild: labelling.NewRebuilder(o, 0), metrics: metrics, clock: s.Clock}
-	q.populate = labelling.NewPopulate(o, q.Rebuild)
-	q.Reaper = labelling.NewReaper(o, q.Rebuild)
-	q.Relay = labelling.NewRelay(o)
-	q.compare = labelling.NewComparison(o, q.Rebuild, 0, metrics.ReadUnits)
-	q.watch = labelling.NewWatch(o, q.Rebuild, q.compare)
-	q.Consumer = labelling.NewConsumer(o, q.Rebuild, consumerName())
-	q.service = labelling.NewService(o, q.populate, q.Rebuild)
-	q.importing = labelling.NewImporting(o, q.populate, q.Rebuild)
-	q.Hub = labelling.NewHub(labelling.HubOptions[labelling.EventDetails]{
-		Events: countedEvents{kept, metrics}, Service: q.service, Hydrate: labelling.EventReader{Things: shown, People: users.Store{DB: s.DB}}.Read, Patience: patience, Log: log,
+	o := labelling.Options{Truth: moves, Coordinator: countedCoordinator{kept, metrics}, Now: s.Clock.Now, NewID: uuid.NewString, Log: log}
+	l := &labeller{Queue: kept, Rebuild: labelling.NewRebuilder(o, 0), metrics: metrics, clock: s.Clock}
+	l.populate = labelling.NewPopulate(o, l.Rebuild)
+	l.Reaper = labelling.NewReaper(o, l.Rebuild)
+	l.Relay = labelling.NewRelay(o)
+	l.compare = labelling.NewComparison(o, l.Rebuild, 0, metrics.ReadUnits)
+	l.watch = labelling.NewWatch(o, l.Rebuild, l.compare)
+	l.Consumer = labelling.NewConsumer(o, l.Rebuild, consumerName())
+	l.service = labelling.NewService(o, l.populate, l.Rebuild)
+	l.importing = labelling.NewImporting(o, l.populate, l.Rebuild)
+	l.Hub = labelling.NewHub(labelling.HubOptions[labelling.EventDetails]{
+		Events: countedEvents{kept, metrics}, Service: l.service, Hydrate: labelling.EventReader{Things: shown, People: users.Store{DB: s.DB}}.Read, Patience: patience, Log: log,
 	})
-	return q
+	return l
 }
 
 // lightItems are the things of projects, items without their metadata.
@@ -95,16 +95,16 @@ const (
 
 // Run does what has to be done for the queues in the background, until the context ends and all of it has returned. Any number of
 // servers do the same.
-func (q *queues) Run(ctx context.Context, log *slog.Logger) {
+func (l *labeller) Run(ctx context.Context, log *slog.Logger) {
 	jobs.Run(ctx, log,
-		jobs.Job{Name: "fill queues", Every: populateEvery, Do: q.populate.Run},
-		jobs.Job{Name: "watch what Redis knows", Every: watchEvery, Do: q.watch.Run},
-		jobs.Job{Name: "compare queues with what is stored", Every: compareEvery, Do: q.compare.Run},
-		jobs.Job{Name: "take back items whose lease ended", Every: lookEvery, Do: q.Reaper.Run},
-		jobs.Job{Name: "send again what was left in the outbox", Every: lookEvery, Do: q.sendAgain},
-		jobs.Job{Name: "rebuild queues", Every: restartAfter, Do: lasting(q.Rebuild.Run)},
-		jobs.Job{Name: "follow transitions", Every: restartAfter, Do: lasting(q.Consumer.Run)},
-		jobs.Job{Name: "count messages", Every: backlogEvery, Do: q.countMessages},
+		jobs.Job{Name: "fill queues", Every: populateEvery, Do: l.populate.Run},
+		jobs.Job{Name: "watch what Redis knows", Every: watchEvery, Do: l.watch.Run},
+		jobs.Job{Name: "compare queues with what is stored", Every: compareEvery, Do: l.compare.Run},
+		jobs.Job{Name: "take back items whose lease ended", Every: lookEvery, Do: l.Reaper.Run},
+		jobs.Job{Name: "send again what was left in the outbox", Every: lookEvery, Do: l.sendAgain},
+		jobs.Job{Name: "rebuild queues", Every: restartAfter, Do: lasting(l.Rebuild.Run)},
+		jobs.Job{Name: "follow transitions", Every: restartAfter, Do: lasting(l.Consumer.Run)},
+		jobs.Job{Name: "count messages", Every: backlogEvery, Do: l.countMessages},
 	)
 }
 
@@ -128,57 +128,57 @@ const relayTurn = lookEvery / 2
 
 // sendAgain sends again what was left in the outbox, which one server at a time looks for. What cannot be sent, since Redis does not answer,
 // is not looked for either.
-func (q *queues) sendAgain(ctx context.Context) error {
+func (l *labeller) sendAgain(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, backlogPatience)
 	defer cancel()
-	if mine, err := q.Queue.Turn(bounded, "relay", relayTurn); err != nil || !mine {
+	if mine, err := l.Queue.Turn(bounded, "relay", relayTurn); err != nil || !mine {
 		return err
 	}
-	return q.Relay.Run(ctx)
+	return l.Relay.Run(ctx)
 }
 
 // AskTime tells the clock of this server what time it is by Redis. That Redis does not answer is no error: others say so.
-func (q *queues) AskTime(ctx context.Context) error {
+func (l *labeller) AskTime(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	asked := q.clock.Local()
-	if now, err := q.Queue.Now(ctx); err == nil {
-		q.clock.HeardRedis(now, asked)
+	asked := l.clock.Local()
+	if now, err := l.Queue.Now(ctx); err == nil {
+		l.clock.HeardRedis(now, asked)
 	}
 	return nil
 }
 
 // countMessages has the metrics say how many messages wait, and how many are dead: they are not asked for at each scrape.
-func (q *queues) countMessages(ctx context.Context) error {
+func (l *labeller) countMessages(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, backlogPatience)
 	defer cancel()
-	waiting, dead, err := q.Queue.Backlog(ctx)
+	waiting, dead, err := l.Queue.Backlog(ctx)
 	if err != nil {
-		q.metrics.NoBacklog()
+		l.metrics.NoBacklog()
 		return err
 	}
-	q.metrics.Backlog(waiting, dead)
+	l.metrics.Backlog(waiting, dead)
 	return nil
 }
 
-// countedQueue counts what becomes of queues.
-type countedQueue struct {
-	labelling.Queues
+// countedCoordinator counts what becomes of queues.
+type countedCoordinator struct {
+	labelling.Coordinator
 	metrics *telemetry.Metrics
 }
 
 // Fill counts the ids that are put into queues.
-func (q countedQueue) Fill(ctx context.Context, p project.ID, ids []string, size int) (added, missing int, err error) {
-	added, missing, err = q.Queues.Fill(ctx, p, ids, size)
-	q.metrics.Queued(added)
+func (c countedCoordinator) Fill(ctx context.Context, p project.ID, ids []string, size int) (added, missing int, err error) {
+	added, missing, err = c.Coordinator.Fill(ctx, p, ids, size)
+	c.metrics.Queued(added)
 	return added, missing, err
 }
 
-// Commit counts queues that were made, for new projects and anew.
-func (q countedQueue) Commit(ctx context.Context, p project.ID, token string, s labelling.Settings) error {
-	err := q.Queues.Commit(ctx, p, token, s)
+// Commit counts queues that were made, for new projects and again.
+func (c countedCoordinator) Commit(ctx context.Context, p project.ID, token string, s labelling.Settings) error {
+	err := c.Coordinator.Commit(ctx, p, token, s)
 	if err == nil {
-		q.metrics.QueueBuilt()
+		c.metrics.QueueBuilt()
 	}
 	return err
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/taggie/taggie/loaders"
 )
 
-// queueProblem is the part of problem for queues; nil for what is none of theirs.
-func (m mutation) queueProblem(ctx context.Context, err error) any {
+// labellingProblem is the part of problem for labelling; nil for what is none of its.
+func (m mutation) labellingProblem(ctx context.Context, err error) any {
 	if lost, ok := errors.AsType[*labelling.LeaseLost](err); ok {
 		m.projectItemsAhead(ctx, []project.Item{lost.Current}, problemItem(ctx, "LeaseLost"))
 		return model.LeaseLost{Message: lost.Error(), Current: lost.Current, Typed: typed(lost.Input)}
@@ -105,7 +105,7 @@ func (m mutation) ClaimProjectItems(ctx context.Context, in model.ClaimProjectIt
 	if err != nil {
 		return nil, err
 	}
-	items, err := m.Queues.Claim(ctx, labelling.ClaimItems{Project: id, Count: in.Count, IdempotencyKey: in.IdempotencyKey.Value()})
+	items, err := m.Labelling.Claim(ctx, labelling.ClaimItems{Project: id, Count: in.Count, IdempotencyKey: in.IdempotencyKey.Value()})
 	after, problem, err := done(ctx, m, items, err)
 	if after == nil {
 		return &model.ClaimProjectItemsPayload{Problem: problem}, err
@@ -119,7 +119,7 @@ func (m mutation) ExtendClaim(ctx context.Context, in model.ExtendClaimInput) (*
 	if err != nil {
 		return nil, err
 	}
-	i, err := m.Queues.Extend(ctx, labelling.Held{Item: id, Token: in.Token, IdempotencyKey: in.IdempotencyKey.Value()})
+	i, err := m.Labelling.Extend(ctx, labelling.Held{Item: id, Token: in.Token, IdempotencyKey: in.IdempotencyKey.Value()})
 	after, problem, err := m.doneProjectItem(ctx, i, err)
 	return &model.ExtendClaimPayload{Item: after, Problem: problem}, err
 }
@@ -130,7 +130,7 @@ func (m mutation) FinishProjectItem(ctx context.Context, in model.FinishProjectI
 		return nil, err
 	}
 	finish.IdempotencyKey = in.IdempotencyKey.Value()
-	finished, err := m.Queues.Finish(ctx, finish)
+	finished, err := m.Labelling.Finish(ctx, finish)
 	item, effort, problem, err := m.doneEffort(ctx, finished, err, payload(ctx))
 	return &model.FinishProjectItemPayload{Item: item, Effort: effort, Problem: problem}, err
 }
@@ -163,7 +163,7 @@ func (m mutation) FinishProjectItems(ctx context.Context, in model.FinishProject
 			return nil, err
 		}
 	}
-	outcomes, err := m.Queues.FinishMany(ctx, finishes, in.IdempotencyKey.Value())
+	outcomes, err := m.Labelling.FinishMany(ctx, finishes, in.IdempotencyKey.Value())
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +195,7 @@ func (m mutation) SkipProjectItem(ctx context.Context, in model.SkipProjectItemI
 	if err != nil {
 		return nil, err
 	}
-	i, err := m.Queues.Skip(ctx, labelling.Skip{
+	i, err := m.Labelling.Skip(ctx, labelling.Skip{
 		Item: id, Token: in.Token, Reason: in.Reason, Minutes: in.Minutes.Value(), IdempotencyKey: in.IdempotencyKey.Value(),
 	})
 	after, problem, err := m.doneProjectItem(ctx, i, err)
@@ -207,7 +207,7 @@ func (m mutation) ReleaseProjectItem(ctx context.Context, in model.ReleaseProjec
 	if err != nil {
 		return nil, err
 	}
-	i, err := m.Queues.Release(ctx, labelling.Held{Item: id, Token: in.Token, IdempotencyKey: in.IdempotencyKey.Value()})
+	i, err := m.Labelling.Release(ctx, labelling.Held{Item: id, Token: in.Token, IdempotencyKey: in.IdempotencyKey.Value()})
 	after, problem, err := m.doneProjectItem(ctx, i, err)
 	return &model.ReleaseProjectItemPayload{Item: after, Problem: problem}, err
 }
@@ -217,7 +217,7 @@ func (m mutation) ReviewEffort(ctx context.Context, in model.ReviewEffortInput) 
 	if err != nil {
 		return nil, err
 	}
-	reviewed, err := m.Queues.Review(ctx, labelling.Reviewing{Effort: id, Verdict: in.Verdict, Comment: in.Comment, IdempotencyKey: in.IdempotencyKey.Value()})
+	reviewed, err := m.Labelling.Review(ctx, labelling.Reviewing{Effort: id, Verdict: in.Verdict, Comment: in.Comment, IdempotencyKey: in.IdempotencyKey.Value()})
 	item, effort, problem, err := m.doneEffort(ctx, reviewed, err, payload(ctx))
 	return &model.ReviewEffortPayload{Item: item, Effort: effort, Problem: problem}, err
 }
@@ -227,7 +227,7 @@ func (m mutation) UndoFinish(ctx context.Context, in model.UndoFinishInput) (*mo
 	if err != nil {
 		return nil, err
 	}
-	undone, err := m.Queues.Undo(ctx, labelling.Undoing{Effort: id, IdempotencyKey: in.IdempotencyKey.Value()})
+	undone, err := m.Labelling.Undo(ctx, labelling.Undoing{Effort: id, IdempotencyKey: in.IdempotencyKey.Value()})
 	item, effort, problem, err := m.doneEffort(ctx, undone, err, payload(ctx))
 	return &model.UndoFinishPayload{Item: item, Effort: effort, Problem: problem}, err
 }
@@ -237,7 +237,7 @@ func (m mutation) PauseProject(ctx context.Context, in model.PauseProjectInput) 
 	if err != nil {
 		return nil, err
 	}
-	p, err := m.Queues.Pause(ctx, labelling.Managed{Project: id, IdempotencyKey: in.IdempotencyKey.Value()})
+	p, err := m.Labelling.Pause(ctx, labelling.Managed{Project: id, IdempotencyKey: in.IdempotencyKey.Value()})
 	after, _, err := m.doneProject(ctx, p, err)
 	return &model.PauseProjectPayload{Project: after}, err
 }
@@ -247,7 +247,7 @@ func (m mutation) ResumeProject(ctx context.Context, in model.ResumeProjectInput
 	if err != nil {
 		return nil, err
 	}
-	p, err := m.Queues.Resume(ctx, labelling.Managed{Project: id, IdempotencyKey: in.IdempotencyKey.Value()})
+	p, err := m.Labelling.Resume(ctx, labelling.Managed{Project: id, IdempotencyKey: in.IdempotencyKey.Value()})
 	after, _, err := m.doneProject(ctx, p, err)
 	return &model.ResumeProjectPayload{Project: after}, err
 }
@@ -257,7 +257,7 @@ func (m mutation) SetProjectQueueSize(ctx context.Context, in model.SetProjectQu
 	if err != nil {
 		return nil, err
 	}
-	p, err := m.Queues.SetQueueSize(ctx, labelling.SetQueueSize{Project: id, Size: in.Size.Value(), IdempotencyKey: in.IdempotencyKey.Value()})
+	p, err := m.Labelling.SetQueueSize(ctx, labelling.SetQueueSize{Project: id, Size: in.Size.Value(), IdempotencyKey: in.IdempotencyKey.Value()})
 	after, _, err := m.doneProject(ctx, p, err)
 	return &model.SetProjectQueueSizePayload{Project: after}, err
 }
@@ -267,7 +267,7 @@ func (m mutation) RebuildProjectQueue(ctx context.Context, in model.RebuildProje
 	if err != nil {
 		return nil, err
 	}
-	p, err := m.Queues.Rebuild(ctx, id)
+	p, err := m.Labelling.Rebuild(ctx, id)
 	after, problem, err := m.doneProject(ctx, p, err)
 	return &model.RebuildProjectQueuePayload{Project: after, Problem: problem}, err
 }
@@ -280,24 +280,24 @@ func (m mutation) Heartbeat(ctx context.Context, in model.HeartbeatInput) (*mode
 			return nil, err
 		}
 	}
-	if err := m.Queues.Heartbeat(ctx, ids); err != nil {
+	if err := m.Labelling.Heartbeat(ctx, ids); err != nil {
 		return nil, err
 	}
 	return &model.HeartbeatPayload{OnlineCount: beside(ctx, "onlineCount", func() (*int, error) {
-		n, err := m.Queues.OnlineCount(ctx)
+		n, err := m.Labelling.OnlineCount(ctx)
 		return &n, err
 	})}, nil
 }
 
 func (m mutation) RetryDeadLetter(ctx context.Context, in model.RetryDeadLetterInput) (*model.RetryDeadLetterPayload, error) {
-	if err := m.Queues.RetryDeadLetter(ctx, in.ID); err != nil {
+	if err := m.Labelling.RetryDeadLetter(ctx, in.ID); err != nil {
 		return nil, err
 	}
 	return &model.RetryDeadLetterPayload{ID: &in.ID}, nil
 }
 
 func (m mutation) DropDeadLetter(ctx context.Context, in model.DropDeadLetterInput) (*model.DropDeadLetterPayload, error) {
-	if err := m.Queues.DropDeadLetter(ctx, in.ID); err != nil {
+	if err := m.Labelling.DropDeadLetter(ctx, in.ID); err != nil {
 		return nil, err
 	}
 	return &model.DropDeadLetterPayload{ID: &in.ID}, nil
