@@ -3,8 +3,6 @@ package httpapi
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"net/http"
 	"sync"
 	"time"
@@ -14,6 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/caller"
 	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/viewer"
 )
@@ -49,18 +48,6 @@ type spenders struct {
 
 	mu       sync.Mutex
 	overdrew map[string]time.Time // until when
-}
-
-// spender is the name of a caller in budgets, and wherever else callers are told apart. All who are anonymous and of one network are one.
-func spender(v viewer.Viewer) string {
-	switch {
-	case v.UserID != "":
-		return "user:" + string(v.UserID)
-	case v.Identity.Subject != "":
-		sum := sha256.Sum256([]byte(v.Identity.Issuer + "\x00" + v.Identity.Subject))
-		return "subject:" + hex.EncodeToString(sum[:16])
-	}
-	return "network:" + v.Network
 }
 
 // account is what one operation is charged.
@@ -183,7 +170,7 @@ func (s *spenders) solvent(ctx context.Context, who string) error {
 // told charges what messages of a subscription have cost, and slows it down when that is more than comes back. Others cause them, so
 // that they have a budget of their own, as large as that of operations.
 func (s *spenders) told(ctx context.Context, cost int) {
-	left := s.budget.Settle(ctx, "messages:"+spender(viewer.From(ctx)), rand.Text(), cost)
+	left := s.budget.Settle(ctx, "messages:"+caller.Name(viewer.From(ctx)), rand.Text(), cost)
 	if left < 0 {
 		sleep(ctx, time.Duration(-left)*time.Second/time.Duration(s.perSecond))
 	}
@@ -207,7 +194,7 @@ func (s *spenders) admit(next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := s.solvent(r.Context(), spender(viewer.From(r.Context())))
+		err := s.solvent(r.Context(), caller.Name(viewer.From(r.Context())))
 		if err == nil {
 			next.ServeHTTP(w, r)
 			return

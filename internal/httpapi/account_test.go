@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/caller"
 	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/viewer"
 )
@@ -253,10 +254,10 @@ func TestAnOperationWaitsForItsBudget(t *testing.T) {
 
 func TestSpenders(t *testing.T) {
 	ada := viewer.Viewer{Identity: viewer.Identity{Issuer: "i", Subject: "ada"}}
-	assert.NotEqual(t, spender(viewer.Viewer{Network: "192.0.2.0/24"}), spender(viewer.Viewer{Network: "198.51.100.0/24"}))
-	assert.NotEqual(t, spender(ada), spender(viewer.Viewer{Identity: viewer.Identity{Issuer: "j", Subject: "ada"}}))
+	assert.NotEqual(t, caller.Name(viewer.Viewer{Network: "192.0.2.0/24"}), caller.Name(viewer.Viewer{Network: "198.51.100.0/24"}))
+	assert.NotEqual(t, caller.Name(ada), caller.Name(viewer.Viewer{Identity: viewer.Identity{Issuer: "j", Subject: "ada"}}))
 	ada.UserID, ada.Network = adaID, "192.0.2.0/24"
-	assert.Equal(t, "user:"+string(adaID), spender(ada))
+	assert.Equal(t, "user:"+string(adaID), caller.Name(ada))
 }
 
 func TestSpentOn(t *testing.T) {

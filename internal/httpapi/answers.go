@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/caller"
 	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/viewer"
 )
@@ -221,7 +222,7 @@ func (a *answers) weighed(ctx context.Context, op *graphql.OperationContext, res
 	case u == nil && size <= lightAnswer:
 		return resp
 	case u == nil:
-		u = a.begin(spender(viewer.From(ctx)))
+		u = a.begin(caller.Name(viewer.From(ctx)))
 		u.belongsTo(ctx, op)
 	case goesOn(resp):
 		u.mu.Lock()

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/caller"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -139,7 +140,7 @@ func (l limited) turn(ctx context.Context) {
 	defer cancel()
 	h.asked = true
 	var leave func()
-	if leave, h.err = l.gate.enter(bounded, spender(viewer.From(ctx)), 1); h.err == nil {
+	if leave, h.err = l.gate.enter(bounded, caller.Name(viewer.From(ctx)), 1); h.err == nil {
 		h.leave = leave
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/taggie/taggie/internal/httpapi/caller"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -85,7 +86,7 @@ func (i intake) read(w http.ResponseWriter, r *http.Request) (params *graphql.Ra
 
 // turn waits until something large of the caller may be read. Faults: those of enter.
 func (i intake) turn(ctx context.Context) (leave func(), err error) {
-	return i.large.enter(ctx, spender(viewer.From(ctx)), 1)
+	return i.large.enter(ctx, caller.Name(viewer.From(ctx)), 1)
 }
 
 // place waits until there is room for what a text of the caller says. Faults: those of enter.
@@ -97,5 +98,5 @@ func (i intake) place(ctx context.Context, text []byte) (leave func(), err error
 	if size <= bulkyBody {
 		return func() {}, nil
 	}
-	return i.room.enter(ctx, spender(viewer.From(ctx)), size)
+	return i.room.enter(ctx, caller.Name(viewer.From(ctx)), size)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/caller"
 	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/viewer"
 )
@@ -34,7 +35,7 @@ type limited struct {
 
 // CreateOperationContext makes an operation of the parameters of a request, or says why it is not carried out.
 func (l limited) CreateOperationContext(ctx context.Context, params *graphql.RawParams) (*graphql.OperationContext, gqlerror.List) {
-	who := spender(viewer.From(ctx))
+	who := caller.Name(viewer.From(ctx))
 	leave, err := l.enter(ctx, who)
 	if err == nil {
 		if l.spenders != nil {
@@ -131,21 +132,21 @@ func (l limited) check(ctx context.Context, params *graphql.RawParams) (op *grap
 // fine charges the caller for what could not be read, by its weight.
 func (l limited) fine(ctx context.Context, weight int) {
 	if l.spenders != nil {
-		l.spenders.fine(ctx, spender(viewer.From(ctx)), weight)
+		l.spenders.fine(ctx, caller.Name(viewer.From(ctx)), weight)
 	}
 }
 
 // unwanted charges the caller for something of this weight that was received, and that nobody waits for any more.
 func (l limited) unwanted(ctx context.Context, weight int) {
 	if l.spenders != nil {
-		l.spenders.receive(ctx, spender(viewer.From(ctx)), weight)
+		l.spenders.receive(ctx, caller.Name(viewer.From(ctx)), weight)
 	}
 }
 
 // brake holds back who has overdrawn, for a moment.
 func (l limited) brake(ctx context.Context) {
 	if l.spenders != nil {
-		_ = l.spenders.solvent(ctx, spender(viewer.From(ctx))) // whoever asks refuses anyway
+		_ = l.spenders.solvent(ctx, caller.Name(viewer.From(ctx))) // whoever asks refuses anyway
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/caller"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/telemetry"
 	"github.com/taggie/taggie/internal/viewer"
@@ -178,7 +179,7 @@ func crossOrigin(origins []string, next http.Handler) http.Handler {
 func signIn(o Options, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		v, err := o.identify(r.Context(), r.Header.Values("Authorization"), proxies(o.TrustedProxies).network(r))
+		v, err := o.identify(r.Context(), r.Header.Values("Authorization"), caller.Proxies(o.TrustedProxies).Network(r))
 		timed(w.Header(), "sign-in", time.Since(start))
 		if err == nil {
 			next.ServeHTTP(w, r.WithContext(viewer.With(r.Context(), v)))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/caller"
 	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/viewer"
@@ -42,7 +43,7 @@ type follower struct {
 // It returns how the subscription ended, and for refused the response that says why. Clients begin again after a connection that was closed, and
 // never after an error or the word that all is complete: hence what passes is neither of these.
 func (a *api) follow(ctx context.Context, cancel context.CancelFunc, oc *graphql.OperationContext, f follower) (ending, *graphql.Response) {
-	leave, err := a.setUps.enter(ctx, spender(viewer.From(ctx)))
+	leave, err := a.setUps.enter(ctx, caller.Name(viewer.From(ctx)))
 	if err != nil {
 		return a.untimely(ctx, oc, err, f)
 	}
@@ -51,7 +52,7 @@ func (a *api) follow(ctx context.Context, cancel context.CancelFunc, oc *graphql
 	var end resolvers.Ending
 	resolvers.WithEnding(oc, &end)
 	asked, _ := oc.Stats.GetExtension(document.StatPrice).(document.Price)
-	rooms := a.ops.answers.messages(spender(viewer.From(ctx)), asked.Weight.Bytes())
+	rooms := a.ops.answers.messages(caller.Name(viewer.From(ctx)), asked.Weight.Bytes())
 	defer rooms.end()
 	resolvers.WithRoom(oc, rooms)
 	var basis resolvers.Basis

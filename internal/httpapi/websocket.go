@@ -11,6 +11,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/httpapi/caller"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/telemetry"
 )
@@ -63,7 +64,7 @@ func (u *upgrader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if rec, ok := w.(*recorder); ok {
 		rec.status = http.StatusSwitchingProtocols
 	}
-	s := newSocket(u, ws, h.wire, proxies(u.options.TrustedProxies).network(r), telemetry.RequestID(r.Context()))
+	s := newSocket(u, ws, h.wire, caller.Proxies(u.options.TrustedProxies).Network(r), telemetry.RequestID(r.Context()))
 	s.authorization = slices.Clone(r.Header.Values("Authorization"))
 	if wanted := r.Header.Values(headerExtensions); len(wanted) > 0 {
 		s.header = http.Header{headerExtensions: slices.Clone(wanted)}

@@ -1,4 +1,4 @@
-package httpapi
+package caller
 
 import (
 	"net/http"
@@ -12,7 +12,7 @@ import (
 
 func TestWhereRequestsComeFrom(t *testing.T) {
 	t.Parallel()
-	trusted := proxies{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
+	trusted := Proxies{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
 	const proxy = "10.1.2.3:4711"
 	for name, test := range map[string]struct{ peer, forwarded, xff, want string }{
 		"IPv4":                    {"192.0.2.77:1", "", "", "192.0.2.0/24"},
@@ -73,7 +73,7 @@ func TestWhereRequestsComeFrom(t *testing.T) {
 					}
 				}
 			}
-			assert.Equal(t, test.want, trusted.network(r))
+			assert.Equal(t, test.want, trusted.Network(r))
 		})
 	}
 }
@@ -83,7 +83,7 @@ func FuzzForwarded(f *testing.F) {
 		f.Add(seed)
 	}
 	proxy := netip.MustParseAddr("10.1.2.3")
-	trusted := proxies{netip.PrefixFrom(proxy, 32)}
+	trusted := Proxies{netip.PrefixFrom(proxy, 32)}
 	f.Fuzz(func(t *testing.T, text string) {
 		h := http.Header{"Forwarded": {text, "for=203.0.113.9"}}
 		got := trusted.origin(proxy, h)

@@ -1,4 +1,4 @@
-package httpapi
+package caller
 
 import (
 	"net/http"
@@ -13,12 +13,12 @@ const (
 	networkBits6 = 56
 )
 
-// proxies are the networks whose word is taken for who is behind them.
-type proxies []netip.Prefix
+// Proxies are the networks whose word is taken for who is behind them.
+type Proxies []netip.Prefix
 
-// network returns the network that a request comes from, such as "192.0.2.0/24": that of the connection, or, as far as proxies of
+// Network returns the network that a request comes from, such as "192.0.2.0/24": that of the connection, or, as far as proxies of
 // ours say so, of whom it was forwarded for. It is "" when nobody can tell.
-func (p proxies) network(r *http.Request) string {
+func (p Proxies) Network(r *http.Request) string {
 	peer, ok := parseNode(r.RemoteAddr)
 	if !ok {
 		return ""
@@ -31,7 +31,7 @@ func (p proxies) network(r *http.Request) string {
 //
 // With both headers only X-Forwarded-For counts. Most proxies append to that one and pass Forwarded on as it came, so that clients
 // could write what they like into it.
-func (p proxies) origin(peer netip.Addr, h http.Header) netip.Addr {
+func (p Proxies) origin(peer netip.Addr, h http.Header) netip.Addr {
 	if !p.trust(peer) {
 		return peer
 	}
@@ -58,7 +58,7 @@ func (p proxies) origin(peer netip.Addr, h http.Header) netip.Addr {
 	return peer
 }
 
-func (p proxies) trust(address netip.Addr) bool {
+func (p Proxies) trust(address netip.Addr) bool {
 	return slices.ContainsFunc(p, func(network netip.Prefix) bool { return network.Contains(address) })
 }
 
