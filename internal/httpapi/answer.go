@@ -15,6 +15,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 )
 
@@ -148,7 +149,7 @@ func encode(v any) []byte {
 // writeError answers a request that does not reach an operation, in the form of GraphQL. Status 0 stands for the one that
 // fits the error; 422 goes with the specification's own media type only.
 func writeError(w http.ResponseWriter, r *http.Request, status int, err error) {
-	shown := present(r.Context(), err)
+	shown := present.Error(r.Context(), err)
 	code := refusal.CodeOf(shown)
 	if rec, ok := w.(*recorder); ok {
 		rec.code = string(code)

@@ -14,6 +14,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/httpapi/caller"
 	"github.com/taggie/taggie/internal/httpapi/document"
+	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -97,7 +98,7 @@ func (a *answers) reserve(ctx context.Context, who string, weight int) (*unsent,
 // Unavailable for the latter.
 func refusedRoom(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return fault.Wrap(fault.Unavailable, err, messageLate)
+		return fault.Wrap(fault.Unavailable, err, present.Late)
 	}
 	return &fault.Error{
 		Kind: fault.Exhausted, RetryAfter: time.Second,
@@ -235,7 +236,7 @@ func (a *answers) weighed(ctx context.Context, op *graphql.OperationContext, res
 	bounded, cancel := context.WithTimeout(ctx, a.waiting)
 	defer cancel()
 	if err := u.resize(bounded, size); err != nil {
-		return &graphql.Response{Data: []byte("null"), Errors: gqlerror.List{present(ctx, refusedRoom(ctx, err))}}
+		return &graphql.Response{Data: []byte("null"), Errors: gqlerror.List{present.Error(ctx, refusedRoom(ctx, err))}}
 	}
 	return resp
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/taggie/taggie/internal/httpapi/present"
 )
 
 func TestEventStreamOutlivesEveryTimeout(t *testing.T) {
@@ -43,7 +44,7 @@ func TestEventStreamQueryHasADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newTheatre(t).stream(`{ slow }`).opened()
 		start := time.Now()
-		assert.Contains(t, l.read(), messageLate)
+		assert.Contains(t, l.read(), present.Late)
 		assert.Equal(t, 5*time.Second, time.Since(start))
 		l.completes()
 	})

@@ -8,6 +8,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/telemetry"
 	"github.com/taggie/taggie/internal/viewer"
 )
@@ -61,5 +62,5 @@ func lookedAt(v viewer.Viewer, asked time.Time) time.Time {
 
 // withhold takes the data out of a response that its caller may not have any more.
 func withhold(ctx context.Context, resp *graphql.Response, err error) {
-	resp.Data, resp.Errors = []byte("null"), gqlerror.List{present(ctx, err)}
+	resp.Data, resp.Errors = []byte("null"), gqlerror.List{present.Error(ctx, err)}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/httpapi/caller"
+	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -75,7 +76,7 @@ func (g *gate) enter(ctx context.Context, who string, weight int) (leave func(),
 	case ctx.Err() == context.DeadlineExceeded: //nolint:errorlint // contexts return it bare
 		err = tooManyOfYours(longer)
 	default:
-		err = fault.Wrap(fault.Unavailable, err, messageLate)
+		err = fault.Wrap(fault.Unavailable, err, present.Late)
 	}
 	g.forget(who, c)
 	return nil, err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/present"
 )
 
 const (
@@ -92,7 +93,7 @@ func state(check Check, err error) string {
 	case tells:
 		text = said.Said()
 	case errors.Is(err, context.DeadlineExceeded):
-		text = messageLate
+		text = present.Late
 	default:
 		text = "failed"
 		if known, ok := errors.AsType[*fault.Error](err); ok {

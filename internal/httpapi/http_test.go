@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/taggie/taggie/internal/httpapi/present"
 	"go.uber.org/goleak"
 )
 
@@ -372,7 +373,7 @@ func TestReadyDoesNotWaitForACheckForEver(t *testing.T) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
 	assert.Equal(t, http.StatusServiceUnavailable, w.Code)
-	assert.Contains(t, w.Body.String(), messageLate)
+	assert.Contains(t, w.Body.String(), present.Late)
 	close(gate)
 	goleak.VerifyNone(t, before) // the late check ended without a reader
 }

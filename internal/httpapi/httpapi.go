@@ -2,7 +2,8 @@
 //
 // It knows gqlgen, media types, status codes, limits and which kind of fault becomes which `extensions.code`. It must not
 // know engines, settings or rules of the domain. Start reading at [New]: it lists the routes; then endpoint, which is
-// the way of one operation, limited, which bounds it, and present, through which every error goes.
+// the way of one operation, and limited, which bounds it. Rooms below this one answer single questions: caller who calls, present what an
+// error tells.
 // Documents that requests only name are found by persisted.
 //
 // Sockets speak graphql-transport-ws at the same address: [upgrader] opens them, [socket] reads what the client says and
@@ -33,6 +34,7 @@ import (
 	"github.com/99designs/gqlgen/graphql/handler/extension"
 
 	"github.com/taggie/taggie/internal/httpapi/document"
+	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/telemetry"
 	"github.com/taggie/taggie/internal/viewer"
 	"github.com/taggie/taggie/loaders"
@@ -181,7 +183,7 @@ func graphQL(o Options) (limited, operations) {
 	exec := executor.New(o.Schema)
 	exec.SetQueryCache(cache)
 	exec.SetParserTokenLimit(document.MaxTokens)
-	exec.SetErrorPresenter(present)
+	exec.SetErrorPresenter(present.Error)
 	exec.SetRecoverFunc(ops.recovered)
 	exec.SetDefaultRulesFn(document.QuietRules)
 	exec.Use(l.documents)

@@ -21,6 +21,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/lean"
 )
@@ -171,7 +172,7 @@ func TestAnAnswerInPartsEndsInTime(t *testing.T) {
 	script.responses <- part(`{"viewer":{"id":"a"}}`, true)
 	texts := textsOf(t, s.ask(deferring, nil, "Accept", acceptsDefer))
 	require.Len(t, texts, 2)
-	assert.Contains(t, texts[1], messageLate)
+	assert.Contains(t, texts[1], present.Late)
 	assert.Contains(t, texts[1], `"code":"UNAVAILABLE"`)
 	assert.True(t, strings.HasSuffix(texts[1], `,"hasNext":false}`), texts[1])
 }
@@ -255,7 +256,7 @@ func TestAnAnswerInPartsThatIsLateIsPaidInFull(t *testing.T) {
 		script.responses <- part(`{"viewer":{"id":"a"}}`, true)
 		texts := textsOf(t, s.ask(deferringNotes, nil, "Accept", acceptsDefer, "Taggie-Extensions", "cost"))
 		require.Len(t, texts, 2)
-		assert.Contains(t, texts[1], messageLate)
+		assert.Contains(t, texts[1], present.Late)
 		assert.Equal(t, []int{operationCost + 4 + 500*2}, p.spent(t, 1))
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/httpapi/caller"
 	"github.com/taggie/taggie/internal/httpapi/document"
+	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -159,7 +160,7 @@ func statusOfLimit(h http.Header, errs gqlerror.List) int {
 		}
 		switch {
 		case known.RetryAfter > 0:
-			h.Set("Retry-After", strconv.Itoa(seconds(known.RetryAfter)))
+			h.Set("Retry-After", strconv.Itoa(present.Seconds(known.RetryAfter)))
 			return http.StatusTooManyRequests
 		case known.Kind == fault.Unavailable:
 			h.Set("Retry-After", "1")

@@ -16,6 +16,7 @@ import (
 	"github.com/taggie/taggie/graph"
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/telemetry"
 	"github.com/taggie/taggie/internal/viewer"
@@ -61,7 +62,7 @@ func prepare(ctx context.Context, exec graphql.GraphExecutor, params *graphql.Ra
 
 // late is the answer of an operation whose time was up before anything was read.
 func late(ctx context.Context, exec graphql.GraphExecutor, op *graphql.OperationContext) *graphql.Response {
-	err := fault.New(fault.Unavailable, messageLate)
+	err := fault.New(fault.Unavailable, present.Late)
 	return exec.DispatchError(graphql.WithOperationContext(ctx, op), gqlerror.List{gqlerror.Wrap(err)})
 }
 
@@ -159,7 +160,7 @@ func within(ctx context.Context, next graphql.ResponseHandler) (resp *graphql.Re
 // tooLarge stands for an answer that is given up.
 func tooLarge(ctx context.Context, limit int) *graphql.Response {
 	err := fault.New(fault.Exhausted, "the answer would have more than %d bytes: ask for less at a time", limit)
-	return &graphql.Response{Data: []byte("null"), Errors: gqlerror.List{present(ctx, err)}}
+	return &graphql.Response{Data: []byte("null"), Errors: gqlerror.List{present.Error(ctx, err)}}
 }
 
 // shown says what an operation may show of what may be large.
@@ -206,18 +207,18 @@ func largeTypes(op *graphql.OperationContext) map[string]bool {
 // report logs, once, what the client is not told.
 func (o operations) report(ctx context.Context, errs gqlerror.List) {
 	for _, err := range errs {
-		cause, ok := errors.AsType[*cause](err.Err)
+		cause, ok := errors.AsType[*present.Cause](err.Err)
 		if !ok {
 			continue
 		}
-		if _, done := errors.AsType[*panicked](cause.err); done || errors.Is(cause.err, context.Canceled) {
+		if _, done := errors.AsType[*panicked](cause.Err); done || errors.Is(cause.Err, context.Canceled) {
 			continue // in the log already, or of a client that has gone
 		}
 		switch refusal.CodeOf(err) {
 		case model.ErrorCodeInternal:
-			o.log.ErrorContext(ctx, "internal error", "field", cause.at, "error", cause.err)
+			o.log.ErrorContext(ctx, "internal error", "field", cause.At, "error", cause.Err)
 		case model.ErrorCodeUnavailable:
-			o.log.WarnContext(ctx, "unavailable", "field", cause.at, "error", cause.err)
+			o.log.WarnContext(ctx, "unavailable", "field", cause.At, "error", cause.Err)
 		}
 	}
 }
@@ -230,8 +231,8 @@ func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 
 // recovered logs a panic with its stack and turns it into an error.
 func (o operations) recovered(ctx context.Context, value any) error {
-	o.log.ErrorContext(ctx, "panic", "field", coordinate(ctx), "error", value, "stack", string(debug.Stack()))
-	return fault.Wrap(fault.Internal, &panicked{value}, messageInternal)
+	o.log.ErrorContext(ctx, "panic", "field", present.Coordinate(ctx), "error", value, "stack", string(debug.Stack()))
+	return fault.Wrap(fault.Internal, &panicked{value}, present.Internal)
 }
 
 // The response extensions that a request may ask for.

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/lean"
 	"github.com/taggie/taggie/internal/viewer"
 )
@@ -118,7 +119,7 @@ func TestInternalErrorIsLoggedOnceAndNotShown(t *testing.T) {
 	s.people.read = func(context.Context) error { return errors.New("secret: row NOTE#1 has no title") }
 	a := s.ask(`{ my_alias: viewer { name } }`, nil, "X-Request-Id", "from-the-phone.1")
 	found := a.only(t, http.StatusOK, "INTERNAL")
-	assert.Equal(t, messageInternal, found.Message)
+	assert.Equal(t, present.Internal, found.Message)
 	assert.Equal(t, "from-the-phone.1", found.Extensions["requestId"])
 	assert.NotContains(t, a.Body.String(), "secret")
 
@@ -170,7 +171,7 @@ func TestTimeIsUpBeforeTheFirstRead(t *testing.T) {
 		o.OperationTimeout = time.Nanosecond
 	})
 	a := s.ask(`{ viewer { name } }`, nil)
-	assert.Equal(t, messageLate, a.only(t, http.StatusServiceUnavailable, "UNAVAILABLE").Message)
+	assert.Equal(t, present.Late, a.only(t, http.StatusServiceUnavailable, "UNAVAILABLE").Message)
 }
 
 func TestDynamoExtension(t *testing.T) {

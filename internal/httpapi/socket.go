@@ -17,6 +17,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/telemetry"
 	"github.com/taggie/taggie/internal/viewer"
 )
@@ -114,7 +115,7 @@ func (s *socket) guard(do func()) {
 		if p := recover(); p != nil {
 			ctx := telemetry.WithRequestID(context.Background(), s.requestID)
 			s.api.ops.log.ErrorContext(ctx, "panic", "error", fmt.Sprint(p), "stack", string(debug.Stack()))
-			s.close(codeInternal, messageInternal)
+			s.close(codeInternal, present.Internal)
 		}
 	}()
 	do()

@@ -12,6 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/telemetry"
 )
@@ -168,7 +169,7 @@ func (s *socket) run(op *operation) {
 	defer s.ended(op)
 	defer func() {
 		if p := recover(); p != nil { // gqlgen recovers resolvers only
-			resp := &graphql.Response{Errors: gqlerror.List{present(op.ctx, a.ops.recovered(op.ctx, p))}}
+			resp := &graphql.Response{Errors: gqlerror.List{present.Error(op.ctx, a.ops.recovered(op.ctx, p))}}
 			s.fail(op, oc, resp, start)
 		}
 	}()
@@ -178,7 +179,7 @@ func (s *socket) run(op *operation) {
 	case op.ctx.Err() != nil:
 		a.intake.exec.unwanted(op.ctx, op.size)
 	default:
-		s.fail(op, oc, &graphql.Response{Errors: gqlerror.List{present(op.ctx, err)}}, start)
+		s.fail(op, oc, &graphql.Response{Errors: gqlerror.List{present.Error(op.ctx, err)}}, start)
 	}
 	if params == nil {
 		return
@@ -188,7 +189,7 @@ func (s *socket) run(op *operation) {
 	free, err := s.slot(op.ctx)
 	if err != nil {
 		if op.ctx.Err() == nil {
-			s.fail(op, oc, &graphql.Response{Errors: gqlerror.List{present(op.ctx, err)}}, start)
+			s.fail(op, oc, &graphql.Response{Errors: gqlerror.List{present.Error(op.ctx, err)}}, start)
 		}
 		return
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/internal/httpapi/document"
+	"github.com/taggie/taggie/internal/httpapi/present"
 )
 
 func TestSocketCarriesOutOperations(t *testing.T) {
@@ -151,7 +152,7 @@ func TestSocketQueryHasADeadline(t *testing.T) {
 		start := time.Now()
 		c.subscribe("1", `{ slow }`)
 		m := c.read()
-		assert.Contains(t, fmt.Sprint(m), messageLate)
+		assert.Contains(t, fmt.Sprint(m), present.Late)
 		assert.Equal(t, 5*time.Second, time.Since(start))
 		c.expects(`{"type":"complete","id":"1"}`)
 	})

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/viewer"
 )
@@ -61,7 +62,7 @@ func (s *socket) signIn(authorization []string) {
 
 // refuse closes the socket of somebody who could not sign in.
 func (s *socket) refuse(err error) {
-	shown := present(s.ctx, err)
+	shown := present.Error(s.ctx, err)
 	switch {
 	case fault.Is(err, fault.Unauthenticated), fault.Is(err, fault.Forbidden):
 		s.close(codeForbidden, shown.Message)

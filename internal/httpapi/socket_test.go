@@ -14,6 +14,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/taggie/taggie/internal/httpapi/present"
 )
 
 // TestSocketCloseCodes goes through everything that a client can do wrongly.
@@ -65,7 +66,7 @@ func TestSocketCloseCodes(t *testing.T) {
 		{"an expired token", true, []string{`{"type":"connection_init","payload":{"authorization":"Bearer old"}}`}, 4403, "expired"},
 		{"two tokens", true, []string{`{"type":"connection_init","payload":{"authorization":"x","Authorization":"y"}}`}, 4403, ""},
 		{"an issuer that is away", true, []string{`{"type":"connection_init","payload":{"authorization":"Bearer away"}}`}, 1013, "issuer"},
-		{"a sign-in that fails", true, []string{`{"type":"connection_init","payload":{"authorization":"Bearer broken"}}`}, 4500, messageInternal},
+		{"a sign-in that fails", true, []string{`{"type":"connection_init","payload":{"authorization":"Bearer broken"}}`}, 4500, present.Internal},
 		{"an id that is taken", false, []string{subscribe(`"1"`, `{"query":"subscription { ticks(source: \"a\") }"}`), subscribe(`"1"`, `{"query":"{ hello }"}`)}, 4409, "id"},
 		{"a large message of a stranger", true, []string{`{"type":"ping","payload":{"a":"` + strings.Repeat("x", 20_000) + `"}}`}, 1009, ""},
 		{"a message larger than a body", false, []string{`{"type":"ping","payload":{"a":"` + strings.Repeat("x", maxBody) + `"}}`}, 1009, ""},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/viewer"
 	"github.com/taggie/taggie/resolvers"
@@ -127,7 +128,7 @@ func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.begin()
 	defer func() {
 		if p := recover(); p != nil { // gqlgen recovers resolvers only
-			resp := &graphql.Response{Errors: gqlerror.List{present(s.ctx, a.ops.recovered(s.ctx, p))}}
+			resp := &graphql.Response{Errors: gqlerror.List{present.Error(s.ctx, a.ops.recovered(s.ctx, p))}}
 			a.ops.metrics.Operation(typeOf(oc), outcome(resp), time.Since(start))
 			describe(w, oc, resp)
 			s.complete(resp)

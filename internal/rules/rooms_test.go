@@ -80,10 +80,11 @@ var rooms = map[string][]string{
 	"internal/jobs":        {"internal/task"},
 	"internal/redisclient": {},
 	"internal/queue":       {"internal/fault", "internal/labelling", "internal/project"},
-	"internal/httpapi":     {"console", "graph", "graph/model", "internal/auth", "internal/fault", "internal/httpapi/caller", "internal/httpapi/document", "internal/httpapi/refusal", "internal/jsontext", "internal/lean", "internal/limit", "internal/telemetry", "internal/viewer", "loaders", "resolvers"},
+	"internal/httpapi":     {"console", "graph", "graph/model", "internal/auth", "internal/fault", "internal/httpapi/caller", "internal/httpapi/document", "internal/httpapi/present", "internal/httpapi/refusal", "internal/jsontext", "internal/lean", "internal/limit", "internal/telemetry", "internal/viewer", "loaders", "resolvers"},
 
 	"internal/httpapi/caller":   {"internal/viewer"},
 	"internal/httpapi/document": {"graph", "graph/model", "internal/fault", "internal/httpapi/refusal", "internal/jsontext", "internal/limit", "internal/viewer"},
+	"internal/httpapi/present":  {"graph/model", "internal/fault", "internal/httpapi/refusal", "internal/telemetry"},
 	"internal/httpapi/refusal":  {"graph/model"},
 
 	"internal/embedded":              {"internal/embedded/child"},
@@ -127,8 +128,8 @@ var rooms = map[string][]string{
 var strangers = map[string][]string{
 	"github.com/aws/":            {"internal/app", "dynamo", "dynamo/users", "dynamo/notes", "dynamo/entities", "dynamo/projects", "dynamo/labelling", "dynamo/scores", "dynamo/filetags", "dynamo/uses", "internal/awsclient", "internal/blob", "internal/embedded/embeddedtest", "internal/faultinject", "internal/storetest", "internal/telemetry", "bench"},
 	"github.com/redis/go-redis":  {"internal/app", "internal/cli", "internal/edge", "internal/embedded/embeddedtest", "internal/queue", "internal/redisclient"},
-	"github.com/99designs":       {"graph", "graph/model", "resolvers", "internal/generate", "internal/httpapi", "internal/httpapi/document", "internal/lean", "internal/scalar"},
-	"github.com/vektah":          {"graph", "internal/generate", "internal/httpapi", "internal/httpapi/document", "internal/httpapi/refusal", "internal/lean", "resolvers"},
+	"github.com/99designs":       {"graph", "graph/model", "resolvers", "internal/generate", "internal/httpapi", "internal/httpapi/document", "internal/httpapi/present", "internal/lean", "internal/scalar"},
+	"github.com/vektah":          {"graph", "internal/generate", "internal/httpapi", "internal/httpapi/document", "internal/httpapi/present", "internal/httpapi/refusal", "internal/lean", "resolvers"},
 	"github.com/vikstrous":       {"loaders"},
 	"github.com/golang-jwt":      {"internal/auth", "internal/config"},
 	"github.com/prometheus":      {"internal/telemetry"},

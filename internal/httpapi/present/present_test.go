@@ -1,4 +1,4 @@
-package httpapi
+package present
 
 import (
 	"context"
@@ -68,10 +68,10 @@ func TestPresent(t *testing.T) {
 		{reason: "a conflict is not repeated blindly", ctx: resolving, err: fault.New(fault.Conflict, "somebody was faster"), code: "CONFLICT", message: "somebody was faster", path: mine},
 		{reason: "a quota does not grow by asking again", ctx: resolving, err: fault.New(fault.Exhausted, "500 tags"), code: "EXHAUSTED", message: "500 tags", path: mine},
 		{reason: "an internal fault keeps its sentence, too: nobody wrote it for clients", ctx: resolving, err: fault.Wrap(fault.Internal, secret, "decode note"),
-			code: "INTERNAL", message: messageInternal, path: mine},
-		{reason: "what nobody classified is a mistake of ours", ctx: resolving, err: secret, code: "INTERNAL", message: messageInternal, path: mine},
+			code: "INTERNAL", message: Internal, path: mine},
+		{reason: "what nobody classified is a mistake of ours", ctx: resolving, err: secret, code: "INTERNAL", message: Internal, path: mine},
 		{reason: "the deadline of the operation is not a mistake", ctx: resolving, err: fmt.Errorf("query: %w", context.DeadlineExceeded),
-			code: "UNAVAILABLE", message: messageLate, path: mine},
+			code: "UNAVAILABLE", message: Late, path: mine},
 		{reason: "one element of a list keeps its place", ctx: resolving, err: gqlerror.WrapPath(path("mine", 2), fault.New(fault.Unavailable, "not read")),
 			code: "UNAVAILABLE", message: "not read", path: path("mine", 2)},
 		{reason: "a scalar refused an argument: the path is the field's, the rest names the argument", ctx: reading,
@@ -81,7 +81,7 @@ func TestPresent(t *testing.T) {
 			err:  gqlerror.WrapPath(path("mine", "due", 3), fault.New(fault.Invalid, "this is not an id")),
 			code: "INVALID_INPUT", message: "this is not an id", field: "due.3", path: mine},
 		{reason: "once the arguments are read, a path below the field is one of the answer", ctx: resolving, err: gqlerror.WrapPath(path("mine", "first"), secret),
-			code: "INTERNAL", message: messageInternal, path: path("mine", "first")},
+			code: "INTERNAL", message: Internal, path: path("mine", "first")},
 		{reason: "the parser may say what is wrong", ctx: background, err: withCode("GRAPHQL_PARSE_FAILED", gqlerror.ErrorPosf(&ast.Position{Src: &ast.Source{}, Line: 1, Column: 2}, "Expected Name, found }")),
 			code: "GRAPHQL_PARSE_FAILED", message: "Expected Name, found }"},
 		{reason: "suggestions stay: the schema is public", ctx: background, err: withCode("GRAPHQL_VALIDATION_FAILED", gqlerror.Errorf(`Cannot query field "nam". Did you mean "name"?`)),
@@ -89,12 +89,12 @@ func TestPresent(t *testing.T) {
 		{reason: "a variable is not part of the answer's path", ctx: background, err: withCode("GRAPHQL_VALIDATION_FAILED", gqlerror.ErrorPathf(path("variable", "input", "tags", 0), "cannot be null")),
 			code: "GRAPHQL_VALIDATION_FAILED", message: "variable $input.tags.0: cannot be null", field: "input.tags.0"},
 		{reason: "a refusal of ours", ctx: background, err: refusal.Of(model.ErrorCodeBadRequest, "the body is not JSON"), code: "BAD_REQUEST", message: "the body is not JSON"},
-		{reason: "a code that the contract does not know is none", ctx: background, err: withCode("SECRET_CODE", gqlerror.Errorf("secret")), code: "INTERNAL", message: messageInternal},
+		{reason: "a code that the contract does not know is none", ctx: background, err: withCode("SECRET_CODE", gqlerror.Errorf("secret")), code: "INTERNAL", message: Internal},
 		{reason: "quoted text is bounded, and cut between characters", ctx: background, err: refusal.Of(model.ErrorCodeBadRequest, "%s", "a"+strings.Repeat("é", 300)),
 			code: "BAD_REQUEST", message: "a" + strings.Repeat("é", 249) + "…"},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
-			shown := present(test.ctx, test.err)
+			shown := Error(test.ctx, test.err)
 			extensions := map[string]any{"code": string(test.code), "retryable": test.code == "UNAVAILABLE"}
 			if test.field != "" {
 				extensions["field"] = test.field

@@ -1,4 +1,8 @@
-package httpapi
+// Package present turns errors into those that clients see.
+//
+// It knows which kind of fault has which `extensions.code`, and where gqlgen says that an error belongs. It must not know HTTP or transports.
+// Start reading at [Error], through which every error of an answer goes.
+package present
 
 import (
 	"context"
@@ -20,10 +24,10 @@ import (
 )
 
 const (
-	messageInternal = "the server made a mistake"
-	messageLate     = "not answered in time"
-	// Messages of the parser and validator quote the client's own text, which may be as long as the request.
-	maxMessage = 500
+	Internal = "the server made a mistake" // is all that clients are told of an error of ours
+	Late     = "not answered in time"      // is what they are told when the time was up
+	// MaxMessage bounds messages. Those of the parser and validator quote the client's own text, which may be as long as the request.
+	MaxMessage = 500
 )
 
 // codes says what a kind of fault is called in the contract.
@@ -38,10 +42,10 @@ var codes = map[fault.Kind]model.ErrorCode{
 	fault.Exhausted:       model.ErrorCodeExhausted,
 }
 
-// present turns any error into the one that the client sees. What is for logs only stays in its Err, which is never
+// Error turns any error into the one that the client sees. What is for logs only stays in its Err, which is never
 // written; nothing else may put an error into an answer.
-func present(ctx context.Context, err error) *gqlerror.Error {
-	shown := &gqlerror.Error{Err: &cause{err: bare(err), at: coordinate(ctx)}}
+func Error(ctx context.Context, err error) *gqlerror.Error {
+	shown := &gqlerror.Error{Err: &Cause{Err: bare(err), At: Coordinate(ctx)}}
 	given, _ := errors.AsType[*gqlerror.Error](err)
 	if given != nil {
 		shown.Path, shown.Locations = given.Path, given.Locations
@@ -59,9 +63,9 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 			field = known.Field
 		}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		code, shown.Message = model.ErrorCodeUnavailable, messageLate
+		code, shown.Message = model.ErrorCodeUnavailable, Late
 	case isFault:
-		shown.Message = messageInternal
+		shown.Message = Internal
 	case given != nil && refusal.CodeOf(given) != "":
 		code, shown.Message = refusal.CodeOf(given), given.Message
 		if f, ok := splitVariable(shown); ok {
@@ -71,12 +75,12 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 		// A scalar refused a value; that it could not be read says no more than what the client sent.
 		code, shown.Message = model.ErrorCodeGraphqlValidationFailed, argument+": "+given.Message
 	default:
-		shown.Message = messageInternal
+		shown.Message = Internal
 	}
 	shown.Message = bound(shown.Message)
 	shown.Extensions = map[string]any{"code": string(code), "retryable": code == model.ErrorCodeUnavailable}
 	if isFault && known.RetryAfter > 0 {
-		shown.Extensions["retryable"], shown.Extensions["retryAfter"] = true, seconds(known.RetryAfter)
+		shown.Extensions["retryable"], shown.Extensions["retryAfter"] = true, Seconds(known.RetryAfter)
 	}
 	if field != "" {
 		shown.Extensions["field"] = bound(field)
@@ -87,18 +91,18 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 	return shown
 }
 
-// seconds are whole ones, as in the header Retry-After, and no less than a duration.
-func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
+// Seconds are whole ones, as in the header Retry-After, and no less than a duration.
+func Seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
 
-// cause is what the log tells of an error.
-type cause struct {
-	err error
-	at  string // the field, in the schema's words: "User.notes"
+// Cause is what the log tells of an error.
+type Cause struct {
+	Err error
+	At  string // the field, in the schema's words: "User.notes"
 }
 
-func (c *cause) Error() string { return c.err.Error() }
+func (c *Cause) Error() string { return c.Err.Error() }
 
-func (c *cause) Unwrap() error { return c.err }
+func (c *Cause) Unwrap() error { return c.Err }
 
 // bare takes off what gqlgen wrapped around an error: the path, which is made of the client's aliases.
 func bare(err error) error {
@@ -111,7 +115,8 @@ func bare(err error) error {
 	}
 }
 
-func coordinate(ctx context.Context) string {
+// Coordinate names the field that is being resolved, in the schema's words.
+func Coordinate(ctx context.Context) string {
 	if fc := graphql.GetFieldContext(ctx); fc != nil && fc.Field.Field != nil {
 		return fc.Object + "." + fc.Field.Name
 	}
@@ -165,8 +170,8 @@ func dotted(path ast.Path) string {
 }
 
 func bound(message string) string {
-	if len(message) > maxMessage {
-		message = message[:maxMessage] + "…"
+	if len(message) > MaxMessage {
+		message = message[:MaxMessage] + "…"
 	}
 	// Cutting may have split a character, and what is quoted may never have been one.
 	if !utf8.ValidString(message) {
