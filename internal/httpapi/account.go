@@ -14,6 +14,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/httpapi/caller"
 	"github.com/taggie/taggie/internal/httpapi/document"
+	"github.com/taggie/taggie/internal/httpapi/request"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -213,29 +214,5 @@ func overdrawn(wait time.Duration, format string, args ...any) error {
 
 // spentOn is what an answer has cost: one for each value in it, and what its texts are worth; or what it weighs, when that is more.
 func spentOn(data []byte) int {
-	return max(valuesIn(data)+len(data)/document.TextPerUnit, len(data)/document.BytesPerUnit)
-}
-
-// valuesIn is how many values there are in JSON below the outermost one. They stand behind one of {[, outside of texts.
-func valuesIn(data []byte) int {
-	n := 0
-	for i := 0; i < len(data); i++ {
-		switch data[i] {
-		case '{', '[', ',':
-			n++
-		case '"':
-			for i++; i < len(data) && data[i] != '"'; i++ {
-				if data[i] == '\\' {
-					i++
-				}
-			}
-		}
-	}
-	return n
-}
-
-// weightOf is how long it takes to read JSON, in bytes of plain text.
-func weightOf(text []byte) int {
-	const valueBytes = 20
-	return len(text) + valueBytes*valuesIn(text)
+	return max(request.Values(data)+len(data)/document.TextPerUnit, len(data)/document.BytesPerUnit)
 }

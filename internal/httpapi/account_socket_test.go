@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/internal/httpapi/document"
+	"github.com/taggie/taggie/internal/httpapi/request"
 )
 
 func TestSocketsObeyTheSameBudget(t *testing.T) {
@@ -67,7 +68,7 @@ func TestCancelledOperationsArePaidFor(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				var asked sync.WaitGroup
 				asked.Go(func() {
-					th.handler.ServeHTTP(httptest.NewRecorder(), with(r.WithContext(ctx), append(ada, "Content-Type", mediaJSON)...))
+					th.handler.ServeHTTP(httptest.NewRecorder(), with(r.WithContext(ctx), append(ada, "Content-Type", request.JSON)...))
 				})
 				synctest.Wait()
 				cancel()

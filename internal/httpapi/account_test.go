@@ -19,6 +19,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/httpapi/caller"
 	"github.com/taggie/taggie/internal/httpapi/document"
+	"github.com/taggie/taggie/internal/httpapi/request"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -122,10 +123,10 @@ func TestWhatComesIsPaidFor(t *testing.T) {
 
 // What a subscription is given it keeps for as long as it waits.
 func TestOnlyWhatIsReadOfExtensionsIsKept(t *testing.T) {
-	var p params
-	_, refused := p.read("the body", []byte(`{"extensions":{"cost":true,"dynamo":[true],"mine":{"a":[{}]},"persistedQuery":{"version":1,"sha256Hash":"ab","more":[{}]}}}`))
+	var p request.Params
+	_, refused := p.Read("the body", []byte(`{"extensions":{"cost":true,"dynamo":[true],"mine":{"a":[{}]},"persistedQuery":{"version":1,"sha256Hash":"ab","more":[{}]}}}`))
 	require.Nil(t, refused)
-	assert.Equal(t, map[string]any{"cost": true, "persistedQuery": document.PersistedQuery{Hash: "ab", Version: "1"}}, p.extensions)
+	assert.Equal(t, map[string]any{"cost": true, "persistedQuery": document.PersistedQuery{Hash: "ab", Version: "1"}}, p.Extensions)
 }
 
 func TestWhatIsNotUsedIsGivenBack(t *testing.T) {
@@ -188,7 +189,7 @@ func TestBudgetIsUsedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // refusals are held back
 		p := newPurse().leave(2_000)
 		s := newServer(t, withBudget(p))
-		for _, media := range []string{mediaJSON, mediaResponse} {
+		for _, media := range []string{request.JSON, mediaResponse} {
 			a := s.ask(`{ viewer { notes(first: 500) { nodes { title } } } }`, nil, "Accept", media, "Taggie-Extensions", "cost")
 			require.Less(t, a.Code, http.StatusMultipleChoices, "1,103 are there")
 			p.leave(1_000)
@@ -225,7 +226,7 @@ func TestRefusedDocumentsCost(t *testing.T) {
 		body := &endless{}
 		r := httptest.NewRequest(http.MethodPost, "/graphql", body)
 		began := time.Now()
-		a = s.do(with(r, "Authorization", "Bearer ada", "Content-Type", mediaJSON))
+		a = s.do(with(r, "Authorization", "Bearer ada", "Content-Type", request.JSON))
 		assert.Equal(t, http.StatusTooManyRequests, a.Code)
 		assert.Zero(t, body.read, "and nothing was read")
 		assert.Equal(t, refusalPause, time.Since(began))

@@ -17,10 +17,10 @@ import (
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
+	"github.com/taggie/taggie/internal/httpapi/request"
 )
 
 const (
-	mediaJSON     = "application/json"
 	mediaResponse = "application/graphql-response+json"
 	// mediaMultipart is that of answers in parts; see incremental.go.
 	mediaMultipart = "multipart/mixed"
@@ -29,7 +29,7 @@ const (
 
 // accepted returns the media type of the answer: the one the client prefers, the first of those it likes equally, and
 // application/json for a client that does not care. It is "" when the client takes neither.
-func accepted(r *http.Request) string { return preferred(r, mediaJSON, mediaResponse) }
+func accepted(r *http.Request) string { return preferred(r, request.JSON, mediaResponse) }
 
 // preferred is the same for an answer that may be of these types, of which one is application/json.
 func preferred(r *http.Request, offered ...string) string {
@@ -37,7 +37,7 @@ func preferred(r *http.Request, offered ...string) string {
 	for media, wish := range wishes(r) {
 		switch {
 		case media == "*/*", media == "application/*":
-			media = mediaJSON
+			media = request.JSON
 		case !slices.Contains(offered, media):
 			continue
 		}
@@ -79,7 +79,7 @@ type wish struct {
 func wishes(r *http.Request) iter.Seq2[string, wish] {
 	header := strings.Join(r.Header.Values("Accept"), ",")
 	if strings.TrimSpace(header) == "" {
-		header = mediaJSON
+		header = request.JSON
 	}
 	return func(yield func(string, wish) bool) {
 		for part := range strings.SplitSeq(header, ",") {
@@ -124,7 +124,7 @@ func parts(resp *graphql.Response) (head, data, tail []byte) {
 func write(w http.ResponseWriter, media string, status int, resp *graphql.Response) {
 	head, data, tail := parts(resp)
 	if media == "" {
-		media = mediaJSON
+		media = request.JSON
 	}
 	h := w.Header()
 	h.Set("Content-Type", media+"; charset=utf-8")
@@ -210,7 +210,7 @@ func statusOf(code model.ErrorCode) int {
 
 // writeJSON answers with a value that is no GraphQL response.
 func writeJSON(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", mediaJSON+"; charset=utf-8")
+	w.Header().Set("Content-Type", request.JSON+"; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, string(encode(v))+"\n")
 }

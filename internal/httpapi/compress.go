@@ -7,6 +7,7 @@ import (
 
 	"github.com/klauspost/compress/gzhttp"
 	"github.com/klauspost/compress/gzip"
+	"github.com/taggie/taggie/internal/httpapi/request"
 )
 
 // smallest is the size from which an answer is compressed: one that fits into a packet arrives no sooner when it is smaller.
@@ -20,7 +21,7 @@ func compressed(next http.Handler) (http.Handler, error) {
 		gzhttp.MinSize(smallest),
 		gzhttp.CompressionLevel(gzip.BestSpeed),
 		gzhttp.PreferZstd(false), // it needs about twice the CPU for 6 % less (BenchmarkCompression)
-		gzhttp.ContentTypes([]string{mediaJSON, mediaResponse, mediaMultipart}),
+		gzhttp.ContentTypes([]string{request.JSON, mediaResponse, mediaMultipart}),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("httpapi: compress: %w", err)

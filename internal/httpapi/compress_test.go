@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/taggie/taggie/internal/httpapi/request"
 )
 
 func TestLargeAnswersAreCompressed(t *testing.T) {
@@ -123,7 +124,7 @@ func BenchmarkCompression(b *testing.B) {
 	text, err := json.Marshal(strings.Split(string(schema), "\n"))
 	require.NoError(b, err)
 	h, err := compressed(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", mediaJSON)
+		w.Header().Set("Content-Type", request.JSON)
 		_, _ = w.Write(text)
 	}))
 	require.NoError(b, err)

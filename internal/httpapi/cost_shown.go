@@ -7,6 +7,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/taggie/taggie/internal/httpapi/document"
+	"github.com/taggie/taggie/internal/httpapi/request"
 )
 
 // statAccount is where the statistics of an operation keep its account.
@@ -49,7 +50,7 @@ func (o operations) account(ctx context.Context, op *graphql.OperationContext, r
 	} else if charged && goesOn(resp) {
 		a.usedAlready(a.fixed + d.cost)
 	}
-	if !asksFor(op, extensionCost) || d.parts > 1 && !last {
+	if !asksFor(op, request.ExtensionCost) || d.parts > 1 && !last {
 		return
 	}
 	asked, known := op.Stats.GetExtension(document.StatPrice).(document.Price)
@@ -69,12 +70,12 @@ func (o operations) account(ctx context.Context, op *graphql.OperationContext, r
 			Capacity: o.options.BudgetSize, PerSecond: o.options.BudgetRate, Charged: a.charge, Kept: kept, Remaining: max(left, 0),
 		}
 	}
-	extend(resp, extensionCost, shown)
+	extend(resp, request.ExtensionCost, shown)
 }
 
 func (o operations) limits(op *graphql.OperationContext) limitsShown {
 	l := limitsShown{
-		Cost: document.MaxCost, Seconds: o.options.OperationTimeout.Seconds(), Operations: o.options.Operations, BodyBytes: maxBody,
+		Cost: document.MaxCost, Seconds: o.options.OperationTimeout.Seconds(), Operations: o.options.Operations, BodyBytes: request.MaxBody,
 		Extent: document.Largest(),
 	}
 	if typeOf(op) == string(ast.Subscription) {

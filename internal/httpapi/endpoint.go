@@ -10,6 +10,7 @@ import (
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
+	"github.com/taggie/taggie/internal/httpapi/request"
 )
 
 // endpoint carries one query or mutation over POST or GET. gqlgen's own transports echo the body in errors, ignore what
@@ -25,7 +26,7 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Accept")
 	media, inParts := accepted(r), acceptsParts(r)
 	if media == "" && !inParts {
-		writeError(w, r, http.StatusNotAcceptable, refusal.Of(model.ErrorCodeBadRequest, "the answer is %s or %s", mediaJSON, mediaResponse))
+		writeError(w, r, http.StatusNotAcceptable, refusal.Of(model.ErrorCodeBadRequest, "the answer is %s or %s", request.JSON, mediaResponse))
 		return
 	}
 	params, leave, status, refused := e.intake.read(w, r)

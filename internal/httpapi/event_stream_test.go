@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/internal/httpapi/document"
+	"github.com/taggie/taggie/internal/httpapi/request"
 )
 
 func TestEventStreamCarriesOutOperations(t *testing.T) {
@@ -191,7 +192,7 @@ func TestAnEventSourceComesAgain(t *testing.T) {
 
 // A connection that is closed while the client still sends may lose the answer: this is asked without one.
 func TestLargeBodyBeginsNoEventStream(t *testing.T) {
-	a := newServer(t).post(strings.Repeat("x", maxBody+1), "Accept", mediaStream, "Authorization", "Bearer ada")
+	a := newServer(t).post(strings.Repeat("x", request.MaxBody+1), "Accept", mediaStream, "Authorization", "Bearer ada")
 	a.only(t, http.StatusRequestEntityTooLarge, "BAD_REQUEST")
 	assert.Equal(t, "close", a.Header().Get("Connection"))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/taggie/taggie/internal/httpapi/present"
+	"github.com/taggie/taggie/internal/httpapi/request"
 )
 
 func TestEventStreamOutlivesEveryTimeout(t *testing.T) {
@@ -265,7 +266,7 @@ func TestStrangersHaveAShareOfTheSockets(t *testing.T) {
 			o.Sockets, o.TrustedProxies = NewSockets(SocketLimits{Sockets: all}), []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}
 		})
 		stranger := func(network int) *listener {
-			return th.begin(http.MethodPost, "/graphql", `{"query":"subscription { ticks(source: \"a\") }"}`, "Content-Type", mediaJSON, "X-Forwarded-For", fmt.Sprintf("192.0.%d.1", network))
+			return th.begin(http.MethodPost, "/graphql", `{"query":"subscription { ticks(source: \"a\") }"}`, "Content-Type", request.JSON, "X-Forwarded-For", fmt.Sprintf("192.0.%d.1", network))
 		}
 		for network := range all / anonymousShare / 2 {
 			stranger(network).opened()

@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/taggie/taggie/internal/httpapi/request"
 )
 
 // hostile are documents that ask for far too much, with the code and a part of the message that refuse them.
@@ -146,17 +147,17 @@ func TestHostileBodiesAreRefused(t *testing.T) {
 			var a answer
 			spent := allocates(func() { a = s.post(test.body, append([]string{"Authorization", "Bearer ada"}, test.headers...)...) })
 			assert.Contains(t, a.only(t, test.status, "BAD_REQUEST").Message, test.says)
-			assert.Less(t, spent, bearable(min(len(test.body), maxBody)), "bytes allocated")
+			assert.Less(t, spent, bearable(min(len(test.body), request.MaxBody)), "bytes allocated")
 		})
 	}
 	t.Run("a body without an end", func(t *testing.T) {
 		body := &endless{}
 		r := httptest.NewRequest(http.MethodPost, "/graphql", body)
 		r.ContentLength = -1
-		r.Header.Set("Content-Type", mediaJSON)
+		r.Header.Set("Content-Type", request.JSON)
 		spent := allocates(func() { s.do(r).only(t, http.StatusRequestEntityTooLarge, "BAD_REQUEST") })
-		assert.Less(t, body.read, 2*maxBody, "it is not read on")
-		assert.Less(t, spent, bearable(maxBody), "bytes allocated")
+		assert.Less(t, body.read, 2*request.MaxBody, "it is not read on")
+		assert.Less(t, spent, bearable(request.MaxBody), "bytes allocated")
 	})
 	assert.Empty(t, s.logged("panic"))
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/taggie/taggie/internal/httpapi/present"
+	"github.com/taggie/taggie/internal/httpapi/request"
 	"go.uber.org/goleak"
 )
 
@@ -50,7 +51,7 @@ func TestRefusedBodies(t *testing.T) {
 		{"no content type", viewer, []string{"Content-Type", ""}, 415, "application/json"},
 		{"another charset", viewer, []string{"Content-Type", "application/json; charset=latin1"}, 415, "UTF-8"},
 		{"compressed", viewer, []string{"Content-Encoding", "gzip"}, 415, "compressed"},
-		{"too large", `{"query":"` + strings.Repeat(" ", maxBody) + `"}`, nil, 413, "larger than 3145728 bytes"},
+		{"too large", `{"query":"` + strings.Repeat(" ", request.MaxBody) + `"}`, nil, 413, "larger than 3145728 bytes"},
 		{"an answer nobody can give", viewer, []string{"Accept", "text/html"}, 406, "application/json"},
 		{"an operation that is not there", `{"query":"query A { viewer { name } }","operationName":"hunter2"}`, []string{"Accept", mediaResponse}, 422, "no operation of that name"},
 		{"several operations and none named", `{"query":"query A { viewer { name } } query B { viewer { name } }"}`, []string{"Accept", mediaResponse}, 422, "several"},
@@ -80,8 +81,8 @@ func TestHalfCharactersAreRefused(t *testing.T) {
 		{"the second half of one in a literal", literal(`ü\uFFFD\udc00`), "id", "character 8 "},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
-			for media, status := range map[string]int{mediaJSON: http.StatusBadRequest, mediaResponse: http.StatusUnprocessableEntity} {
-				if strings.HasSuffix(test.reason, "literal") && media == mediaJSON {
+			for media, status := range map[string]int{request.JSON: http.StatusBadRequest, mediaResponse: http.StatusUnprocessableEntity} {
+				if strings.HasSuffix(test.reason, "literal") && media == request.JSON {
 					status = http.StatusOK
 				}
 				a := s.post(strings.ReplaceAll(test.body, "ü: ", ""), "Accept", media)
@@ -103,10 +104,10 @@ func TestHalfCharactersAreRefused(t *testing.T) {
 
 func TestBodyOfUnknownLengthIsBounded(t *testing.T) {
 	s := newServer(t)
-	body := io.MultiReader(strings.NewReader(`{"query":"`), strings.NewReader(strings.Repeat(" ", maxBody)), strings.NewReader(`"}`))
+	body := io.MultiReader(strings.NewReader(`{"query":"`), strings.NewReader(strings.Repeat(" ", request.MaxBody)), strings.NewReader(`"}`))
 	r := httptest.NewRequest(http.MethodPost, "/graphql", body)
 	require.Negative(t, r.ContentLength)
-	a := s.do(with(r, "Content-Type", mediaJSON))
+	a := s.do(with(r, "Content-Type", request.JSON))
 	a.only(t, http.StatusRequestEntityTooLarge, "BAD_REQUEST")
 	assert.Equal(t, "close", a.Header().Get("Connection"), "the rest is not read")
 }
@@ -172,7 +173,7 @@ func TestGET(t *testing.T) {
 	a = s.do(httptest.NewRequest(http.MethodHead, "/graphql?query=mutation%7B__typename%7D", nil))
 	assert.Equal(t, http.StatusMethodNotAllowed, a.Code)
 
-	a = get("query=%7B__typename%7D&variables=" + strings.Repeat("+", maxAddress))
+	a = get("query=%7B__typename%7D&variables=" + strings.Repeat("+", request.MaxAddress))
 	assert.Contains(t, a.only(t, http.StatusRequestURITooLong, "BAD_REQUEST").Message, "use POST")
 
 	for _, query := range []string{"", "query=%7B&variables=[1]", "query=%7B&extensions=hunter2", "query=%ff", "query=%zz"} {
@@ -188,14 +189,14 @@ func TestGET(t *testing.T) {
 
 func TestAccept(t *testing.T) {
 	for accept, want := range map[string]string{
-		"":                      mediaJSON,
-		"*/*":                   mediaJSON,
-		"application/*;q=0.8":   mediaJSON,
-		"application/json":      mediaJSON,
+		"":                      request.JSON,
+		"*/*":                   request.JSON,
+		"application/*;q=0.8":   request.JSON,
+		"application/json":      request.JSON,
 		mediaResponse:           mediaResponse,
 		mediaResponse + ", */*": mediaResponse,
-		"text/html, */*;q=0.1":  mediaJSON,
-		"application/json;q=0, */*;q=0.1, text/html":            mediaJSON,
+		"text/html, */*;q=0.1":  request.JSON,
+		"application/json;q=0, */*;q=0.1, text/html":            request.JSON,
 		"application/json;q=0.5, " + mediaResponse + ";q=0.9":   mediaResponse,
 		mediaResponse + "; charset=utf-8, application/json;q=1": mediaResponse,
 		"text/html":               "",

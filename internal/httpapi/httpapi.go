@@ -2,8 +2,8 @@
 //
 // It knows gqlgen, media types, status codes, limits and which kind of fault becomes which `extensions.code`. It must not
 // know engines, settings or rules of the domain. Start reading at [New]: it lists the routes; then endpoint, which is
-// the way of one operation, and limited, which bounds it. Rooms below this one answer single questions: caller who calls, present what an
-// error tells.
+// the way of one operation, and limited, which bounds it. Rooms below this one answer single questions: caller who calls, request what
+// is asked for, present what an error tells.
 // Documents that requests only name are found by persisted.
 //
 // Sockets speak graphql-transport-ws at the same address: [upgrader] opens them, [socket] reads what the client says and

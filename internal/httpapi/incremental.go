@@ -12,6 +12,7 @@ import (
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
+	"github.com/taggie/taggie/internal/httpapi/request"
 	"github.com/taggie/taggie/internal/telemetry"
 )
 
@@ -168,7 +169,7 @@ func writePart(w http.ResponseWriter, before string, resp *graphql.Response, mor
 		opening, closing = `{"incremental":[`, "}]"+closing
 		tail = append(tail, position(resp)...)
 	}
-	before += "Content-Type: " + mediaJSON + "; charset=utf-8\r\n\r\n" + opening
+	before += "Content-Type: " + request.JSON + "; charset=utf-8\r\n\r\n" + opening
 	for _, piece := range [][]byte{[]byte(before), head, data, tail, []byte(closing)} {
 		if _, err := w.Write(piece); err != nil {
 			return false

@@ -23,6 +23,7 @@ import (
 
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
+	"github.com/taggie/taggie/internal/httpapi/request"
 	"github.com/taggie/taggie/internal/lean"
 )
 
@@ -86,7 +87,7 @@ func TestWhatIsNotDeferredIsAnsweredAtOnce(t *testing.T) {
 
 func TestDeferIsRefusedWhereItWouldLoseData(t *testing.T) {
 	s := newServer(t)
-	for _, accept := range []string{"", mediaJSON, mediaResponse, "*/*", "multipart/mixed;deferSpec=20990101, application/json", "multipart/mixed;incrementalSpec=v0.2, */*", "multipart/mixed;streamSpec=20220824, */*", "multipart/mixed;deferSpec=20220824;xSpec=1, */*", "multipart/mixed;q=0, */*"} {
+	for _, accept := range []string{"", request.JSON, mediaResponse, "*/*", "multipart/mixed;deferSpec=20990101, application/json", "multipart/mixed;incrementalSpec=v0.2, */*", "multipart/mixed;streamSpec=20220824, */*", "multipart/mixed;deferSpec=20220824;xSpec=1, */*", "multipart/mixed;q=0, */*"} {
 		for _, query := range []string{deferring, `{ viewer { ...f @defer } } fragment f on User { email }`, `{ viewer { ...f } } fragment f on User { ... @defer { email } }`} {
 			a := s.ask(query, nil, "Accept", accept)
 			assert.Contains(t, a.only(t, http.StatusNotAcceptable, "BAD_REQUEST").Message, "multipart/mixed;deferSpec=20220824", accept)
@@ -137,7 +138,7 @@ func TestPartsAreNotHeldBack(t *testing.T) {
 	for _, coding := range []string{"identity", "gzip"} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, listening.URL+"/graphql", strings.NewReader(`{"query":"{ viewer { id ... @defer { email } } }"}`))
 		require.NoError(t, err)
-		with(r, "Content-Type", mediaJSON, "Accept", acceptsDefer, "Accept-Encoding", coding)
+		with(r, "Content-Type", request.JSON, "Accept", acceptsDefer, "Accept-Encoding", coding)
 		go func() { script.responses <- part(large, true) }()
 		w, err := http.DefaultTransport.RoundTrip(r)
 		require.NoError(t, err)
@@ -191,7 +192,7 @@ func TestAClientThatDoesNotWaitForAllParts(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, listening.URL+"/graphql", strings.NewReader(`{"query":"{ viewer { id ... @defer { email } } }"}`))
 	require.NoError(t, err)
-	w, err := http.DefaultClient.Do(with(r, "Content-Type", mediaJSON, "Accept", acceptsDefer))
+	w, err := http.DefaultClient.Do(with(r, "Content-Type", request.JSON, "Accept", acceptsDefer))
 	require.NoError(t, err)
 	defer func() { _ = w.Body.Close() }()
 	_, err = bufio.NewReader(w.Body).ReadString('}')

@@ -9,6 +9,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/internal/httpapi/caller"
+	"github.com/taggie/taggie/internal/httpapi/request"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -63,7 +64,7 @@ func (i intake) read(w http.ResponseWriter, r *http.Request) (params *graphql.Ra
 		// To wait is not to be slow. It fails for a connection that has gone, which reading finds out, and for what is none.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(maxReading))
 	}
-	params, status, refused = read(w, r, func(text []byte) (full *gqlerror.Error) {
+	params, status, refused = request.Read(w, r, func(text []byte) (full *gqlerror.Error) {
 		leave, full = waiting(func(ctx context.Context) (func(), error) { return i.place(ctx, text) })
 		return full
 	})
@@ -73,8 +74,8 @@ func (i intake) read(w http.ResponseWriter, r *http.Request) (params *graphql.Ra
 		status = statusOfLimit(w.Header(), gqlerror.List{refused})
 	default:
 		bytes := r.ContentLength
-		if bytes < 0 || bytes > maxBody { // as much as may come
-			bytes = maxBody
+		if bytes < 0 || bytes > request.MaxBody { // as much as may come
+			bytes = request.MaxBody
 		}
 		i.exec.fine(r.Context(), int(bytes))
 	}
@@ -93,7 +94,7 @@ func (i intake) turn(ctx context.Context) (leave func(), err error) {
 func (i intake) place(ctx context.Context, text []byte) (leave func(), err error) {
 	size := len(text)
 	if size > bulkyBody/(1+valueSize) { // with each value comes a byte at least
-		size += valueSize * valuesIn(text)
+		size += valueSize * request.Values(text)
 	}
 	if size <= bulkyBody {
 		return func() {}, nil

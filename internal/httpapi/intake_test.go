@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/taggie/taggie/internal/httpapi/request"
 )
 
 // dammed is a body that comes when its dam is opened.
@@ -33,7 +34,7 @@ func (d *dammed) Read(b []byte) (int, error) {
 func dam(query string, dam <-chan struct{}, headers ...string) (*http.Request, *dammed) {
 	d := &dammed{dam: dam, body: strings.NewReader(`{"query":` + string(encode(query)) + `}`)}
 	r := httptest.NewRequest(http.MethodPost, "/graphql", d)
-	return with(r, append([]string{"Authorization", "Bearer ada", "Content-Type", mediaJSON}, headers...)...), d
+	return with(r, append([]string{"Authorization", "Bearer ada", "Content-Type", request.JSON}, headers...)...), d
 }
 
 // open is a dam that holds nothing back.
@@ -139,7 +140,7 @@ func TestTheTimeToReadIsNotThatOfTheOperation(t *testing.T) {
 		var asked sync.WaitGroup
 		for method, body := range map[string]string{http.MethodGet: "", http.MethodPost: `{"query":"{ slow }"}`} {
 			asked.Go(func() {
-				l := th.begin(method, "/graphql?query={slow}", body, "Accept", mediaJSON, "Content-Type", mediaJSON)
+				l := th.begin(method, "/graphql?query={slow}", body, "Accept", request.JSON, "Content-Type", request.JSON)
 				text, err := io.ReadAll(l.body)
 				assert.NoError(t, err)
 				assert.JSONEq(t, `{"data":{"slow":"done"}}`, string(text), method)
@@ -217,7 +218,7 @@ func TestLargeMessagesWaitToBeReadAlike(t *testing.T) {
 
 // heavy are the parameters of a request that takes up a third of what a caller may have read at a time.
 func heavy(query string) string {
-	return `{"query":` + string(encode(query)) + `,"variables":{"a":[` + strings.Repeat("7,", maxValues-10) + `7]}}`
+	return `{"query":` + string(encode(query)) + `,"variables":{"a":[` + strings.Repeat("7,", request.MaxValues-10) + `7]}}`
 }
 
 func TestWhatWasReadOfACallerIsBounded(t *testing.T) {
@@ -274,7 +275,7 @@ func TestWhatWasReadOverASocketIsBounded(t *testing.T) {
 			c.send(message(id, `subscription { ticks(source: "`+id+`") }`))
 			th.play.source(id) <- 1
 			assert.Equal(t, id, c.read()["id"])
-			th.begin(http.MethodPost, "/graphql", heavy(`subscription { ticks(source: "a") }`), append(ada, "Content-Type", mediaJSON)...).opened()
+			th.begin(http.MethodPost, "/graphql", heavy(`subscription { ticks(source: "a") }`), append(ada, "Content-Type", request.JSON)...).opened()
 		}
 	})
 }
@@ -296,7 +297,7 @@ func (stuck) SetWriteDeadline(time.Time) error { return nil }
 
 // An answer that nobody takes is in memory, whether the time for its operation is up or not.
 func TestOperationsStayInTheirGateUntilTheyAreAnswered(t *testing.T) {
-	for _, accept := range []string{mediaJSON, mediaStream} {
+	for _, accept := range []string{request.JSON, mediaStream} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newServer(t, func(o *Options) { o.Operations = 1 })
 			taken := make(chan struct{})

@@ -2,14 +2,12 @@ package httpapi
 
 import (
 	"github.com/taggie/taggie/internal/httpapi/present"
+	"github.com/taggie/taggie/internal/httpapi/request"
 	"github.com/taggie/taggie/internal/lean"
 	"github.com/taggie/taggie/internal/limit"
 )
 
 const (
-	// A content of 350,000 bytes grows sixfold when every character is written as \u00XX.
-	maxBody   = 3 << 20
-	maxValues = 200_000  // in the variables, more than attributes of 350,000 bytes have: a number takes up a hundred times its bytes
 	maxErrors = 20       // in one answer
 	maxAnswer = 64 << 20 // bytes of the parts of an answer together; internal/lean bounds each while it is written
 )
@@ -21,9 +19,9 @@ func Limits() []limit.Limit {
 		message = "the socket is closed with 4400"
 	)
 	return []limit.Limit{
-		{What: "Size of the body, or of a message of a socket", Of: "a request", Most: limit.Bytes(maxBody), Code: limit.BadRequest, Then: "or 1009 on a socket"},
-		{What: "Size of the address", Of: "a request", Most: limit.Bytes(maxAddress), Code: limit.BadRequest},
-		{What: "Values in the variables", Of: "a request", Most: limit.Count(maxValues), Code: limit.BadRequest},
+		{What: "Size of the body, or of a message of a socket", Of: "a request", Most: limit.Bytes(request.MaxBody), Code: limit.BadRequest, Then: "or 1009 on a socket"},
+		{What: "Size of the address", Of: "a request", Most: limit.Bytes(request.MaxAddress), Code: limit.BadRequest},
+		{What: "Values in the variables", Of: "a request", Most: limit.Count(request.MaxValues), Code: limit.BadRequest},
 		{What: "Time to send it", Of: "a request", Most: limit.Time(maxReading), Then: "the connection is closed"},
 		{What: "Requests above " + limit.Bytes(bulkyBody) + " that are read at a time", Of: "a caller", Most: limit.Count(maxBulky), Code: limit.Exhausted, Then: "after a wait of " + limit.Time(maxReading)},
 		{What: "Memory of requests that were read and have not ended, each value counted as its text and " + limit.Count(valueSize) + " bytes more", Of: "a caller", Most: limit.Bytes(maxRead), Code: limit.Exhausted, Then: "after a wait of " + limit.Time(maxReading)},
@@ -41,7 +39,7 @@ func Limits() []limit.Limit {
 		{What: "Sockets and event streams without a token", Of: "a server", Most: limit.Count(maxSockets / anonymousShare), Code: limit.Exhausted, Then: closed},
 		{What: "Sockets that have not signed in yet", Of: "a server", Most: limit.Count(maxSockets / newcomerShare), Then: "one of the network that has most of them is closed with 1013"},
 		{What: "Operations under way", Of: "a socket", Most: limit.Count(maxOnSocket), Code: limit.Exhausted},
-		{What: "Size of operations under way, together, but for a single one", Of: "a socket", Most: limit.Bytes(maxBody), Code: limit.Exhausted},
+		{What: "Size of operations under way, together, but for a single one", Of: "a socket", Most: limit.Bytes(request.MaxBody), Code: limit.Exhausted},
 		{What: "Operations that are worked on at a time", Of: "a socket", Most: limit.Count(maxWorking), Then: "others wait"},
 		{What: "Size of a message before `connection_ack`", Of: "a socket", Most: limit.Bytes(maxBeforeInit), Then: "the socket is closed with 1009"},
 		{What: "Size of a message without a token", Of: "a socket", Most: limit.Bytes(bulkyBody), Then: "the socket is closed with 1009"},

@@ -20,6 +20,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/httpapi/caller"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
+	"github.com/taggie/taggie/internal/httpapi/request"
 	"github.com/taggie/taggie/internal/telemetry"
 	"github.com/taggie/taggie/internal/viewer"
 )
@@ -159,7 +160,7 @@ func crossOrigin(origins []string, next http.Handler) http.Handler {
 			w.Header().Set("Timing-Allow-Origin", allowed)
 		}
 		if r.Method == http.MethodOptions {
-			w.Header().Set("Allow", allowedMethods)
+			w.Header().Set("Allow", request.Methods)
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}

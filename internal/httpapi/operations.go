@@ -18,6 +18,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
+	"github.com/taggie/taggie/internal/httpapi/request"
 	"github.com/taggie/taggie/internal/telemetry"
 	"github.com/taggie/taggie/internal/viewer"
 	"github.com/taggie/taggie/loaders"
@@ -82,7 +83,7 @@ func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *
 		return resp
 	}
 	var tally *telemetry.Tally
-	if asksFor(op, extensionDynamo) {
+	if asksFor(op, request.ExtensionDynamo) {
 		ctx, tally = telemetry.WithTally(ctx)
 	}
 	ctx = loaders.With(ctx, loaders.New(ctx, o.sources, shown(op)))
@@ -122,7 +123,7 @@ func (o operations) cost(ctx context.Context, resp *graphql.Response, tally *tel
 	if !o.capacity && !viewer.From(ctx).Admin() {
 		told.ConsumedCapacity, told.Keys = nil, nil // they tell how large and how many things are that the caller may not see
 	}
-	extend(resp, extensionDynamo, told)
+	extend(resp, request.ExtensionDynamo, told)
 }
 
 // tell bounds the errors of a response and logs those that are ours.
@@ -234,12 +235,6 @@ func (o operations) recovered(ctx context.Context, value any) error {
 	o.log.ErrorContext(ctx, "panic", "field", present.Coordinate(ctx), "error", value, "stack", string(debug.Stack()))
 	return fault.Wrap(fault.Internal, &panicked{value}, present.Internal)
 }
-
-// The response extensions that a request may ask for.
-const (
-	extensionCost   = "cost"
-	extensionDynamo = "dynamo"
-)
 
 // asksFor reports whether the request wants a response extension: by the header Taggie-Extensions or by its extensions.
 func asksFor(op *graphql.OperationContext, name string) bool {

@@ -18,6 +18,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/taggie/taggie/internal/httpapi/present"
+	"github.com/taggie/taggie/internal/httpapi/request"
 	"github.com/taggie/taggie/internal/telemetry"
 	"github.com/taggie/taggie/internal/viewer"
 )
@@ -141,7 +142,7 @@ func (s *socket) handle(data []byte) {
 		wrong = "only subscribe may be that long"
 	}
 	if wrong != "" {
-		s.malformed(ctx, wrong, weightOf(data))
+		s.malformed(ctx, wrong, request.Weight(data))
 		return
 	}
 	switch m.Type {

@@ -16,6 +16,7 @@ import (
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
+	"github.com/taggie/taggie/internal/httpapi/request"
 	"github.com/taggie/taggie/internal/jsontext"
 )
 
@@ -54,13 +55,13 @@ const maxPing = 1024
 // readMessage takes a message apart, or says what is wrong with it.
 func readMessage(data []byte) (m message, wrong string) {
 	var fields map[string]json.RawMessage
-	if _, err := parse("the message", data, &fields); err != nil {
+	if _, err := request.Parse("the message", data, &fields); err != nil {
 		return m, err.Message
 	}
-	if text := fields["type"]; !absent(text) && unmarshal(text, &m.Type) != nil {
+	if text := fields["type"]; !request.Absent(text) && request.Unmarshal(text, &m.Type) != nil {
 		return m, "the type of the message is no text"
 	}
-	if text := fields["id"]; !absent(text) && unmarshal(text, &m.ID) != nil {
+	if text := fields["id"]; !request.Absent(text) && request.Unmarshal(text, &m.ID) != nil {
 		return m, "the id of the message is no text"
 	}
 	if m.Type != "subscribe" && jsontext.LoneSurrogate(data) >= 0 || jsontext.LoneSurrogate(fields["id"]) >= 0 {
@@ -69,7 +70,7 @@ func readMessage(data []byte) (m message, wrong string) {
 	m.Payload = fields["payload"]
 	switch m.Type {
 	case "connection_init", "ping", "pong":
-		if !object(m.Payload) && !absent(m.Payload) {
+		if !object(m.Payload) && !request.Absent(m.Payload) {
 			return m, "the payload of " + m.Type + " is no object"
 		}
 		if len(m.Payload) > maxPing && m.Type != "connection_init" {
@@ -92,23 +93,21 @@ func readMessage(data []byte) (m message, wrong string) {
 	return m, ""
 }
 
-func absent(payload json.RawMessage) bool { return len(payload) == 0 || string(payload) == "null" }
-
 func object(payload json.RawMessage) bool { return bytes.HasPrefix(payload, []byte("{")) }
 
 // readOperation reads the payload of subscribe, or says why it is malformed. Errors: the fault of a value that is refused, which
 // ends the operation and not the socket.
 func readOperation(payload json.RawMessage) (raw *graphql.RawParams, wrong string, err error) {
-	var p params
+	var p request.Params
 	start := graphql.Now()
-	if _, refused := p.read("the payload of subscribe", payload); refused != nil {
+	if _, refused := p.Read("the payload of subscribe", payload); refused != nil {
 		if fault.Is(refused, fault.Invalid) {
 			return nil, "", refused
 		}
 		return nil, refused.Message, nil
 	}
-	raw, complete := p.raw(start)
-	if !complete && p.query == nil {
+	raw, complete := p.Raw(start)
+	if !complete && p.Query == nil {
 		return nil, "the payload of subscribe has no query", nil
 	}
 	return raw, "", nil
@@ -118,7 +117,7 @@ func readOperation(payload json.RawMessage) (raw *graphql.RawParams, wrong strin
 // "authorization" there or in "headers", and "authToken" or "token", which hold the token alone or with its scheme. Cases of
 // letters do not matter. Whoever meant to say it is never taken for nobody: it fails when one of them is no text.
 func readAuthorization(payload json.RawMessage) ([]string, error) {
-	if absent(payload) {
+	if request.Absent(payload) {
 		return nil, nil
 	}
 	var fields map[string]json.RawMessage
@@ -127,7 +126,7 @@ func readAuthorization(payload json.RawMessage) ([]string, error) {
 	}
 	var values []string
 	for name, text := range fields {
-		if absent(text) {
+		if request.Absent(text) {
 			continue
 		}
 		switch strings.ToLower(name) {
@@ -137,7 +136,7 @@ func readAuthorization(payload json.RawMessage) ([]string, error) {
 				return nil, errors.New("headers is no object")
 			}
 			for name, text := range headers {
-				if strings.EqualFold(name, "authorization") && !absent(text) {
+				if strings.EqualFold(name, "authorization") && !request.Absent(text) {
 					value, err := credential(name, text)
 					if err != nil {
 						return nil, err
@@ -185,7 +184,7 @@ func ackMessage(expires time.Time, ping time.Duration) []byte {
 
 // pongMessage answers a ping with its own payload.
 func pongMessage(payload json.RawMessage) []byte {
-	if absent(payload) {
+	if request.Absent(payload) {
 		return []byte(`{"type":"pong"}`)
 	}
 	return joined([]byte(`{"type":"pong","payload":`), payload, []byte(`}`))

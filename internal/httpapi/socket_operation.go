@@ -14,6 +14,7 @@ import (
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
+	"github.com/taggie/taggie/internal/httpapi/request"
 	"github.com/taggie/taggie/internal/telemetry"
 )
 
@@ -69,8 +70,8 @@ func (s *socket) begin(op *operation) gqlerror.List {
 	case s.leaving != 0: // clients send it again after the close, which is near; an error they would take for the end
 	case len(s.operations) >= most || s.live >= 2*most: // cancelled ones may need a moment to end
 		return refuseOperation(model.ErrorCodeExhausted, "a socket has at most %d operations under way: complete one first", most)
-	case s.held > 0 && s.held+op.size > maxBody:
-		return refuseOperation(model.ErrorCodeExhausted, "the operations under way on a socket have at most %d bytes together: wait until one has ended", maxBody)
+	case s.held > 0 && s.held+op.size > request.MaxBody:
+		return refuseOperation(model.ErrorCodeExhausted, "the operations under way on a socket have at most %d bytes together: wait until one has ended", request.MaxBody)
 	default:
 		if s.operations == nil {
 			s.operations = make(map[string]*operation, 1)
@@ -154,7 +155,7 @@ func (s *socket) take(op *operation) (*graphql.RawParams, error) {
 		return nil, err
 	}
 	if wrong != "" {
-		s.malformed(op.ctx, wrong, weightOf(payload))
+		s.malformed(op.ctx, wrong, request.Weight(payload))
 		return nil, nil
 	}
 	params.Headers = s.header

@@ -15,6 +15,7 @@ import (
 
 	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/httpapi/present"
+	"github.com/taggie/taggie/internal/httpapi/request"
 )
 
 func TestSocketCarriesOutOperations(t *testing.T) {
@@ -292,7 +293,7 @@ func TestOperationsOfASocketAreBoundedInBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTheatre(t).ready("ada")
 		big := func(id string) {
-			c.send(`{"type":"subscribe","id":"` + id + `","payload":{"query":"subscription { ticks(source: \"a\") }","variables":{"x":"` + strings.Repeat("x", maxBody/3) + `"}}}`)
+			c.send(`{"type":"subscribe","id":"` + id + `","payload":{"query":"subscription { ticks(source: \"a\") }","variables":{"x":"` + strings.Repeat("x", request.MaxBody/3) + `"}}}`)
 		}
 		big("1")
 		big("2")

@@ -5,6 +5,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
+	"github.com/taggie/taggie/internal/httpapi/request"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -91,7 +92,7 @@ func (s *socket) ready(v viewer.Viewer, who owner) {
 	}
 	s.stage, s.owner, s.admitted, s.expires = stageReady, who, true, v.Identity.ExpiresAt
 	s.authorization = nil
-	limit := int64(maxBody)
+	limit := int64(request.MaxBody)
 	if v.Anonymous() { // who has nothing to say that is long, and may have many sockets
 		limit = bulkyBody
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/taggie/taggie/internal/httpapi/present"
+	"github.com/taggie/taggie/internal/httpapi/request"
 )
 
 // TestSocketCloseCodes goes through everything that a client can do wrongly.
@@ -69,7 +70,7 @@ func TestSocketCloseCodes(t *testing.T) {
 		{"a sign-in that fails", true, []string{`{"type":"connection_init","payload":{"authorization":"Bearer broken"}}`}, 4500, present.Internal},
 		{"an id that is taken", false, []string{subscribe(`"1"`, `{"query":"subscription { ticks(source: \"a\") }"}`), subscribe(`"1"`, `{"query":"{ hello }"}`)}, 4409, "id"},
 		{"a large message of a stranger", true, []string{`{"type":"ping","payload":{"a":"` + strings.Repeat("x", 20_000) + `"}}`}, 1009, ""},
-		{"a message larger than a body", false, []string{`{"type":"ping","payload":{"a":"` + strings.Repeat("x", maxBody) + `"}}`}, 1009, ""},
+		{"a message larger than a body", false, []string{`{"type":"ping","payload":{"a":"` + strings.Repeat("x", request.MaxBody) + `"}}`}, 1009, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
+	"github.com/taggie/taggie/internal/httpapi/request"
 	"github.com/taggie/taggie/internal/viewer"
 	"github.com/taggie/taggie/resolvers"
 )
@@ -33,7 +34,7 @@ func (a *streamer) or(next http.Handler) http.Handler {
 	streams := crossOrigin(a.options.AllowedOrigins, signIn(a.options, a.ops.spenders.admit(a)))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case preferred(r, mediaJSON, mediaResponse, mediaStream) != mediaStream:
+		case preferred(r, request.JSON, mediaResponse, mediaStream) != mediaStream:
 			next.ServeHTTP(w, r)
 		case r.Method == http.MethodHead: // a stream has no header that would be worth an operation
 			w.Header().Set("Allow", streamMethods)
@@ -63,7 +64,7 @@ func inPlace(next http.Handler) http.Handler {
 // forSource reports whether a request begins an event stream as an EventSource does.
 func forSource(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.Pattern == "/graphql" && r.Header.Get("Upgrade") == "" &&
-		preferred(r, mediaJSON, mediaResponse, mediaStream) == mediaStream
+		preferred(r, request.JSON, mediaResponse, mediaStream) == mediaStream
 }
 
 // authorized puts the token of a query string where tokens are looked for (RFC 6750, section 2.3): the EventSource of

@@ -16,6 +16,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/taggie/taggie/internal/httpapi/request"
 )
 
 const (
@@ -63,11 +64,11 @@ func TestUnreadAnswersOverHTTP(t *testing.T) {
 				th, room := unreadTheatre(t, withBudget(p))
 				conns := make([]net.Conn, 32)
 				for i := range conns {
-					conns[i] = th.request("ada", heavyNotes, mediaJSON)
+					conns[i] = th.request("ada", heavyNotes, request.JSON)
 				}
 				synctest.Wait()
 				assert.Equal(t, 1, th.play.contents())
-				resp := responded(t, th.request("ada2", heavyNotes, mediaJSON))
+				resp := responded(t, th.request("ada2", heavyNotes, request.JSON))
 				assert.Equal(t, http.StatusOK, resp.StatusCode)
 				_, _ = io.Copy(io.Discard, resp.Body)
 
@@ -90,7 +91,7 @@ func TestUnreadAnswersOverHTTP(t *testing.T) {
 				}
 				require.NotNil(t, unread)
 				assert.Equal(t, 2, th.play.contents())
-				assert.Equal(t, http.StatusOK, responded(t, th.request("ada", lightNotesOf(1), mediaJSON)).StatusCode, "what fits is answered")
+				assert.Equal(t, http.StatusOK, responded(t, th.request("ada", lightNotesOf(1), request.JSON)).StatusCode, "what fits is answered")
 				end(unread, answer)
 				synctest.Wait()
 				assert.True(t, room.empty())
@@ -155,7 +156,7 @@ func TestUnreadAnswersThatWereEstimatedTooLow(t *testing.T) {
 		th, room := unreadTheatre(t)
 		var conns []net.Conn
 		for range 4 {
-			conns = append(conns, th.request("ada", lightNotesOf(40_000_000), mediaJSON))
+			conns = append(conns, th.request("ada", lightNotesOf(40_000_000), request.JSON))
 		}
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
@@ -301,7 +302,7 @@ func TestRoomIsGivenBackWhateverBecomesOfAnOperation(t *testing.T) {
 			synctest.Wait()
 			assert.True(t, room.empty(), field)
 		}
-		gone := th.request("ada", `{ slow notes(first: 200, size: 1) { content } }`, mediaJSON)
+		gone := th.request("ada", `{ slow notes(first: 200, size: 1) { content } }`, request.JSON)
 		synctest.Wait()
 		assert.False(t, room.empty())
 		_ = gone.Close()

@@ -80,12 +80,13 @@ var rooms = map[string][]string{
 	"internal/jobs":        {"internal/task"},
 	"internal/redisclient": {},
 	"internal/queue":       {"internal/fault", "internal/labelling", "internal/project"},
-	"internal/httpapi":     {"console", "graph", "graph/model", "internal/auth", "internal/fault", "internal/httpapi/caller", "internal/httpapi/document", "internal/httpapi/present", "internal/httpapi/refusal", "internal/jsontext", "internal/lean", "internal/limit", "internal/telemetry", "internal/viewer", "loaders", "resolvers"},
+	"internal/httpapi":     {"console", "graph", "graph/model", "internal/auth", "internal/fault", "internal/httpapi/caller", "internal/httpapi/document", "internal/httpapi/present", "internal/httpapi/refusal", "internal/httpapi/request", "internal/jsontext", "internal/lean", "internal/limit", "internal/telemetry", "internal/viewer", "loaders", "resolvers"},
 
 	"internal/httpapi/caller":   {"internal/viewer"},
 	"internal/httpapi/document": {"graph", "graph/model", "internal/fault", "internal/httpapi/refusal", "internal/jsontext", "internal/limit", "internal/viewer"},
 	"internal/httpapi/present":  {"graph/model", "internal/fault", "internal/httpapi/refusal", "internal/telemetry"},
 	"internal/httpapi/refusal":  {"graph/model"},
+	"internal/httpapi/request":  {"graph/model", "internal/fault", "internal/httpapi/document", "internal/httpapi/refusal", "internal/jsontext"},
 
 	"internal/embedded":              {"internal/embedded/child"},
 	"internal/embedded/child":        {},
@@ -128,15 +129,15 @@ var rooms = map[string][]string{
 var strangers = map[string][]string{
 	"github.com/aws/":            {"internal/app", "dynamo", "dynamo/users", "dynamo/notes", "dynamo/entities", "dynamo/projects", "dynamo/labelling", "dynamo/scores", "dynamo/filetags", "dynamo/uses", "internal/awsclient", "internal/blob", "internal/embedded/embeddedtest", "internal/faultinject", "internal/storetest", "internal/telemetry", "bench"},
 	"github.com/redis/go-redis":  {"internal/app", "internal/cli", "internal/edge", "internal/embedded/embeddedtest", "internal/queue", "internal/redisclient"},
-	"github.com/99designs":       {"graph", "graph/model", "resolvers", "internal/generate", "internal/httpapi", "internal/httpapi/document", "internal/httpapi/present", "internal/lean", "internal/scalar"},
-	"github.com/vektah":          {"graph", "internal/generate", "internal/httpapi", "internal/httpapi/document", "internal/httpapi/present", "internal/httpapi/refusal", "internal/lean", "resolvers"},
+	"github.com/99designs":       {"graph", "graph/model", "resolvers", "internal/generate", "internal/httpapi", "internal/httpapi/document", "internal/httpapi/present", "internal/httpapi/request", "internal/lean", "internal/scalar"},
+	"github.com/vektah":          {"graph", "internal/generate", "internal/httpapi", "internal/httpapi/document", "internal/httpapi/present", "internal/httpapi/refusal", "internal/httpapi/request", "internal/lean", "resolvers"},
 	"github.com/vikstrous":       {"loaders"},
 	"github.com/golang-jwt":      {"internal/auth", "internal/config"},
 	"github.com/prometheus":      {"internal/telemetry"},
 	"github.com/alecthomas/kong": {"internal/cli"},
 	"github.com/gabriel-vasile":  {"internal/score"},
 	"golang.org/x/image":         {"internal/score", "internal/demo"},
-	"net/http":                   {"internal/app", "console", "dynamo", "internal/auth", "internal/awsclient", "internal/clock", "internal/demo", "internal/embedded", "internal/embedded/embeddedtest", "internal/faultinject", "internal/httpapi", "internal/httpapi/caller", "internal/telemetry", "bench"},
+	"net/http":                   {"internal/app", "console", "dynamo", "internal/auth", "internal/awsclient", "internal/clock", "internal/demo", "internal/embedded", "internal/embedded/embeddedtest", "internal/faultinject", "internal/httpapi", "internal/httpapi/caller", "internal/httpapi/request", "internal/telemetry", "bench"},
 }
 
 type listed struct {
