@@ -104,7 +104,7 @@ e2e: engines build e2e/node_modules/.installed ## Drive the pages in a headless 
 docs-check: engines build e2e/node_modules/.installed ## Run every query and shell block of the documentation; e2e does it too
 	cd e2e && npm run docs
 
-pictures: engines build e2e/node_modules/.installed ## Make the pictures of the documentation anew
+pictures: engines build e2e/node_modules/.installed ## Make the pictures of the documentation again
 	cd e2e && npm run pictures
 
 examples: engines build examples/node_modules/.installed ## Run the clients of examples/ against a server of their own
