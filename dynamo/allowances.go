@@ -248,13 +248,13 @@ func (db *DB) ReadTally(ctx context.Context, of Allowed) (int, error) {
 
 // readCount returns what the row says, which is less than none when more was removed than was added.
 func (db *DB) readCount(ctx context.Context, of Allowed) (total int, err error) {
-	_, err = db.Get(ctx, NotesTable, countKey(of), func(item []byte) error {
+	_, err = db.Get(ctx, NotesTable, countKey(of), func(item Item) error {
 		return Attributes(item, func(name []byte, v Value) (err error) {
 			if string(name) == "n" {
 				total, err = v.Int()
 				return err
 			}
-			return v.Skip()
+			return nil
 		})
 	})
 	return total, err

@@ -2,7 +2,10 @@ package dynamo
 
 import (
 	"context"
+	"errors"
 	"io"
+	"math"
+	"strconv"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -10,34 +13,41 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
-	"github.com/go-faster/jx"
 )
 
-// answer is a response of DynamoDB to a read, with the items still as they came over the wire. Each row type decodes
-// its own attributes straight from there: the SDK's way through maps of attribute values costs eight times the CPU.
+// answer is a response of DynamoDB to a read. Each row type decodes its own attributes straight from the text that came over the wire: the
+// SDK's way through maps of attribute values costs eight times the CPU.
 type answer struct {
-	body        []byte // items point into it
-	items       []item
-	unprocessed map[string][][]byte // keys, by table
+	scanned     *scanner // nil before there is an answer
+	size        int      // in bytes
+	items       []found
+	unprocessed []found // keys
 	last        map[string]types.AttributeValue
 }
 
-// item is a row as a JSON object of attribute values. The table, with its full name, is known only in answers to
-// BatchGetItem.
-type item struct {
+// found is an item of an answer. The table, with its full name, is known only in answers to BatchGetItem.
+type found struct {
 	table string
-	json  []byte
+	Item
 }
 
-// bodies are reused: an answer can have 16 MB.
-var bodies = sync.Pool{New: func() any { return new([]byte) }}
+// scanners are used again: an answer can have 16 MB.
+var scanners = sync.Pool{New: func() any { return new(scanner) }}
 
-// release gives the body back; the items must not be used any more.
+// The largest buffers that are used again: of answers of about 1 MB.
+const (
+	mostText  = 1 << 20
+	mostNodes = 1 << 15
+)
+
+// release gives the buffers back; the items must not be used any more.
 func (a *answer) release() {
-	if body := a.body; body != nil && cap(body) <= 1<<20 {
-		bodies.Put(&body) // not &a.body: the answer may be filled again while somebody else has the buffer
+	if s := a.scanned; s != nil && cap(s.text) <= mostText && cap(s.nodes) <= mostNodes {
+		s.text, s.nodes, s.at = s.text[:0], s.nodes[:0], 0
+		scanners.Put(s)
 	}
-	*a = answer{}
+	clear(a.items)
+	*a = answer{items: a.items[:0]}
 }
 
 // into makes a call of the SDK fill a instead of maps of attribute values. Signing, retries, checksums and errors stay
@@ -57,12 +67,14 @@ func (p leanProtocol) DeserializeResponse(ctx context.Context, schema *smithy.Op
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return p.ClientProtocol.DeserializeResponse(ctx, schema, registry, resp, out)
 	}
-	p.answer.release() // an attempt before this one may have failed half-way
-	if err := p.answer.read(resp); err != nil {
-		return &smithy.DeserializationError{Err: err}
-	}
+	p.answer.release()                           // an attempt before this one may have failed half-way
+	p.answer.scanned = scanners.Get().(*scanner) //nolint:errcheck,forcetypeassert // nothing else is put there
 	var capacity []types.ConsumedCapacity
-	if err := p.answer.parse(&capacity); err != nil {
+	err := p.answer.read(resp)
+	if err == nil {
+		capacity, err = p.answer.scan()
+	}
+	if err != nil {
 		return &smithy.DeserializationError{Err: err}
 	}
 	switch out := out.(type) {
@@ -82,20 +94,20 @@ func (p leanProtocol) DeserializeResponse(ctx context.Context, schema *smithy.Op
 	return nil
 }
 
+// leftovers are the keys that were not processed: how many of which table is what the SDK's output has to tell.
 func (a *answer) leftovers() map[string]types.KeysAndAttributes {
 	if len(a.unprocessed) == 0 {
 		return nil
 	}
-	left := make(map[string]types.KeysAndAttributes, len(a.unprocessed))
-	for table, keys := range a.unprocessed {
-		left[table] = types.KeysAndAttributes{Keys: make([]map[string]types.AttributeValue, len(keys))}
+	left := map[string]types.KeysAndAttributes{}
+	for _, key := range a.unprocessed {
+		left[key.table] = types.KeysAndAttributes{Keys: append(left[key.table].Keys, nil)}
 	}
 	return left
 }
 
 func (a *answer) read(resp *smithyhttp.Response) error {
-	buf := *(bodies.Get().(*[]byte)) //nolint:errcheck // the pool holds nothing else
-	buf = buf[:0]
+	buf := a.scanned.text[:0]
 	if n := int(resp.ContentLength); n > cap(buf) {
 		buf = make([]byte, 0, n+512)
 	}
@@ -105,8 +117,8 @@ func (a *answer) read(resp *smithyhttp.Response) error {
 		}
 		n, err := resp.Body.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
+		a.scanned.text, a.size = buf, len(buf)
 		if err == io.EOF {
-			a.body = buf
 			return nil
 		}
 		if err != nil {
@@ -115,93 +127,98 @@ func (a *answer) read(resp *smithyhttp.Response) error {
 	}
 }
 
-// parse finds the items and the rest in the body.
-func (a *answer) parse(capacity *[]types.ConsumedCapacity) error {
-	if len(a.body) == 0 {
-		return io.ErrUnexpectedEOF
+// scan finds everything in the answer. What is null is taken for absent: engines differ there.
+func (a *answer) scan() (capacity []types.ConsumedCapacity, err error) {
+	s := a.scanned
+	if uint64(a.size) > math.MaxUint32 {
+		return nil, errors.New("the answer is too large")
 	}
-	d := jx.GetDecoder()
-	defer jx.PutDecoder(d)
-	d.ResetBytes(a.body)
-	return d.ObjBytes(func(d *jx.Decoder, name []byte) error {
-		switch string(name) {
+	err = s.object(func(name span) error {
+		if s.absent() {
+			return nil
+		}
+		switch string(s.bytes(name)) {
 		case "Items":
-			return d.Arr(func(d *jx.Decoder) error { return a.item("", d) })
+			return s.array(func() error { return a.keep(&a.items, "") })
 		case "Item":
-			return a.item("", d)
+			return a.keep(&a.items, "")
 		case "Responses":
-			return d.ObjBytes(func(d *jx.Decoder, name []byte) error {
-				table := string(name)
-				return d.Arr(func(d *jx.Decoder) error { return a.item(table, d) })
+			return s.object(func(name span) error {
+				table := string(s.bytes(name))
+				return s.array(func() error { return a.keep(&a.items, table) })
 			})
 		case "LastEvaluatedKey":
-			return d.ObjBytes(a.lastKey)
+			return a.lastKey()
 		case "UnprocessedKeys":
-			return d.ObjBytes(a.unprocessedTable)
+			return s.object(func(name span) error { return a.unprocessedTable(string(s.bytes(name))) })
 		case "ConsumedCapacity":
-			if d.Next() == jx.Array {
-				return d.Arr(func(d *jx.Decoder) error { return consumed(d, capacity) })
+			of := func() error {
+				c, err := s.consumed()
+				capacity = append(capacity, c)
+				return err
 			}
-			return consumed(d, capacity)
+			if s.peek() == '[' {
+				return s.array(of)
+			}
+			return of()
 		}
-		return d.Skip()
+		return s.skip(0)
 	})
+	if err == nil {
+		err = s.end()
+	}
+	return capacity, err
 }
 
-func (a *answer) item(table string, d *jx.Decoder) error {
-	raw, err := d.Raw()
-	a.items = append(a.items, item{table, raw})
+func (a *answer) keep(to *[]found, table string) error {
+	at, err := a.scanned.item()
+	*to = append(*to, found{table, Item{Value{a.scanned, at}}})
 	return err
 }
 
-func (a *answer) lastKey(d *jx.Decoder, key []byte) error {
-	name := string(key) // the next read overwrites key
-	if a.last == nil {
-		a.last = make(map[string]types.AttributeValue, 4)
-	}
-	v, err := Value{d}.Any() // a string, or a number where the index sorts by one
+func (a *answer) lastKey() error {
+	at, err := a.scanned.item()
 	if err != nil {
 		return err
 	}
-	a.last[name], err = Attribute(v)
-	return err
-}
-
-func (a *answer) unprocessedTable(d *jx.Decoder, table []byte) error {
-	name := string(table)
-	if a.unprocessed == nil {
-		a.unprocessed = map[string][][]byte{}
-	}
-	return d.ObjBytes(func(d *jx.Decoder, field []byte) error {
-		if string(field) != "Keys" {
-			return d.Skip()
+	a.last = make(map[string]types.AttributeValue, 4)
+	return Value{a.scanned, at}.Object(func(name []byte, v Value) error {
+		of, err := v.Any() // a string, or a number where the index sorts by one
+		if err == nil {
+			a.last[string(name)], err = Attribute(of)
 		}
-		return d.Arr(func(d *jx.Decoder) error {
-			raw, err := d.Raw()
-			a.unprocessed[name] = append(a.unprocessed[name], raw)
-			return err
-		})
+		return err
 	})
 }
 
-func consumed(d *jx.Decoder, to *[]types.ConsumedCapacity) error {
-	if d.Next() == jx.Null {
-		return d.Null()
-	}
-	var c types.ConsumedCapacity
-	err := d.ObjBytes(func(d *jx.Decoder, name []byte) error {
-		switch string(name) {
+func (a *answer) unprocessedTable(table string) error {
+	s := a.scanned
+	return s.object(func(field span) error {
+		if string(s.bytes(field)) != "Keys" {
+			return s.skip(0)
+		}
+		return s.array(func() error { return a.keep(&a.unprocessed, table) })
+	})
+}
+
+// consumed reads which capacity a table consumed.
+func (s *scanner) consumed() (c types.ConsumedCapacity, err error) {
+	err = s.object(func(name span) error {
+		switch string(s.bytes(name)) {
 		case "TableName":
-			table, err := d.Str()
-			c.TableName = aws.String(table)
+			table, err := s.str()
+			c.TableName = aws.String(string(s.bytes(table)))
 			return err
 		case "CapacityUnits":
-			units, err := d.Float64()
-			c.CapacityUnits = aws.Float64(units)
+			digits, err := s.number()
+			if err != nil {
+				return err
+			}
+			units, err := strconv.ParseFloat(string(digits), 64)
+			c.CapacityUnits = &units
 			return err
 		}
-		return d.Skip()
+		return s.skip(0)
 	})
-	*to = append(*to, c)
-	return err
+	return c, err
 }

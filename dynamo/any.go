@@ -8,56 +8,37 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/go-faster/jx"
 )
 
 // Any reads an attribute of which only the client knows the type: as string, [json.Number], bool, nil, map[string]any or
 // []any. Sets and bytes have no counterpart in JSON and are an error.
 func (v Value) Any() (any, error) {
-	it, err := v.d.ObjIter()
-	if err != nil {
-		return nil, err
-	}
-	if !it.Next() {
-		return nil, errors.Join(it.Err(), errors.New("attribute has no type"))
-	}
-	of, err := v.typed(string(it.Key()))
-	if err != nil {
-		return nil, err
-	}
-	return of, end(&it)
-}
-
-// typed reads what follows the name of the type.
-func (v Value) typed(typ string) (any, error) {
-	switch typ {
-	case "S":
-		return v.d.Str()
-	case "N":
-		n, err := v.d.Str()
-		return json.Number(n), err
-	case "BOOL":
-		return v.d.Bool()
-	case "NULL":
-		_, err := v.d.Bool() // always true
-		return nil, err
-	case "M":
+	switch n := v.node(); n.kind {
+	case isString:
+		return v.Str()
+	case isNumber:
+		return json.Number(v.s.bytes(n.of)), nil
+	case isTrue, isFalse:
+		return n.kind == isTrue, nil
+	case isNull:
+		return nil, nil
+	case isMap:
 		m := map[string]any{}
-		err := v.d.Obj(func(d *jx.Decoder, name string) (err error) {
-			m[name], err = Value{d}.Any()
+		return m, v.Object(func(name []byte, v Value) (err error) {
+			m[string(name)], err = v.Any()
 			return err
 		})
-		return m, err
-	case "L":
+	case isList:
 		l := []any{}
-		err := v.d.Arr(func(d *jx.Decoder) error {
-			of, err := Value{d}.Any()
+		err := v.within(isList, func(v Value) error {
+			of, err := v.Any()
 			l = append(l, of)
 			return err
 		})
 		return l, err
+	default:
+		return nil, fmt.Errorf("attribute is of type %s, which JSON does not have", kindNames[n.kind])
 	}
-	return nil, fmt.Errorf("attribute is of type %q, which JSON does not have", typ)
 }
 
 // ErrUnkept is wrapped by every error of [Attribute]: it is the client who chose the value.

@@ -48,7 +48,11 @@ func wire(t require.TestingT, v types.AttributeValue) json.RawMessage {
 
 // readAny reads the attribute "v" of an item.
 func readAny(item string) (read any, err error) {
-	err = Attributes([]byte(item), func(_ []byte, v Value) (err error) {
+	of, err := ParseItem([]byte(item))
+	if err != nil {
+		return nil, err
+	}
+	err = Attributes(of, func(_ []byte, v Value) (err error) {
 		read, err = v.Any()
 		return err
 	})

@@ -19,19 +19,13 @@ var ErrMissing = errors.New("no such row")
 type Want struct {
 	Table  Table
 	Key    Key
-	Decode func(item []byte) error // not called for a missing row; must not keep item
+	Decode func(item Item) error // not called for a missing row; must not keep item
 }
 
 // Read decodes the item; what panics is this row's error and nobody else's.
-func (w Want) Read(item []byte) (err error) {
+func (w Want) Read(item Item) (err error) {
 	defer fault.Recovered(&err)
 	return w.Decode(item)
-}
-
-// RowID tells rows of several tables apart. The table has its full name.
-type RowID struct {
-	Table Table
-	Key   Key
 }
 
 // BatchGet reads rows by key from any number of tables; everything in Taggie that reads many rows by key comes here.
@@ -46,44 +40,23 @@ func (db *DB) BatchGet(ctx context.Context, wants []Want) []error {
 	ctx, cancel := Within(ctx)
 	defer cancel()
 
-	errs := make([]error, len(wants))
-	rows := make(map[RowID][]int, len(wants))
-	distinct := make([]RowID, 0, len(wants))
-	for i, w := range wants {
-		if !w.Key.Possible() {
-			errs[i] = ErrMissing
-			continue
-		}
-		id := RowID{Table: w.Table, Key: w.Key}
-		id.Table.Name = db.prefix + id.Table.Name
-		if rows[id] == nil {
-			distinct = append(distinct, id)
-		}
-		rows[id] = append(rows[id], i)
-	}
-	chunks := slices.Collect(slices.Chunk(distinct, MaxBatchGet))
+	b := newBatch(wants, db.prefix)
+	chunks := slices.Collect(slices.Chunk(b.rows, MaxBatchGet))
 	failed := db.Each(len(chunks), func(n int) error {
-		db.readChunk(ctx, chunks[n], func(id RowID, item []byte, err error) {
-			for _, i := range rows[id] {
-				errs[i] = err
-				if err == nil {
-					errs[i] = wants[i].Read(item)
-				}
-			}
-		})
+		db.readChunk(ctx, b, chunks[n])
 		return nil
 	})
 	for n, err := range failed {
 		if err == nil {
 			continue
 		}
-		for _, id := range chunks[n] { // whether a row of this chunk was read is unknown
-			for _, i := range rows[id] {
-				errs[i] = errors.Join(errs[i], err)
+		for i := range chunks[n] { // whether a row of this chunk was read is unknown
+			for want := range b.wanted(&chunks[n][i]) {
+				b.errs[want] = errors.Join(b.errs[want], err)
 			}
 		}
 	}
-	return errs
+	return b.errs
 }
 
 // sizeWasTheCause is the size of an answer from which on keys were left because of the answer's size (16 MB, or 1 MB
@@ -91,54 +64,49 @@ func (db *DB) BatchGet(ctx context.Context, wants []Want) []error {
 const sizeWasTheCause = 1 << 20
 
 // readChunk reads up to 100 distinct rows and reports each exactly once.
-func (db *DB) readChunk(ctx context.Context, chunk []RowID, report func(id RowID, item []byte, err error)) {
-	left := make(map[RowID]bool, len(chunk))
-	for _, id := range chunk {
-		left[id] = true
-	}
-	for idle := 0; len(left) > 0; {
-		before := len(left)
-		size, err := db.readOnce(ctx, left, report)
-		if len(left) == 0 {
+func (db *DB) readChunk(ctx context.Context, b *batch, rows []wantedRow) {
+	left := len(rows)
+	for idle := 0; left > 0; {
+		before := left
+		size, err := db.readOnce(ctx, b, rows)
+		if left = waiting(rows); left == 0 {
 			return
 		}
 		if err != nil && !Repeatable(err) {
-			reportAll(left, Failed(err, "some of the data could not be read"), report)
+			b.reportAll(rows, Failed(err, "some of the data could not be read"))
 			return
 		}
 		idle++
-		if len(left) < before {
+		if left < before {
 			idle = 0
 		}
 		if err == nil && size >= sizeWasTheCause && idle == 0 {
 			continue
 		}
 		if !db.Pause(ctx, idle) {
-			reportAll(left, Failed(errors.Join(ctx.Err(), err), "some of the data could not be read in time"), report)
+			b.reportAll(rows, Failed(errors.Join(ctx.Err(), err), "some of the data could not be read in time"))
 			return
 		}
 	}
 }
 
-func reportAll(left map[RowID]bool, err error, report func(RowID, []byte, error)) {
-	for id := range left {
-		report(id, nil, err)
-	}
-}
-
-// readOnce asks for what is left, reports what was read or is missing, and takes it from left. It returns the size of the
-// answer.
-func (db *DB) readOnce(ctx context.Context, left map[RowID]bool, report func(RowID, []byte, error)) (int, error) {
-	request := map[string]types.KeysAndAttributes{}
-	tables := map[string]Table{}
-	for id := range left {
-		tables[id.Table.Name] = id.Table
-		asked := request[id.Table.Name]
-		asked.ConsistentRead = aws.Bool(true)
-		wanted := db.project[id.Table.Name]
-		asked.ProjectionExpression, asked.ExpressionAttributeNames = wanted.Expression, wanted.Names
-		asked.Keys = append(asked.Keys, id.Table.Key(id.Key))
-		request[id.Table.Name] = asked
+// readOnce asks for the rows that are waited for, and reports what was read or is missing. It returns the size of the answer.
+func (db *DB) readOnce(ctx context.Context, b *batch, rows []wantedRow) (int, error) {
+	request := make(map[string]types.KeysAndAttributes, len(b.tables))
+	for i := range rows {
+		row := &rows[i]
+		if row.state == reported {
+			continue
+		}
+		table := b.tables[row.id.table]
+		asked, there := request[table.Name]
+		if !there {
+			wanted := db.project[table.Name]
+			asked = types.KeysAndAttributes{ConsistentRead: aws.Bool(true), ProjectionExpression: wanted.Expression, ExpressionAttributeNames: wanted.Names}
+		}
+		asked.Keys = append(asked.Keys, table.Key(row.id.key))
+		request[table.Name] = asked
+		row.state = asking
 	}
 	var a answer
 	defer a.release()
@@ -147,34 +115,33 @@ func (db *DB) readOnce(ctx context.Context, left map[RowID]bool, report func(Row
 	if err != nil {
 		return 0, err
 	}
-	unprocessed := make(map[RowID]bool)
-	for name, unread := range a.unprocessed {
-		for _, raw := range unread {
-			key, err := KeyOf(raw, tables[name])
-			if err != nil {
-				return 0, err
-			}
-			unprocessed[RowID{tables[name], key}] = true
-		}
-	}
-	for _, item := range a.items {
-		key, err := KeyOf(item.json, tables[item.table])
+	next := 0
+	for _, key := range a.unprocessed {
+		at, err := b.find(rows, next, key)
 		if err != nil {
 			return 0, err
 		}
-		id := RowID{tables[item.table], key}
-		if left[id] {
-			delete(left, id)
-			report(id, item.json, nil)
+		if at >= 0 {
+			rows[at].state, next = unprocessed, at+1
 		}
 	}
-	for id := range left {
-		if !unprocessed[id] {
-			delete(left, id)
-			report(id, nil, ErrMissing)
+	next = 0
+	for _, item := range a.items {
+		at, err := b.find(rows, next, item)
+		if err != nil {
+			return 0, err
+		}
+		if at >= 0 {
+			next = at + 1
+			b.report(&rows[at], item.Item, nil)
 		}
 	}
-	return len(a.body), nil
+	for i := range rows {
+		if rows[i].state == asking {
+			b.report(&rows[i], Item{}, ErrMissing)
+		}
+	}
+	return a.size, nil
 }
 
 // OrNone takes rows that do not exist for empty ones.

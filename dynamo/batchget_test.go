@@ -54,14 +54,14 @@ func (w *wanted) add(table Table, ids ...int) {
 	for _, id := range ids {
 		n := len(w.wants)
 		w.texts = append(w.texts, "")
-		w.wants = append(w.wants, Want{table, Key{"p", fmt.Sprint(id)}, func(item []byte) error {
+		w.wants = append(w.wants, Want{table, Key{"p", fmt.Sprint(id)}, func(item Item) error {
 			return Attributes(item, func(name []byte, v Value) (err error) {
 				if string(name) == "text" {
 					w.texts[n], err = v.Str()
 					w.texts[n] = strings.TrimRight(w.texts[n], "x")
 					return err
 				}
-				return v.Skip()
+				return nil
 			})
 		}})
 	}
@@ -217,8 +217,8 @@ func TestBatchGetErrorsAreTheRowsOwn(t *testing.T) {
 	var w wanted
 	w.add(NotesTable, upTo(5)...)
 	bad := errors.New("not a row of mine")
-	w.wants[1].Decode = func([]byte) error { return bad }
-	w.wants[3].Decode = func([]byte) error { panic("decoder") }
+	w.wants[1].Decode = func(Item) error { return bad }
+	w.wants[3].Decode = func(Item) error { panic("decoder") }
 	w.wants[4].Key.SK = strings.Repeat("#", MaxSK+1)
 	errs := db.BatchGet(t.Context(), w.wants)
 	assert.NoError(t, errs[0])

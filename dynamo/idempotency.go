@@ -28,7 +28,7 @@ func (db *DB) FindIdempotencyKey(ctx context.Context, k idempotency.Key) error {
 	var hash []byte
 	var expires int
 	var result []string
-	found, err := db.Get(ctx, NotesTable, idempotencyKey(k), func(item []byte) error {
+	found, err := db.Get(ctx, NotesTable, idempotencyKey(k), func(item Item) error {
 		return Attributes(item, func(name []byte, v Value) (err error) {
 			switch string(name) {
 			case "hash":
@@ -40,8 +40,6 @@ func (db *DB) FindIdempotencyKey(ctx context.Context, k idempotency.Key) error {
 					result = append(result, s)
 					return nil
 				})
-			default:
-				err = v.Skip()
 			}
 			return err
 		})

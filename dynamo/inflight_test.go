@@ -33,7 +33,7 @@ func TestCallsInFlightAreBounded(t *testing.T) {
 	// All places are taken: who waits for one gives up in time.
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	_, err := db.Get(ctx, NotesTable, Key{"p", "1"}, func([]byte) error { return nil })
+	_, err := db.Get(ctx, NotesTable, Key{"p", "1"}, func(Item) error { return nil })
 	assert.True(t, fault.Is(err, fault.Unavailable), "got %v", err)
 	gate.Open()
 	group.Wait()
@@ -48,7 +48,7 @@ func TestADBHasABoundByItself(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup
 	for i := range 300 {
-		group.Go(func() { _, _ = db.Get(ctx, NotesTable, Key{"p", fmt.Sprint(i)}, func([]byte) error { return nil }) })
+		group.Go(func() { _, _ = db.Get(ctx, NotesTable, Key{"p", fmt.Sprint(i)}, func(Item) error { return nil }) })
 	}
 	require.NoError(t, gate.Wait(soon(t, 20*time.Second), 256))
 	tooMany, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)

@@ -77,11 +77,11 @@ func (l *Layout[T]) Read(into *T, name []byte, v Value) error {
 			}
 		}
 	}
-	return v.Skip()
+	return nil
 }
 
 // Decode reads a row, and skips what is not declared.
-func (l *Layout[T]) Decode(item []byte, into *T) error {
+func (l *Layout[T]) Decode(item Item, into *T) error {
 	return Attributes(item, func(name []byte, v Value) error { return l.Read(into, name, v) })
 }
 

@@ -23,7 +23,7 @@ func TestDeclaredAttributesAreWrittenReadAndProjected(t *testing.T) {
 	row := layout.Row(&painted{"red", "a large one"})
 	assert.Equal(t, []string{"GSI1PK", "color", "picture"}, slices.Sorted(maps.Keys(row)))
 	var whole, light painted
-	require.NoError(t, layout.Decode(dynamo.RowJSON(row), &whole))
+	require.NoError(t, layout.Decode(dynamo.ItemOf(row), &whole))
 	assert.Equal(t, painted{"red", "a large one"}, whole)
 	require.NoError(t, layout.Decode(dynamotest.SeenThrough(dynamo.Lightest(layout.Light(), layout.Light()), row), &light))
 	assert.Equal(t, painted{color: "red"}, light)

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"slices"
 
 	"github.com/taggie/taggie/internal/page"
 )
@@ -10,7 +11,7 @@ import (
 type Listing[T any] struct {
 	Span       Span
 	Descending bool // the order of the list is the reverse of the order of its keys
-	Decode     func(item []byte, row *T) error
+	Decode     func(item Item, row *T) error
 	Skips      func(row T) bool                      // reports rows that are of no list like this one; nil when all are of it
 	Position   func(row T) string                    // what a cursor keeps of a row
 	SortKey    func(p string) string                 // the sort key at a position; the position itself when nil
@@ -92,14 +93,21 @@ func (l Listing[T]) Other(ctx context.Context, db *DB, w page.Window, counts fun
 
 // Rows reads the rows of a span of the list, and where to go on.
 func (l Listing[T]) Rows(ctx context.Context, db *DB, s Span) (rows []T, next Attrs, err error) {
-	rows = make([]T, 0, min(s.Limit, 64))
-	next, err = db.Query(ctx, s, func(item []byte) (bool, error) {
-		var row T
-		err := l.Decode(item, &row)
-		if l.Skips == nil || !l.Skips(row) {
-			rows = append(rows, row)
+	rows = []T{}
+	next, err = db.query(ctx, s, func(items []found) (bool, error) {
+		rows = slices.Grow(rows, len(items)) // all that one answer has, at once
+		for _, item := range items {
+			var empty T
+			rows = append(rows, empty)
+			row := &rows[len(rows)-1]
+			if err := l.Decode(item.Item, row); err != nil {
+				return false, err
+			}
+			if l.Skips != nil && l.Skips(*row) {
+				rows = rows[:len(rows)-1]
+			}
 		}
-		return true, err
+		return true, nil
 	})
 	if next != nil && l.Beyond != nil {
 		next = l.Beyond(next, s.Backward)

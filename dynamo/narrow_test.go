@@ -86,16 +86,16 @@ func respond(r *http.Request, status int, body string) *http.Response {
 // reads are a read of each operation, each of one call.
 var reads = map[string]func(ctx context.Context, db *DB) error{
 	"GetItem": func(ctx context.Context, db *DB) error {
-		_, err := db.Get(ctx, NotesTable, Key{"p", "1"}, func([]byte) error { return nil })
+		_, err := db.Get(ctx, NotesTable, Key{"p", "1"}, func(Item) error { return nil })
 		return err
 	},
 	"Query": func(ctx context.Context, db *DB) error {
 		low, high := Prefixed("N \"quoted\" \u2028 é ")
-		_, err := db.Query(ctx, Span{Table: NotesTable, PK: "p", Low: low, High: high, Limit: 3}, func([]byte) (bool, error) { return true, nil })
+		_, err := db.Query(ctx, Span{Table: NotesTable, PK: "p", Low: low, High: high, Limit: 3}, func(Item) (bool, error) { return true, nil })
 		return err
 	},
 	"BatchGetItem": func(ctx context.Context, db *DB) error {
-		err := db.BatchGet(ctx, []Want{{NotesTable, Key{"p", "1"}, func([]byte) error { return nil }}})[0]
+		err := db.BatchGet(ctx, []Want{{NotesTable, Key{"p", "1"}, func(Item) error { return nil }}})[0]
 		if err == ErrMissing { //nolint:errorlint // BatchGet returns it bare
 			return nil
 		}

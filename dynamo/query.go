@@ -102,7 +102,19 @@ func (s Span) condition(in *dynamodb.QueryInput) {
 // rows comes here. Reads of the table and its local indexes are strongly consistent, those of others eventually.
 //
 // Cost: one Query per started megabyte of rows.
-func (db *DB) Query(ctx context.Context, s Span, decode func(item []byte) (more bool, err error)) (map[string]types.AttributeValue, error) {
+func (db *DB) Query(ctx context.Context, s Span, decode func(item Item) (more bool, err error)) (map[string]types.AttributeValue, error) {
+	return db.query(ctx, s, func(items []found) (bool, error) {
+		for _, item := range items {
+			if more, err := decode(item.Item); err != nil || !more {
+				return false, err
+			}
+		}
+		return true, nil
+	})
+}
+
+// query is [DB.Query] by the rows of an answer.
+func (db *DB) query(ctx context.Context, s Span, decode func(items []found) (more bool, err error)) (map[string]types.AttributeValue, error) {
 	if s.Index.name == "" {
 		s.Index = s.Table.primary()
 	}
@@ -148,7 +160,7 @@ func (db *DB) Query(ctx context.Context, s Span, decode func(item []byte) (more 
 	}
 }
 
-func (db *DB) queryPage(ctx context.Context, in *dynamodb.QueryInput, decode func([]byte) (bool, error)) (n int, last map[string]types.AttributeValue, more bool, err error) {
+func (db *DB) queryPage(ctx context.Context, in *dynamodb.QueryInput, decode func([]found) (bool, error)) (n int, last map[string]types.AttributeValue, more bool, err error) {
 	var a answer
 	defer a.release()
 	for idle := 1; ; idle++ {
@@ -159,18 +171,14 @@ func (db *DB) queryPage(ctx context.Context, in *dynamodb.QueryInput, decode fun
 			return 0, nil, false, Failed(errors.Join(err, ctx.Err()), "the list could not be read%s", InTime(ctx))
 		}
 	}
-	for _, item := range a.items {
-		if more, err = decode(item.json); err != nil || !more {
-			return len(a.items), a.last, false, err
-		}
-	}
-	return len(a.items), a.last, true, nil
+	more, err = decode(a.items)
+	return len(a.items), a.last, more, err
 }
 
 // Get reads one row by key and reports whether it exists.
 //
 // Index: primary. Key: the table's own, strongly consistent. Cost: 1 GetItem.
-func (db *DB) Get(ctx context.Context, table Table, key Key, decode func(item []byte) error) (bool, error) {
+func (db *DB) Get(ctx context.Context, table Table, key Key, decode func(item Item) error) (bool, error) {
 	if !key.Possible() {
 		return false, nil
 	}
@@ -188,7 +196,7 @@ func (db *DB) Get(ctx context.Context, table Table, key Key, decode func(item []
 		case err == nil && len(a.items) == 0:
 			return false, nil
 		case err == nil:
-			return true, decode(a.items[0].json)
+			return true, decode(a.items[0].Item)
 		case !Repeatable(err) || !db.Pause(ctx, idle):
 			return false, Failed(errors.Join(err, ctx.Err()), "the object could not be read%s", InTime(ctx))
 		}

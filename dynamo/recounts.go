@@ -268,7 +268,7 @@ func CountOne(found map[string]int, of string) {
 }
 
 // ScanAll reads some attributes of all rows of a table, and leaves the engine to others after each page.
-func (db *DB) ScanAll(ctx context.Context, t Table, names []string, each func(item []byte) error) error {
+func (db *DB) ScanAll(ctx context.Context, t Table, names []string, each func(item Item) error) error {
 	p := ProjectionOf(names...)
 	in := dynamodb.ScanInput{TableName: db.Table(t), ProjectionExpression: p.Expression, ExpressionAttributeNames: p.Names,
 		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
@@ -285,7 +285,7 @@ func (db *DB) ScanAll(ctx context.Context, t Table, names []string, each func(it
 }
 
 // ScanPage reads one page.
-func (db *DB) ScanPage(ctx context.Context, in *dynamodb.ScanInput, each func(item []byte) error) (last Attrs, err error) {
+func (db *DB) ScanPage(ctx context.Context, in *dynamodb.ScanInput, each func(item Item) error) (last Attrs, err error) {
 	ctx, cancel := Within(ctx)
 	defer cancel()
 	var a answer
@@ -299,7 +299,7 @@ func (db *DB) ScanPage(ctx context.Context, in *dynamodb.ScanInput, each func(it
 		}
 	}
 	for _, item := range a.items {
-		if err := each(item.json); err != nil {
+		if err := each(item.Item); err != nil {
 			return nil, err
 		}
 	}

@@ -79,7 +79,13 @@ func IDOf[ID ~string](v Value) (ID, error) {
 	return ID(id), err
 }
 
-// RowJSON writes a row as it came, so that the decoders that read lists read those rows, too, that come with failed conditions.
+// ItemOf returns a row as a read returns it, so that the decoders that read lists read those rows, too, that come with failed conditions.
+func ItemOf(row Attrs) Item {
+	item, _ := ParseItem(RowJSON(row)) // which writes what can be read
+	return item
+}
+
+// RowJSON writes a row as DynamoDB spells it.
 func RowJSON(row Attrs) []byte {
 	raw, _ := json.Marshal(rowJSONMap(row)) // strings, booleans, bytes, maps and slices of them
 	return raw

@@ -22,6 +22,12 @@ var (
 	TagsTable = Table{"tags", "tagId", "valueHash"}
 )
 
+// RowID tells rows of several tables apart.
+type RowID struct {
+	Table Table
+	Key   Key
+}
+
 // Key returns the key attributes of a row.
 func (t Table) Key(k Key) Attrs { return Attrs{t.PK: Str(k.PK), t.SK: Str(k.SK)} }
 
@@ -29,7 +35,7 @@ func (t Table) Key(k Key) Attrs { return Attrs{t.PK: Str(k.PK), t.SK: Str(k.SK)}
 func (t Table) primary() index { return index{pk: t.PK, SK: t.SK, local: true} }
 
 // KeyOf reads the key attributes of an item, or a key, of the table.
-func KeyOf(item []byte, t Table) (Key, error) {
+func KeyOf(item Item, t Table) (Key, error) {
 	var k Key
 	err := Attributes(item, func(name []byte, v Value) (err error) {
 		switch string(name) {
@@ -37,10 +43,25 @@ func KeyOf(item []byte, t Table) (Key, error) {
 			k.PK, err = v.Str()
 		case t.SK:
 			k.SK, err = v.Str()
-		default:
-			err = v.Skip()
 		}
 		return err
 	})
 	return k, err
+}
+
+// keyed returns the texts of the key of an item of the table, which are part of the answer. They are nil where the item has none.
+func (item Item) keyed(t Table) (pk, sk []byte) {
+	s := item.s
+	for i, end := item.at+1, item.node().next; i < end; {
+		n := &s.nodes[i]
+		switch name := s.bytes(n.name); {
+		case n.kind != isString:
+		case string(name) == t.PK:
+			pk = s.bytes(n.of)
+		case string(name) == t.SK:
+			sk = s.bytes(n.of)
+		}
+		i = n.next
+	}
+	return pk, sk
 }

@@ -26,10 +26,10 @@ func relation(n int) Write {
 // indexesOf reads _index of the rows of a span, and where to go on.
 func indexesOf(t *testing.T, db *DB, s Span) (found []string, next Attrs) {
 	t.Helper()
-	next, err := db.Query(t.Context(), s, func(item []byte) (bool, error) {
+	next, err := db.Query(t.Context(), s, func(item Item) (bool, error) {
 		return true, Attributes(item, func(name []byte, v Value) error {
 			if string(name) != "_index" {
-				return v.Skip()
+				return nil
 			}
 			n, err := v.Any()
 			found = append(found, string(n.(json.Number)))
@@ -79,7 +79,7 @@ func TestQueryOfAnIndexWithNumbers(t *testing.T) {
 	}
 	own := Span{Table: RelationshipEntries, PK: "s:person:1", Low: "knows:028", Keys: true}
 	var keys []Key
-	_, err := db.Query(t.Context(), own, func(item []byte) (bool, error) {
+	_, err := db.Query(t.Context(), own, func(item Item) (bool, error) {
 		key, err := KeyOf(item, RelationshipEntries)
 		keys = append(keys, key)
 		return true, err
@@ -108,7 +108,7 @@ func TestBatchesMixTablesWithOtherKeys(t *testing.T) {
 		if i%3 == 0 {
 			deletes = append(deletes, Write{Table: of, Key: key(i)})
 		}
-		wants = append(wants, Want{of, key(i), func(item []byte) error {
+		wants = append(wants, Want{of, key(i), func(item Item) error {
 			read++
 			k, err := KeyOf(item, of)
 			assert.Equal(t, key(i), k)

@@ -55,7 +55,7 @@ func fenced(t task.Task, lost func(row Attrs) error) Action {
 		Values: Attrs{":token": Str(t.Token)}, Failed: lost}
 }
 
-func decodeTask(item []byte, r *taskRecord) error {
+func decodeTask(item Item, r *taskRecord) error {
 	return Attributes(item, func(name []byte, v Value) (err error) {
 		switch string(name) {
 		case "_predicate_key":
@@ -78,8 +78,6 @@ func decodeTask(item []byte, r *taskRecord) error {
 			r.Lease, err = v.Instant()
 		case "tries":
 			r.Tries, err = v.Int()
-		default:
-			err = v.Skip()
 		}
 		return err
 	})
@@ -104,7 +102,7 @@ func (db Tasks) ListDueTasks(ctx context.Context, now time.Time, limit int) ([]t
 	errs := db.Each(len(shards), func(i int) error {
 		s := Span{Table: RelationshipEntries, PK: shards[i], Low: low, High: high, Limit: limit}
 		for round := 0; ; round++ {
-			next, err := db.Query(ctx, s, func(item []byte) (bool, error) {
+			next, err := db.Query(ctx, s, func(item Item) (bool, error) {
 				var r taskRecord
 				err := decodeTask(item, &r)
 				if err == nil && !r.Lease.After(now) {
@@ -158,7 +156,7 @@ func (db Tasks) ClaimTask(ctx context.Context, t task.Task, token string, until 
 			return t, false, nil
 		}
 		var r taskRecord
-		if err := decodeTask(RowJSON(in.row), &r); err != nil {
+		if err := decodeTask(ItemOf(in.row), &r); err != nil {
 			return t, false, err
 		}
 		switch {

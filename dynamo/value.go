@@ -1,186 +1,153 @@
 package dynamo
 
 import (
+	"encoding/base64"
 	"fmt"
 	"strconv"
 	"time"
 
-	"github.com/go-faster/jx"
-
 	"github.com/taggie/taggie/dynamo/keys"
 )
 
-// Value is an attribute value on the wire: an object with one field that names the type, such as {"S":"text"}.
-type Value struct{ d *jx.Decoder }
-
-// Attributes calls each for every attribute of an item. each must read the value or [Value.Skip] it.
-func Attributes(item []byte, each func(name []byte, v Value) error) error {
-	d := jx.GetDecoder()
-	defer jx.PutDecoder(d)
-	d.ResetBytes(item)
-	return d.ObjBytes(func(d *jx.Decoder, name []byte) error { return each(name, Value{d}) })
+// Value is an attribute value of an answer that was scanned. It is gone when the answer is.
+type Value struct {
+	s  *scanner
+	at uint32 // its node
 }
 
-// open enters the object of the given type.
-func (v Value) open(typ string) (jx.ObjIter, error) {
-	it, err := v.d.ObjIter()
-	if err != nil {
-		return it, err
+// Item is a row, or a key: a map of attribute values.
+type Item struct{ Value }
+
+// ParseItem reads an item that is spelled as DynamoDB spells it.
+func ParseItem(text []byte) (Item, error) {
+	s := &scanner{text: text, nodes: make([]node, 0, 16)}
+	item, err := s.item()
+	if err == nil {
+		err = s.end()
 	}
-	if !it.Next() || string(it.Key()) != typ {
-		return it, fmt.Errorf("attribute is of type %q, want %s", it.Key(), typ)
-	}
-	return it, nil
+	return Item{Value{s, item}}, err
 }
 
-// end returns what kept an iteration from coming to its end.
-func end(it *jx.ObjIter) error {
-	if it.Next() {
-		return fmt.Errorf("attribute has two types")
-	}
-	return it.Err()
+// Size is how many bytes the item has as DynamoDB spells it, which is more than it has in a table.
+func (item Item) Size() int {
+	of := item.node().of
+	return int(of.to - of.from)
 }
 
-// Skip goes past the value.
-func (v Value) Skip() error { return v.d.Skip() }
+// Attributes calls each for every attribute of an item. each need not read the value.
+func Attributes(item Item, each func(name []byte, v Value) error) error { return item.Object(each) }
+
+func (v Value) node() *node { return &v.s.nodes[v.at] }
+
+// text returns the text of a value, which must be of a type.
+func (v Value) text(of kind) ([]byte, error) {
+	n := v.node()
+	if n.kind != of {
+		return nil, v.want(of)
+	}
+	return v.s.bytes(n.of), nil
+}
+
+// want says that the value ought to be of another type.
+func (v Value) want(of kind) error {
+	return fmt.Errorf("attribute is of type %s, want %s", kindNames[v.node().kind], kindNames[of])
+}
+
+// within calls each for every value in a value that must be of a type.
+func (v Value) within(of kind, each func(Value) error) error {
+	n := v.node()
+	if n.kind != of {
+		return v.want(of)
+	}
+	for i := v.at + 1; i < n.next; i = v.s.nodes[i].next {
+		if err := each(Value{v.s, i}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Str reads a text.
 func (v Value) Str() (string, error) {
-	it, err := v.open("S")
-	if err != nil {
-		return "", err
-	}
-	s, err := v.d.Str()
-	if err != nil {
-		return "", err
-	}
-	return s, end(&it)
+	text, err := v.text(isString)
+	return string(text), err
 }
 
 // Int reads a whole number.
 func (v Value) Int() (int, error) {
-	it, err := v.open("N")
+	text, err := v.text(isNumber)
 	if err != nil {
 		return 0, err
 	}
-	b, err := v.d.StrBytes()
-	if err != nil {
-		return 0, err
-	}
-	n, err := strconv.Atoi(string(b))
-	if err != nil {
-		return 0, err
-	}
-	return n, end(&it)
+	return strconv.Atoi(string(text))
 }
 
 // Instant reads a string that keys.Instant wrote.
 func (v Value) Instant() (time.Time, error) {
-	it, err := v.open("S")
+	text, err := v.text(isString)
 	if err != nil {
 		return time.Time{}, err
 	}
-	b, err := v.d.StrBytes()
-	if err != nil {
-		return time.Time{}, err
-	}
-	t, err := keys.ReadInstant(b)
-	if err != nil {
-		return time.Time{}, err
-	}
-	return t, end(&it)
+	return keys.ReadInstant(text)
 }
 
 // Set reads a string set.
-func (v Value) Set(each func(s string) error) error {
-	it, err := v.open("SS")
-	if err != nil {
-		return err
-	}
-	if err := v.d.Arr(func(d *jx.Decoder) error {
-		s, err := d.Str()
-		if err != nil {
-			return err
-		}
-		return each(s)
-	}); err != nil {
-		return err
-	}
-	return end(&it)
-}
+func (v Value) Set(each func(s string) error) error { return v.strs(isSet, each) }
 
 // List reads a list of strings.
-func (v Value) List(each func(s string) error) error {
-	it, err := v.open("L")
-	if err != nil {
-		return err
-	}
-	if err := v.d.Arr(func(d *jx.Decoder) error {
-		s, err := Value{d}.Str()
+func (v Value) List(each func(s string) error) error { return v.strs(isList, each) }
+
+func (v Value) strs(of kind, each func(s string) error) error {
+	return v.within(of, func(v Value) error {
+		s, err := v.Str()
 		if err != nil {
 			return err
 		}
 		return each(s)
-	}); err != nil {
-		return err
-	}
-	return end(&it)
-}
-
-// Maps calls each for every map of a list of maps.
-func (v Value) Maps(each func(v Value) error) error {
-	it, err := v.open("L")
-	if err != nil {
-		return err
-	}
-	if err := v.d.Arr(func(d *jx.Decoder) error { return each(Value{d}) }); err != nil {
-		return err
-	}
-	return end(&it)
-}
-
-// AnyTexts reads the texts of a list, and skips whatever is something else.
-func (v Value) AnyTexts(each func(s string) error) error {
-	return v.d.ObjBytes(func(d *jx.Decoder, typ []byte) error {
-		if string(typ) != "L" {
-			return d.Skip()
-		}
-		return d.Arr(func(d *jx.Decoder) error {
-			return d.ObjBytes(func(d *jx.Decoder, typ []byte) error {
-				if string(typ) != "S" {
-					return d.Skip()
-				}
-				s, err := d.Str()
-				if err != nil {
-					return err
-				}
-				return each(s)
-			})
-		})
 	})
 }
 
-// Object calls each for every attribute of a map. each must read the value or [Value.Skip] it.
+// Len is how many values there are in a set.
+func (v Value) Len() int { return int(v.node().next - v.at - 1) }
+
+// Maps calls each for every map of a list of maps.
+func (v Value) Maps(each func(v Value) error) error { return v.within(isList, each) }
+
+// AnyTexts reads the texts of a list, and skips whatever is something else.
+func (v Value) AnyTexts(each func(s string) error) error {
+	if v.node().kind != isList {
+		return nil
+	}
+	return v.within(isList, func(v Value) error {
+		if v.node().kind != isString {
+			return nil
+		}
+		s, _ := v.Str() // it is one
+		return each(s)
+	})
+}
+
+// Object calls each for every attribute of a map. each need not read the value.
 func (v Value) Object(each func(name []byte, v Value) error) error {
-	it, err := v.open("M")
-	if err != nil {
-		return err
+	n := v.node()
+	if n.kind != isMap {
+		return v.want(isMap)
 	}
-	if err := v.d.ObjBytes(func(d *jx.Decoder, name []byte) error { return each(name, Value{d}) }); err != nil {
-		return err
+	for i := v.at + 1; i < n.next; {
+		of := &v.s.nodes[i]
+		if err := each(v.s.bytes(of.name), Value{v.s, i}); err != nil {
+			return err
+		}
+		i = of.next
 	}
-	return end(&it)
+	return nil
 }
 
 // binary reads bytes.
 func (v Value) binary() ([]byte, error) {
-	it, err := v.open("B")
+	text, err := v.text(isBinary)
 	if err != nil {
 		return nil, err
 	}
-	b, err := v.d.Base64()
-	if err != nil {
-		return nil, err
-	}
-	return b, end(&it)
+	return base64.StdEncoding.AppendDecode(nil, text)
 }

@@ -113,21 +113,21 @@ const AUUID = "a5a3cceb-de61-43e4-849c-deafbf750bd7"
 var FullTime = time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 
 // Decoded reads a row with what reads rows of its kind.
-func Decoded[T any](t *testing.T, row dynamo.Attrs, decode func(item []byte, into *T) error) (of T) {
+func Decoded[T any](t *testing.T, row dynamo.Attrs, decode func(item dynamo.Item, into *T) error) (of T) {
 	t.Helper()
-	require.NoError(t, decode(dynamo.RowJSON(row), &of))
+	require.NoError(t, decode(dynamo.ItemOf(row), &of))
 	return of
 }
 
 // SeenThrough returns the row as the projection shows it.
-func SeenThrough(p dynamo.Projection, row dynamo.Attrs) []byte {
+func SeenThrough(p dynamo.Projection, row dynamo.Attrs) dynamo.Item {
 	shown := dynamo.Attrs{}
 	for _, attribute := range p.Names {
 		if value, there := row[attribute]; there {
 			shown[attribute] = value
 		}
 	}
-	return dynamo.RowJSON(shown)
+	return dynamo.ItemOf(shown)
 }
 
 // Full asserts that no field of a thing is at its zero value, but for the unexported ones.
@@ -142,14 +142,18 @@ func Full(t *testing.T, thing any) {
 }
 
 // Decoding measures what reads a row.
-func Decoding[T any](b *testing.B, name string, row dynamo.Attrs, decode func(item []byte, into *T) error) {
+func Decoding[T any](b *testing.B, name string, row dynamo.Attrs, decode func(item dynamo.Item, into *T) error) {
 	b.Run(name, func(b *testing.B) {
 		raw, into := dynamo.RowJSON(row), new(T) // as in a page, which is made at once
 		b.ReportAllocs()
 		for b.Loop() {
 			var nothing T
 			*into = nothing
-			if err := decode(raw, into); err != nil {
+			item, err := dynamo.ParseItem(raw)
+			if err == nil {
+				err = decode(item, into)
+			}
+			if err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -21,7 +21,7 @@ func Allowances() []dynamo.Allowance { return []dynamo.Allowance{allowedEntities
 
 // countEntities counts the entities of scopes that are not being deleted.
 func countEntities(db *dynamo.DB, ctx context.Context, found map[string]int) error {
-	return db.ScanAll(ctx, dynamo.EntitiesMaster, []string{dynamo.EntitiesMaster.PK, dynamo.EntitiesMaster.SK, "_meta"}, func(item []byte) error {
+	return db.ScanAll(ctx, dynamo.EntitiesMaster, []string{dynamo.EntitiesMaster.PK, dynamo.EntitiesMaster.SK, "_meta"}, func(item dynamo.Item) error {
 		key, err := dynamo.KeyOf(item, dynamo.EntitiesMaster)
 		var h Header
 		if dynamo.Attributes(item, h.Read) != nil || h.Deleting.IsZero() { // another program may have put what cannot be read
@@ -33,7 +33,7 @@ func countEntities(db *dynamo.DB, ctx context.Context, found map[string]int) err
 
 // countRelations counts the relations of scopes. Those that a change has prepared, or is about to remove, are counted, too.
 func countRelations(db *dynamo.DB, ctx context.Context, found map[string]int) error {
-	return db.ScanAll(ctx, dynamo.RelationshipEntries, []string{dynamo.RelationshipEntries.PK, dynamo.RelationshipEntries.SK}, func(item []byte) error {
+	return db.ScanAll(ctx, dynamo.RelationshipEntries, []string{dynamo.RelationshipEntries.PK, dynamo.RelationshipEntries.SK}, func(item dynamo.Item) error {
 		key, err := dynamo.KeyOf(item, dynamo.RelationshipEntries)
 		if !keys.IsPredicateEnd(key.SK) {
 			dynamo.CountOne(found, keys.Split(key.PK)[0])

@@ -69,7 +69,7 @@ func (d *deletion) Order() dynamo.Action {
 	return dynamo.Action{Table: dynamo.RelationshipEntries, Item: row}
 }
 
-func (d *deletion) Decode(item []byte) error {
+func (d *deletion) Decode(item dynamo.Item) error {
 	err := dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
 		switch string(name) {
 		case "scope":
@@ -84,8 +84,6 @@ func (d *deletion) Decode(item []byte) error {
 			d.At, err = v.Instant()
 		case "done":
 			d.done, err = v.Instant()
-		default:
-			err = v.Skip()
 		}
 		return err
 	})
@@ -175,7 +173,7 @@ func (db Store) removeRows(ctx context.Context, s dynamo.Span, d deletion) error
 	for more := true; more; more = s.Start != nil {
 		var actions []dynamo.Action
 		relations := 0
-		next, err := db.Query(ctx, s, func(item []byte) (bool, error) {
+		next, err := db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
 			key, err := dynamo.KeyOf(item, s.Table)
 			actions = append(actions, dynamo.Action{Table: s.Table, Key: key, Remove: true})
 			if s.Table == dynamo.RelationshipEntries && !keys.IsPredicateEnd(key.SK) {

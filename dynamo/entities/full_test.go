@@ -33,15 +33,15 @@ func TestRowsOfEntitiesAreReadAsTheyWereWritten(t *testing.T) {
 	dynamotest.Full(t, fullScope.Indexes[0])
 	assert.Equal(t, fullScope, dynamotest.Decoded(t, entities.ScopeRow(fullScope), entities.DecodeScope))
 	assert.Equal(t, entities.RelationRecord{Relation: fullRelation, Key: entities.RelationKey(fullRelation), Created: dynamotest.FullTime},
-		dynamotest.Decoded(t, entities.RelationRow(fullRelation, dynamotest.FullTime, nil), func(row []byte, r *entities.RelationRecord) error { return entities.DecodeRelation(row, r, nil) }))
+		dynamotest.Decoded(t, entities.RelationRow(fullRelation, dynamotest.FullTime, nil), func(row dynamo.Item, r *entities.RelationRecord) error { return entities.DecodeRelation(row, r, nil) }))
 	assert.Equal(t, entities.EntryRecord{ID: fullRelation.Subject, IndexEntry: entity.IndexEntry{Name: "n", Key: "k", Attributes: map[string]any{"a": "b"}}},
 		dynamotest.Decoded(t, entities.IndexRow(fullRelation.Subject, "n", "k", dynamo.Attrs{"a": dynamo.Str("b")}), entities.DecodeEntry))
-	assert.Equal(t, fullDeletion, dynamotest.Decoded(t, fullDeletion.Order().Item, func(row []byte, d *entities.Deletion) error { d.ID = "d1"; return d.Decode(row) }))
+	assert.Equal(t, fullDeletion, dynamotest.Decoded(t, fullDeletion.Order().Item, func(row dynamo.Item, d *entities.Deletion) error { d.ID = "d1"; return d.Decode(row) }))
 }
 
 // BenchmarkDecodeEntities reads one row of each kind that is read in large numbers.
 func BenchmarkDecodeEntities(b *testing.B) {
-	dynamotest.Decoding(b, "Relation", entities.RelationRow(fullRelation, dynamotest.FullTime, nil), func(row []byte, r *entities.RelationRecord) error { return entities.DecodeRelation(row, r, nil) })
+	dynamotest.Decoding(b, "Relation", entities.RelationRow(fullRelation, dynamotest.FullTime, nil), func(row dynamo.Item, r *entities.RelationRecord) error { return entities.DecodeRelation(row, r, nil) })
 	id := fullRelation.Subject
 	dynamotest.Decoding(b, "Entity", entities.EntityRow(entities.EntityKey(id), entities.Header{ID: id, Version: 3, Created: dynamotest.FullTime, Updated: dynamotest.FullTime, Index: map[string][]string{"n": {"k"}}},
 		dynamo.Attrs{"name": dynamo.Str("name"), "color": dynamo.Str("red")}), entities.DecodeEntity)

@@ -44,7 +44,7 @@ func HeaderOf[T any](of func(*T) *Header) []dynamo.RowAttribute[T] {
 		{
 			Name:  "_scope_type_key",
 			Write: func(t *T) types.AttributeValue { return dynamo.Str(of(t).Key.SK) },
-			Read:  func(_ *T, v dynamo.Value) error { return v.Skip() }, // what a key consists of is in other attributes
+			Read:  func(*T, dynamo.Value) error { return nil }, // what a key consists of is in other attributes
 		},
 		dynamo.OfText("_scope", func(t *T) *string { return &of(t).ID.Scope }),
 		dynamo.OfText("_type", func(t *T) *string { return &of(t).ID.Type }),
@@ -86,8 +86,6 @@ func (h *Header) readMeta(v dynamo.Value) error {
 			h.Version, err = v.Int()
 		case "deleting":
 			h.Deleting, err = v.Instant()
-		default:
-			err = v.Skip()
 		}
 		return err
 	})
@@ -122,7 +120,7 @@ func Ours(name []byte) bool { return len(name) > 0 && name[0] == '_' }
 func (h *Header) Read(name []byte, v dynamo.Value) error { return headerRows.Read(h, name, v) }
 
 // DecodeOwn reads an entity whose own attributes are declared, and returns what else its row tells.
-func DecodeOwn[T any](own *dynamo.Layout[T], item []byte, into *T) (Header, error) {
+func DecodeOwn[T any](own *dynamo.Layout[T], item dynamo.Item, into *T) (Header, error) {
 	h := headerRows.Take()
 	defer headerRows.Give(h)
 	err := dynamo.Attributes(item, func(name []byte, v dynamo.Value) error {
@@ -237,7 +235,7 @@ var relationRows = dynamo.LayoutOf(
 var withoutAttributes = dynamo.Lightest(relationRows.Light())
 
 // DecodeRelation reads a row of relationship_entries; its own attributes go to own, nil to skip them.
-func DecodeRelation(item []byte, r *RelationRecord, own func(name []byte, v dynamo.Value) error) error {
+func DecodeRelation(item dynamo.Item, r *RelationRecord, own func(name []byte, v dynamo.Value) error) error {
 	return dynamo.Attributes(item, func(name []byte, v dynamo.Value) error {
 		if own != nil && !Ours(name) {
 			return own(name, v)
@@ -247,7 +245,7 @@ func DecodeRelation(item []byte, r *RelationRecord, own func(name []byte, v dyna
 }
 
 // DecodeOwnOf reads a relationship whose own attributes are declared, and returns what else its row tells.
-func DecodeOwnOf[T any](own *dynamo.Layout[T], item []byte, into *T) (RelationRecord, error) {
+func DecodeOwnOf[T any](own *dynamo.Layout[T], item dynamo.Item, into *T) (RelationRecord, error) {
 	r := relationRows.Take()
 	defer relationRows.Give(r)
 	err := DecodeRelation(item, r, func(name []byte, v dynamo.Value) error { return own.Read(into, name, v) })

@@ -16,7 +16,7 @@ import (
 func (db Store) CountLeftOut(ctx context.Context, scope string) (map[string]entity.LeftOut, error) {
 	all := map[string]entity.LeftOut{}
 	s := dynamo.Span{Table: dynamo.IndexEntries, Index: dynamo.IndexLookup, PK: keys.ScopeIndexName(scope, entity.LeftOutIndex), Limit: entity.MaxLeftOutCounted}
-	next, err := db.Query(ctx, s, func(item []byte) (bool, error) {
+	next, err := db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
 		var r entryRecord
 		if err := decodeEntry(item, &r); err != nil {
 			return false, err

@@ -108,7 +108,7 @@ type entryRecord struct {
 	ID entity.ID
 }
 
-func decodeEntry(item []byte, r *entryRecord) error {
+func decodeEntry(item dynamo.Item, r *entryRecord) error {
 	return dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
 		switch string(name) {
 		case "_scope":
@@ -123,7 +123,7 @@ func decodeEntry(item []byte, r *entryRecord) error {
 			r.Key, err = v.Str()
 		default:
 			if Ours(name) {
-				return v.Skip()
+				return nil
 			}
 			if r.Attributes == nil {
 				r.Attributes = map[string]any{}

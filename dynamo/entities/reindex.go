@@ -46,7 +46,7 @@ func (db Store) Reindex(ctx context.Context, scope, typ string, since time.Time,
 	for done := 0; ; {
 		var ids []entity.ID
 		at := from
-		next, err := db.Query(ctx, s, func(item []byte) (bool, error) {
+		next, err := db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
 			h := Header{}
 			err := dynamo.Attributes(item, h.Read)
 			ids = append(ids, h.ID)

@@ -69,9 +69,6 @@ func (i *intent) read(v dynamo.Value) error {
 			i.Step, err = v.Int()
 		case "alone":
 			i.Alone = true
-			err = v.Skip()
-		default:
-			err = v.Skip()
 		}
 		return err
 	})
@@ -126,7 +123,7 @@ func (db Store) predicateState(ctx context.Context, subject entity.ID, predicate
 	}
 	s := dynamo.Span{Table: dynamo.RelationshipEntries, PK: keys.SubjectKey(subject.Scope, subject.Type, subject.ID)}
 	s.Low, s.High = keys.PredicateHeadKey(predicate), keys.PredicateTailKey(predicate)
-	_, err := db.Query(ctx, s, func(item []byte) (bool, error) {
+	_, err := db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
 		var r RelationRecord
 		var into func([]byte, dynamo.Value) error
 		if own != nil {

@@ -127,7 +127,7 @@ func (s *relationScan) scan(ctx context.Context, span dynamo.Span) error {
 func (s *relationScan) rowsOf(ctx context.Context, span dynamo.Span) error {
 	span.Limit = s.want + 2 // the markers
 	for round := 0; ; round++ {
-		next, err := s.db.Query(ctx, span, func(item []byte) (bool, error) {
+		next, err := s.db.Query(ctx, span, func(item dynamo.Item) (bool, error) {
 			var r RelationRecord
 			if err := DecodeRelation(item, &r, r.own); err != nil {
 				return false, err
@@ -201,7 +201,7 @@ func (s *relationScan) marker(ctx context.Context, predicate string, tail bool) 
 		key = tailKey(s.request.Entity, predicate)
 	}
 	var r RelationRecord
-	_, err := s.db.Get(ctx, dynamo.RelationshipEntries, key, func(item []byte) error { return DecodeRelation(item, &r, nil) })
+	_, err := s.db.Get(ctx, dynamo.RelationshipEntries, key, func(item dynamo.Item) error { return DecodeRelation(item, &r, nil) })
 	return r.Generation, err
 }
 

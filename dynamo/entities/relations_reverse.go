@@ -54,7 +54,7 @@ func newReverseList(r entity.RelationsRequest) *reverseList {
 	object := keys.SubjectKey(r.Entity.Scope, r.Entity.Type, r.Entity.ID)
 	l := &reverseList{request: r, list: dynamo.Listing[RelationRecord]{
 		Span:   dynamo.Span{Table: dynamo.RelationshipEntries, Index: dynamo.ReverseRelationships, PK: object},
-		Decode: func(item []byte, row *RelationRecord) error { return DecodeRelation(item, row, row.own) },
+		Decode: func(item dynamo.Item, row *RelationRecord) error { return DecodeRelation(item, row, row.own) },
 		Start:  func(position string) dynamo.Attrs { return reverseStart(object, position) },
 	}}
 	l.span = l.list.In(r.Window)
@@ -111,7 +111,7 @@ func (db Store) keepHolding(ctx context.Context, lists []*reverseList) {
 			}
 			one := &looked{list: l, row: row}
 			all = append(all, one)
-			wants = append(wants, dynamo.Want{Table: dynamo.RelationshipEntries, Key: headKey(row.Subject, row.Predicate), Decode: func(item []byte) error {
+			wants = append(wants, dynamo.Want{Table: dynamo.RelationshipEntries, Key: headKey(row.Subject, row.Predicate), Decode: func(item dynamo.Item) error {
 				var head RelationRecord
 				err := DecodeRelation(item, &head, nil)
 				one.generation = head.Generation
@@ -146,7 +146,7 @@ func (db Store) reverseOther(ctx context.Context, l *reverseList) (bool, error) 
 	w := l.request.Window
 	_, key := reverseKey(w.From)
 	var at RelationRecord
-	there, err := db.Get(ctx, dynamo.RelationshipEntries, key, func(item []byte) error { return DecodeRelation(item, &at, nil) })
+	there, err := db.Get(ctx, dynamo.RelationshipEntries, key, func(item dynamo.Item) error { return DecodeRelation(item, &at, nil) })
 	if err != nil {
 		return false, err
 	}

@@ -34,7 +34,7 @@ func relationsOrder(id string, subject entity.ID, plans []*predicatePlan) dynamo
 func (db Store) SettleRelations(ctx context.Context, t task.Task) error {
 	var subject entity.ID
 	var plans []*predicatePlan
-	found, err := db.Get(ctx, dynamo.RelationshipEntries, orderKey(t.ID), func(item []byte) error {
+	found, err := db.Get(ctx, dynamo.RelationshipEntries, orderKey(t.ID), func(item dynamo.Item) error {
 		return dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
 			switch string(name) {
 			case "scope":
@@ -48,8 +48,6 @@ func (db Store) SettleRelations(ctx context.Context, t task.Task) error {
 					plans = append(plans, &predicatePlan{predicateState: &predicateState{predicate: s}})
 					return nil
 				})
-			default:
-				err = v.Skip()
 			}
 			return err
 		})

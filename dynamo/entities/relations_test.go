@@ -28,7 +28,7 @@ import (
 func recordOf(t testing.TB, row dynamo.Attrs) entities.RelationRecord {
 	t.Helper()
 	var r entities.RelationRecord
-	require.NoError(t, entities.DecodeRelation(dynamo.RowJSON(row), &r, nil))
+	require.NoError(t, entities.DecodeRelation(dynamo.ItemOf(row), &r, nil))
 	return r
 }
 

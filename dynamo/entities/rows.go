@@ -17,7 +17,7 @@ type entityRecord struct {
 }
 
 // decodeEntity reads a row of entities_master.
-func decodeEntity(item []byte, r *entityRecord) error {
+func decodeEntity(item dynamo.Item, r *entityRecord) error {
 	r.Own = map[string]any{}
 	return dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
 		if Ours(name) {
@@ -30,8 +30,8 @@ func decodeEntity(item []byte, r *entityRecord) error {
 }
 
 // present reads a row of an entity that is not being deleted; one that is does not exist for readers.
-func present(r *entityRecord) func(item []byte) error {
-	return func(item []byte) error {
+func present(r *entityRecord) func(item dynamo.Item) error {
+	return func(item dynamo.Item) error {
 		if err := decodeEntity(item, r); err != nil {
 			return err
 		}
@@ -153,7 +153,7 @@ func currentEntity(row dynamo.Attrs) (*entity.Entity, error) {
 		return nil, nil
 	}
 	var r entityRecord
-	if err := decodeEntity(dynamo.RowJSON(row), &r); err != nil {
+	if err := decodeEntity(dynamo.ItemOf(row), &r); err != nil {
 		return nil, err
 	}
 	if !r.Deleting.IsZero() {

@@ -26,11 +26,11 @@ func (db Store) ScopesByID(ctx context.Context, user entity.UserID, ids []string
 	scopes, members := make([]entity.Scope, len(ids)), make([]entity.Member, len(ids))
 	wants := make([]dynamo.Want, 0, 2*len(ids))
 	for i, id := range ids {
-		wants = append(wants, dynamo.Want{Table: dynamo.EntitiesMaster, Key: scopeKey(id), Decode: func(item []byte) error { return decodeScope(item, &scopes[i]) }})
+		wants = append(wants, dynamo.Want{Table: dynamo.EntitiesMaster, Key: scopeKey(id), Decode: func(item dynamo.Item) error { return decodeScope(item, &scopes[i]) }})
 	}
 	for i := range ids {
 		if user != "" {
-			wants = append(wants, dynamo.Want{Table: dynamo.RelationshipEntries, Key: scopeMemberKey(ids[i], user), Decode: func(item []byte) error { return decodeScopeMember(item, &members[i]) }})
+			wants = append(wants, dynamo.Want{Table: dynamo.RelationshipEntries, Key: scopeMemberKey(ids[i], user), Decode: func(item dynamo.Item) error { return decodeScopeMember(item, &members[i]) }})
 		}
 	}
 	all := db.BatchGet(ctx, wants)
@@ -101,7 +101,7 @@ func scopeConflict(role entity.Role) func(row dynamo.Attrs) error {
 			return fault.New(fault.NotFound, noSuchScope)
 		}
 		current := entity.Scope{Role: role}
-		if err := decodeScope(dynamo.RowJSON(row), &current); err != nil {
+		if err := decodeScope(dynamo.ItemOf(row), &current); err != nil {
 			return err
 		}
 		return &entity.ScopeConflict{Current: current}
@@ -137,7 +137,7 @@ func (db Store) ListScopes(ctx context.Context, user entity.UserID, w page.Windo
 	s := dynamo.Span{Table: dynamo.RelationshipEntries, PK: RelationKey(scopeOf(user, "")).PK}
 	s.Low, s.High = dynamo.Prefixed(RelationKey(scopeOf(user, "")).SK)
 	l := dynamo.Listing[RelationRecord]{
-		Span: s, Decode: func(item []byte, r *RelationRecord) error { return DecodeRelation(item, r, nil) },
+		Span: s, Decode: func(item dynamo.Item, r *RelationRecord) error { return DecodeRelation(item, r, nil) },
 		SortKey: func(scope string) string { return RelationKey(scopeOf(user, scope)).SK },
 	}
 	return dynamo.Filtered(ctx, db.DB, l, w, func(ctx context.Context, rows []RelationRecord) ([]entity.Scope, error) {

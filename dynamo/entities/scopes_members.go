@@ -21,7 +21,7 @@ var errMemberChanged = errors.New("the membership was changed by somebody else")
 // Cost: 1 GetItem.
 func (db Store) MemberByID(ctx context.Context, scope string, user entity.UserID) (entity.Member, error) {
 	var m entity.Member
-	there, err := db.Get(ctx, dynamo.RelationshipEntries, scopeMemberKey(scope, user), func(item []byte) error { return decodeScopeMember(item, &m) })
+	there, err := db.Get(ctx, dynamo.RelationshipEntries, scopeMemberKey(scope, user), func(item dynamo.Item) error { return decodeScopeMember(item, &m) })
 	if err == nil && !there {
 		err = fault.New(fault.NotFound, "there is no such member")
 	}
@@ -80,7 +80,7 @@ func (db Store) changeMember(ctx context.Context, scope string, user entity.User
 	for range retry.Until(ctx) {
 		var err error
 		var is entity.Member
-		there, failed := db.Get(ctx, dynamo.RelationshipEntries, scopeMemberKey(scope, user), func(item []byte) error { return decodeScopeMember(item, &is) })
+		there, failed := db.Get(ctx, dynamo.RelationshipEntries, scopeMemberKey(scope, user), func(item dynamo.Item) error { return decodeScopeMember(item, &is) })
 		switch {
 		case failed != nil:
 			return failed

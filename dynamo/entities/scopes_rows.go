@@ -59,7 +59,7 @@ func scopeMemberRow(m entity.Member) dynamo.Attrs {
 	return RelationRow(scopeMember(m.Scope, m.User), m.AddedAt, memberRows.Row(&m))
 }
 
-func decodeScopeMember(item []byte, m *entity.Member) error {
+func decodeScopeMember(item dynamo.Item, m *entity.Member) error {
 	r, err := DecodeOwnOf(memberRows, item, m)
 	m.Scope, m.User, m.AddedAt = r.Subject.ID, entity.UserID(r.Object.ID), r.Created
 	return err
@@ -93,7 +93,7 @@ func scopeRow(s entity.Scope) dynamo.Attrs {
 }
 
 // decodeScope reads the row of a scope that is not being deleted.
-func decodeScope(item []byte, s *entity.Scope) error {
+func decodeScope(item dynamo.Item, s *entity.Scope) error {
 	s.Indexes = nil
 	h, err := DecodeOwn(scopeRows, item, s)
 	if err == nil && !h.Deleting.IsZero() {

@@ -25,7 +25,7 @@ func (db Store) FindSets(ctx context.Context, of []filetag.Key) ([]filetag.Set, 
 	sets, wants := make([]filetag.Set, len(of)), make([]dynamo.Want, len(of))
 	for i, k := range of {
 		sets[i].Key = k
-		wants[i] = dynamo.Want{Table: dynamo.TagsTable, Key: tagSetKey(k), Decode: func(item []byte) error {
+		wants[i] = dynamo.Want{Table: dynamo.TagsTable, Key: tagSetKey(k), Decode: func(item dynamo.Item) error {
 			err := decodeTagSet(item, &sets[i])
 			if sets[i].Item.Owner != k.Item.Owner { // a row knows its item by an id that anybody can claim for his own
 				sets[i] = filetag.Set{Key: k}
@@ -57,7 +57,7 @@ func (db Store) ListSets(ctx context.Context, requests []filetag.SetsRequest) ([
 		default:
 			s.Low = string(r.From)
 		}
-		_, err := db.Query(ctx, s, func(item []byte) (bool, error) {
+		_, err := db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
 			var one filetag.Set
 			err := decodeTagSet(item, &one)
 			lists[i] = append(lists[i], one)
@@ -74,7 +74,7 @@ func (db Store) ListSets(ctx context.Context, requests []filetag.SetsRequest) ([
 func (db Store) Tallies(ctx context.Context, of []filetag.TallyKey) ([]filetag.Tally, []error) {
 	tallies, wants := make([]filetag.Tally, len(of)), make([]dynamo.Want, len(of))
 	for i, k := range of {
-		wants[i] = dynamo.Want{Table: dynamo.TagsTable, Key: tallyKey(k), Decode: func(item []byte) error {
+		wants[i] = dynamo.Want{Table: dynamo.TagsTable, Key: tallyKey(k), Decode: func(item dynamo.Item) error {
 			var t tagTally
 			err := decodeTally(item, &t)
 			tallies[i] = t.Tally

@@ -79,7 +79,7 @@ func tagRowsFollow(t testing.TB, db *dynamo.DB) {
 			continue
 		}
 		var s filetag.Set
-		require.NoError(t, filetags.DecodeTagSet(dynamo.RowJSON(row), &s))
+		require.NoError(t, filetags.DecodeTagSet(dynamo.ItemOf(row), &s))
 		want[key] = row
 		for key, row := range filetags.FileTagRows(s.Key, s.Index) {
 			want[key] = row
@@ -98,7 +98,7 @@ func tagRowsFollow(t testing.TB, db *dynamo.DB) {
 		case key == filetags.LayoutKey:
 		case strings.HasPrefix(key.PK, "~") && !strings.HasPrefix(key.PK, "~public#"):
 			var t2 filetags.TagTally
-			require.NoError(t, filetags.DecodeTally(dynamo.RowJSON(row), &t2))
+			require.NoError(t, filetags.DecodeTally(dynamo.ItemOf(row), &t2))
 			assert.Equal(t, tallies[key], t2.Tally, "%v", key)
 			delete(tallies, key)
 		default:
@@ -148,7 +148,7 @@ func TestFileTagRowsAreTheDocuments(t *testing.T) {
 		assert.Equal(t, want, rows)
 		s := filetag.Set{Key: k, Index: x, Counted: &filetag.Index{Shards: 4}, Version: "v"}
 		var back filetag.Set
-		require.NoError(t, filetags.DecodeTagSet(dynamo.RowJSON(filetags.TagSetRow(s)), &back))
+		require.NoError(t, filetags.DecodeTagSet(dynamo.ItemOf(filetags.TagSetRow(s)), &back))
 		assert.Equal(t, s, back)
 	}
 }

@@ -18,7 +18,7 @@ import (
 // Index: primary. Key: tagId = ~layout AND valueHash = ~. Cost: 1 GetItem.
 func (db Store) FindLayout(ctx context.Context) (filetag.Layout, error) {
 	l := filetag.Layout{Shards: 1}
-	_, err := db.Get(ctx, dynamo.TagsTable, layoutKey, func(item []byte) error { return decodeLayout(item, &l) })
+	_, err := db.Get(ctx, dynamo.TagsTable, layoutKey, func(item dynamo.Item) error { return decodeLayout(item, &l) })
 	return l, err
 }
 
@@ -63,7 +63,7 @@ func (db Store) ScanSets(ctx context.Context, from string, page func(ctx context
 
 // scanSets reads one page.
 func (db Store) scanSets(ctx context.Context, in *dynamodb.ScanInput) (sets []filetag.Set, next string, err error) {
-	last, err := db.ScanPage(ctx, in, func(item []byte) error {
+	last, err := db.ScanPage(ctx, in, func(item dynamo.Item) error {
 		var one filetag.Set
 		if decodeTagSet(item, &one) == nil {
 			sets = append(sets, one)

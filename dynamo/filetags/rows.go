@@ -90,7 +90,7 @@ func tagSetRow(s filetag.Set) dynamo.Attrs {
 	return row
 }
 
-func decodeTagSet(item []byte, s *filetag.Set) error { return setRows.Decode(item, s) }
+func decodeTagSet(item dynamo.Item, s *filetag.Set) error { return setRows.Decode(item, s) }
 
 // publicSetRow is the row of what others may see of a set, false where that is nothing. Those who list the tags of all authors
 // read these, and so neither pay for private ones nor learn of them.
@@ -157,7 +157,7 @@ var foundRows = dynamo.LayoutOf(
 )
 
 // decodeTagRow reads what a row of a search leads to, and its place in the order.
-func decodeTagRow(item []byte, f *foundTag) error { return foundRows.Decode(item, f) }
+func decodeTagRow(item dynamo.Item, f *foundTag) error { return foundRows.Decode(item, f) }
 
 // tagTally is a row that counts.
 type tagTally struct {
@@ -225,7 +225,7 @@ var tallyRows = dynamo.LayoutOf(
 	dynamo.OfText("typed", func(t *tagTally) *string { return &t.value }),
 )
 
-func decodeTally(item []byte, t *tagTally) error { return tallyRows.Decode(item, t) }
+func decodeTally(item dynamo.Item, t *tagTally) error { return tallyRows.Decode(item, t) }
 
 // layoutRows are the attributes of how tags are spread over shards.
 var layoutRows = dynamo.LayoutOf(
@@ -234,14 +234,14 @@ var layoutRows = dynamo.LayoutOf(
 	dynamo.RowAttribute[filetag.Layout]{
 		Name:  "writing",
 		Write: func(l *filetag.Layout) types.AttributeValue { return dynamo.OneWhen(l.Writing) },
-		Read:  func(l *filetag.Layout, v dynamo.Value) error { l.Writing = true; return v.Skip() },
+		Read:  func(l *filetag.Layout, _ dynamo.Value) error { l.Writing = true; return nil },
 	},
 	dynamo.Optional(dynamo.OfInstant("since", func(l *filetag.Layout) *time.Time { return &l.Since })),
 	dynamo.Optional(dynamo.OfText("position", func(l *filetag.Layout) *string { return &l.Position })),
 	dynamo.Optional(dynamo.OfText("version", func(l *filetag.Layout) *string { return &l.Version })),
 )
 
-func decodeLayout(item []byte, l *filetag.Layout) error { return layoutRows.Decode(item, l) }
+func decodeLayout(item dynamo.Item, l *filetag.Layout) error { return layoutRows.Decode(item, l) }
 
 func layoutRow(l filetag.Layout) dynamo.Attrs {
 	row := dynamo.TagsTable.Key(layoutKey)

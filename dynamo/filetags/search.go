@@ -173,7 +173,7 @@ func (s tagSearch) readShard(ctx context.Context, of dynamo.Span, from string, b
 	default:
 		of.Low = from
 	}
-	next, err := s.db.Query(ctx, of, func(item []byte) (bool, error) {
+	next, err := s.db.Query(ctx, of, func(item dynamo.Item) (bool, error) {
 		var r foundTag
 		err := decodeTagRow(item, &r)
 		if err == nil && (inclusive || r.Order != from) {
@@ -231,7 +231,7 @@ func (db Store) FirstTags(ctx context.Context, begin string, items []score.ItemR
 	errs := db.Each(len(items), func(i int) error {
 		of := s
 		of.PK = string(items[i].ID)
-		_, err := db.Query(ctx, of, func(item []byte) (bool, error) {
+		_, err := db.Query(ctx, of, func(item dynamo.Item) (bool, error) {
 			var first foundTag
 			err := decodeTagRow(item, &first)
 			entries[i] = first.Entry
@@ -266,7 +266,7 @@ func (db Store) values(ctx context.Context, partition string, q filetag.Query, l
 	s := dynamo.Span{Table: dynamo.TagsTable, PK: partition, Limit: limit}
 	s.Low, s.High = dynamo.Prefixed(q.Begin)
 	for round := range maxSearchRounds {
-		next, err := db.Query(ctx, s, func(item []byte) (bool, error) {
+		next, err := db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
 			var t tagTally
 			key, err := dynamo.KeyOf(item, dynamo.TagsTable)
 			if err == nil {

@@ -163,7 +163,7 @@ func (db Store) forgetValues(ctx context.Context, counts []dynamo.Action) {
 	defer cancel()
 	left, wants := make([]tagTally, len(fewer)), make([]dynamo.Want, len(fewer))
 	for i, key := range fewer {
-		wants[i] = dynamo.Want{Table: dynamo.TagsTable, Key: key, Decode: func(item []byte) error { return decodeTally(item, &left[i]) }}
+		wants[i] = dynamo.Want{Table: dynamo.TagsTable, Key: key, Decode: func(item dynamo.Item) error { return decodeTally(item, &left[i]) }}
 	}
 	var unused []dynamo.Action
 	for i, err := range db.BatchGet(ctx, wants) {

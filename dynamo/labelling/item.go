@@ -135,16 +135,16 @@ func (db Store) withTheirEffort(ctx context.Context, places []int, items []proje
 
 // wantSized wants an item, and how many bytes its row was answered with, which is more than it has.
 func wantSized(id project.ItemID, into *project.Item, bytes *int) dynamo.Want {
-	return dynamo.Want{Table: dynamo.EntitiesMaster, Key: entities.ShardedKey(projects.ItemID(id)), Decode: func(raw []byte) error {
-		*bytes = len(raw)
-		return projects.DecodeItem(raw, into)
+	return dynamo.Want{Table: dynamo.EntitiesMaster, Key: entities.ShardedKey(projects.ItemID(id)), Decode: func(item dynamo.Item) error {
+		*bytes = item.Size()
+		return projects.DecodeItem(item, into)
 	}}
 }
 
 // effortsOfItem lists the ids of the efforts of an item in the order in which they were made.
 func (db Store) effortsOfItem(ctx context.Context, id project.ItemID) ([]project.EffortID, error) {
 	var ids []project.EffortID
-	_, err := db.Query(ctx, projects.LinksOf(projects.ItemID(id), "effort"), func(item []byte) (bool, error) {
+	_, err := db.Query(ctx, projects.LinksOf(projects.ItemID(id), "effort"), func(item dynamo.Item) (bool, error) {
 		var r entities.RelationRecord
 		err := entities.DecodeRelation(item, &r, nil)
 		ids = append(ids, project.EffortID{Project: id.Project, ID: r.Object.ID})
@@ -173,7 +173,7 @@ func transactGet(db *dynamo.DB, ctx context.Context, wants []dynamo.Want) []erro
 		if err == nil {
 			for i, row := range out.Responses {
 				if errs[i] = dynamo.ErrMissing; row.Item != nil {
-					errs[i] = wants[i].Read(dynamo.RowJSON(row.Item))
+					errs[i] = wants[i].Read(dynamo.ItemOf(row.Item))
 				}
 			}
 			return errs

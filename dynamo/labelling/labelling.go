@@ -36,7 +36,7 @@ func (db Store) ListAllProjects(ctx context.Context, after project.ID, limit int
 		if after != "" {
 			s.Start = s.Table.Key(dynamo.Key{PK: s.PK, SK: entities.RelationKey(projects.Known(after)).SK})
 		}
-		_, err := db.Query(ctx, s, func(item []byte) (bool, error) {
+		_, err := db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
 			var r entities.RelationRecord
 			err := entities.DecodeRelation(item, &r, nil)
 			found[i] = append(found[i], r)

@@ -24,7 +24,7 @@ func markKey(p project.ID) dynamo.Key {
 func (db Store) Marks(ctx context.Context, ids []project.ID) ([]labelling.Mark, error) {
 	marks, wants := make([]labelling.Mark, len(ids)), make([]dynamo.Want, len(ids))
 	for i, p := range ids {
-		wants[i] = dynamo.Want{Table: dynamo.RelationshipEntries, Key: markKey(p), Decode: func(raw []byte) error { return decodeMark(raw, &marks[i]) }}
+		wants[i] = dynamo.Want{Table: dynamo.RelationshipEntries, Key: markKey(p), Decode: func(raw dynamo.Item) error { return decodeMark(raw, &marks[i]) }}
 	}
 	for _, err := range db.BatchGet(ctx, wants) {
 		if err != nil && !errors.Is(err, dynamo.ErrMissing) {
@@ -34,7 +34,7 @@ func (db Store) Marks(ctx context.Context, ids []project.ID) ([]labelling.Mark, 
 	return marks, nil
 }
 
-func decodeMark(raw []byte, m *labelling.Mark) error {
+func decodeMark(raw dynamo.Item, m *labelling.Mark) error {
 	return dynamo.Attributes(raw, func(name []byte, v dynamo.Value) (err error) {
 		switch string(name) {
 		case "epoch":
@@ -45,8 +45,6 @@ func decodeMark(raw []byte, m *labelling.Mark) error {
 			m.Redis, err = v.Str()
 		case "at":
 			m.At, err = v.Instant()
-		default:
-			err = v.Skip()
 		}
 		return err
 	})

@@ -129,7 +129,7 @@ func changeItem(before, after project.Item, found bool, attempt string) ([]dynam
 			return fault.New(fault.Exhausted, "people have said %d times what this item is, as often as one may: leave it as it is", project.MaxEfforts)
 		}
 		var current project.Item
-		if err := projects.DecodeItem(dynamo.RowJSON(row), &current); err != nil {
+		if err := projects.DecodeItem(dynamo.ItemOf(row), &current); err != nil {
 			return err
 		}
 		return &project.ItemConflict{Current: current}

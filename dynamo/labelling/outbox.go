@@ -30,10 +30,10 @@ func outboxRow(t labelling.Transition) (dynamo.Attrs, error) {
 	return row, nil
 }
 
-func decodeOutbox(item []byte, t *labelling.Transition) error {
+func decodeOutbox(item dynamo.Item, t *labelling.Transition) error {
 	return dynamo.Attributes(item, func(name []byte, v dynamo.Value) error {
 		if string(name) != "transition" {
-			return v.Skip()
+			return nil
 		}
 		body, err := v.Str()
 		if err != nil {
@@ -54,7 +54,7 @@ func (db Store) ListOutbox(ctx context.Context, before time.Time, limit int) ([]
 	found := make([][]labelling.Transition, len(shards))
 	errs := db.Each(len(shards), func(i int) error {
 		s := dynamo.Span{Table: dynamo.RelationshipEntries, PK: shards[i], Low: low, High: high, Limit: limit}
-		_, err := db.Query(ctx, s, func(item []byte) (bool, error) {
+		_, err := db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
 			var t labelling.Transition
 			err := decodeOutbox(item, &t)
 			found[i] = append(found[i], t)
@@ -92,6 +92,6 @@ func (db Store) DeleteOutbox(ctx context.Context, done []labelling.Transition) e
 //
 // Index: primary. Key: _subject_key = taggie:Outbox:<shard> AND _predicate_key = outbox:<at>:Transition:<id>. Cost: 1 GetItem.
 func (db Store) FindOutbox(ctx context.Context, item string, r project.TransitionRef) (t labelling.Transition, there bool, err error) {
-	there, err = db.Get(ctx, dynamo.RelationshipEntries, outboxKey(item, r), func(raw []byte) error { return decodeOutbox(raw, &t) })
+	there, err = db.Get(ctx, dynamo.RelationshipEntries, outboxKey(item, r), func(raw dynamo.Item) error { return decodeOutbox(raw, &t) })
 	return t, there, err
 }

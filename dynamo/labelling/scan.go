@@ -28,7 +28,7 @@ func (db Store) ListByStatus(ctx context.Context, p project.ID, status project.S
 	if after != next {
 		s.Start = projects.StatusStart(p, s.PK, s.Low+after.Seq, after.Item)
 	}
-	last, err := db.Query(ctx, s, func(raw []byte) (bool, error) {
+	last, err := db.Query(ctx, s, func(raw dynamo.Item) (bool, error) {
 		row, err := dynamo.KeyOf(raw, dynamo.IndexEntries)
 		items = append(items, indexed(row))
 		return true, err
@@ -72,11 +72,11 @@ func (db Store) ScanEfforts(ctx context.Context, p project.ID, shard int, page f
 
 // sweep hands all entities of a partition over, page by page. What is changed meanwhile moves to the end, where it is met
 // again: nothing is missed.
-func sweep[T any](ctx context.Context, db *dynamo.DB, pk string, decode func([]byte, *T) error, page func([]T) error) error {
+func sweep[T any](ctx context.Context, db *dynamo.DB, pk string, decode func(dynamo.Item, *T) error, page func([]T) error) error {
 	s := dynamo.Span{Table: dynamo.EntitiesMaster, Index: dynamo.EntitiesByType, PK: pk, Single: true}
 	for {
 		var found []T
-		next, err := db.Query(ctx, s, func(item []byte) (bool, error) {
+		next, err := db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
 			var of T
 			err := decode(item, &of)
 			found = append(found, of)

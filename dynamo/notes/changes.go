@@ -16,7 +16,7 @@ type changed struct {
 	at  string // LSI1SK
 }
 
-func decodeChanged(item []byte, c *changed) error {
+func decodeChanged(item dynamo.Item, c *changed) error {
 	return dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
 		switch string(name) {
 		case "PK":
@@ -25,8 +25,6 @@ func decodeChanged(item []byte, c *changed) error {
 			c.key.SK, err = v.Str()
 		case "LSI1SK":
 			c.at, err = v.Str()
-		default:
-			err = v.Skip()
 		}
 		return err
 	})
@@ -96,7 +94,7 @@ func (db Store) readChanges(ctx context.Context, rows []changed) ([]changeAt, er
 	deleted := make([]note.Deleted, len(rows))
 	wants := make([]dynamo.Want, len(rows))
 	for i, row := range rows {
-		wants[i] = dynamo.Want{Table: dynamo.NotesTable, Key: row.key, Decode: func(item []byte) error { return decodeNote(item, &notes[i], &deleted[i]) }}
+		wants[i] = dynamo.Want{Table: dynamo.NotesTable, Key: row.key, Decode: func(item dynamo.Item) error { return decodeNote(item, &notes[i], &deleted[i]) }}
 	}
 	var kept []changeAt
 	for i, err := range db.BatchGet(ctx, wants) {

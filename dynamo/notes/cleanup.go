@@ -34,7 +34,7 @@ func (db Store) ListCleanups(ctx context.Context, since, due time.Time, after no
 			} else if after.Note != "" && s.PK < last.PK {
 				return nil
 			}
-			_, err := db.Query(ctx, s, func(item []byte) (bool, error) {
+			_, err := db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
 				var c note.Cleanup
 				err := decodeCleanup(item, &c)
 				if err == nil && !c.Due.After(due) {
@@ -113,7 +113,7 @@ func (db Store) removeLeftovers(ctx context.Context, id note.ID) error {
 		s.Limit, s.Single, s.Keys = removePage, true, true
 		for more := true; more; more = s.Start != nil {
 			var rows []dynamo.Write
-			next, err := db.Query(ctx, s, func(item []byte) (bool, error) {
+			next, err := db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
 				key, err := dynamo.KeyOf(item, s.Table)
 				rows = append(rows, dynamo.Write{Table: s.Table, Key: key})
 				return true, err

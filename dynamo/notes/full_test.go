@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/dynamotest"
 	"github.com/taggie/taggie/dynamo/notes"
 	"github.com/taggie/taggie/internal/note"
@@ -34,6 +35,6 @@ func TestRowsOfNotesAreReadAsTheyWereWritten(t *testing.T) {
 
 // BenchmarkDecodeNotes reads one row of each kind that is read in large numbers.
 func BenchmarkDecodeNotes(b *testing.B) {
-	dynamotest.Decoding(b, "Note", notes.NoteRow(fullNote), func(row []byte, n *note.Note) error { return notes.DecodeNote(row, n, nil) })
+	dynamotest.Decoding(b, "Note", notes.NoteRow(fullNote), func(row dynamo.Item, n *note.Note) error { return notes.DecodeNote(row, n, nil) })
 	dynamotest.Decoding(b, "Share", notes.ShareRow(fullShare), notes.DecodeShare)
 }

@@ -19,7 +19,7 @@ func (db Store) ListNotes(ctx context.Context, owner note.UserID, due note.Due, 
 	low, high := keys.NoteRange(due.After, due.Before)
 	return dynamo.Listing[note.Note]{
 		Span: dynamo.Span{Table: dynamo.NotesTable, PK: keys.UserPK(string(owner)), Low: low, High: high},
-		Decode: func(item []byte, n *note.Note) error {
+		Decode: func(item dynamo.Item, n *note.Note) error {
 			n.Permission = note.Owner
 			return decodeNote(item, n, nil)
 		},
@@ -37,7 +37,7 @@ type tagged struct {
 	foreign bool
 }
 
-func decodeTagged(item []byte, t *tagged) error {
+func decodeTagged(item dynamo.Item, t *tagged) error {
 	err := taggedRows.Decode(item, t)
 	t.key = keys.Part(t.at.SK, 1)
 	if t.note == "" {
@@ -79,7 +79,7 @@ func (db Store) ListTags(ctx context.Context, owner note.UserID, prefix string, 
 	var jumped []int // tags of which the first row was not read
 	for len(tags) <= w.Limit {
 		read := 0
-		next, err := db.Query(ctx, s, func(item []byte) (bool, error) {
+		next, err := db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
 			var row tagged
 			if err := decodeTagged(item, &row); err != nil {
 				return false, err
@@ -119,7 +119,7 @@ func (db Store) ListTags(ctx context.Context, owner note.UserID, prefix string, 
 		other.Low, other.High = max(low, fromLow), high
 	}
 	slice.Other = false
-	_, err := db.Query(ctx, other, func([]byte) (bool, error) {
+	_, err := db.Query(ctx, other, func(dynamo.Item) (bool, error) {
 		slice.Other = true
 		return false, nil
 	})
@@ -161,7 +161,7 @@ func (db Store) FindTag(ctx context.Context, id tag.ID) (tag.Tag, error) {
 	low, high := dynamo.Prefixed(keys.TagNotesPrefix(id.Key))
 	s := dynamo.Span{Table: dynamo.NotesTable, PK: keys.UserPK(string(id.Author)), Low: low, High: high, Limit: 1}
 	var row tagged
-	_, err := db.Query(ctx, s, func(item []byte) (bool, error) { return false, decodeTagged(item, &row) })
+	_, err := db.Query(ctx, s, func(item dynamo.Item) (bool, error) { return false, decodeTagged(item, &row) })
 	if err == nil && row.key == "" {
 		err = fault.New(fault.NotFound, "there is no such tag")
 	}

@@ -100,14 +100,14 @@ func (db Store) readLocators(ctx context.Context, asked []*located) []*located {
 	wants := make([]dynamo.Want, 0, 2*len(asked))
 	for _, l := range asked {
 		l.note = note.Note{ID: l.note.ID}
-		wants = append(wants, dynamo.Want{Table: dynamo.NotesTable, Key: locatorKey(l.note.ID), Decode: func(item []byte) error { return decodeNote(item, &l.note, nil) }})
+		wants = append(wants, dynamo.Want{Table: dynamo.NotesTable, Key: locatorKey(l.note.ID), Decode: func(item dynamo.Item) error { return decodeNote(item, &l.note, nil) }})
 	}
 	var unknown []*located
 	for _, l := range asked {
 		if !l.known {
 			l.shared = note.None
 			unknown = append(unknown, l)
-			wants = append(wants, dynamo.Want{Table: dynamo.NotesTable, Key: shareKey(l.reader, l.note.ID), Decode: func(item []byte) error {
+			wants = append(wants, dynamo.Want{Table: dynamo.NotesTable, Key: shareKey(l.reader, l.note.ID), Decode: func(item dynamo.Item) error {
 				var s note.Share
 				err := decodeShare(item, &s)
 				l.shared = s.Permission
@@ -165,7 +165,7 @@ func (db Store) noteByIndex(ctx context.Context, id note.ID) (found note.Note, t
 	s := dynamo.Span{Table: dynamo.NotesTable, Index: dynamo.GSI2, PK: keys.NotePK(string(id)), Limit: 1, Keys: true}
 	s.Low, s.High = dynamo.Prefixed(keys.NoteOfUserPrefix)
 	found.ID = id
-	_, err = db.Query(ctx, s, func(item []byte) (bool, error) {
+	_, err = db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
 		key, err := dynamo.KeyOf(item, dynamo.NotesTable)
 		if err == nil && strings.HasPrefix(key.SK, keys.NotePrefix) {
 			there = true
@@ -195,7 +195,7 @@ func (db Store) adopt(ctx context.Context, owner note.UserID, id note.ID) (bool,
 func (db Store) readNotes(ctx context.Context, asked []*located) []*located {
 	wants := make([]dynamo.Want, len(asked))
 	for i, l := range asked {
-		wants[i] = dynamo.Want{Table: dynamo.NotesTable, Key: noteKey(l.note), Decode: func(item []byte) error { return decodeNote(item, &l.note, nil) }}
+		wants[i] = dynamo.Want{Table: dynamo.NotesTable, Key: noteKey(l.note), Decode: func(item dynamo.Item) error { return decodeNote(item, &l.note, nil) }}
 	}
 	return keep(asked, db.BatchGet(ctx, wants), func(l *located, err error) bool {
 		if err == dynamo.ErrMissing { //nolint:errorlint // BatchGet returns it bare
@@ -223,7 +223,7 @@ func keep(of []*located, errs []error, f func(*located, error) bool) []*located 
 func (db Store) FindDeleted(ctx context.Context, owner note.UserID, id note.ID) (note.Note, note.Deleted, error) {
 	var n note.Note
 	var d note.Deleted
-	found, err := db.Get(ctx, dynamo.NotesTable, tombstoneKey(owner, id), func(item []byte) error { return decodeNote(item, &n, &d) })
+	found, err := db.Get(ctx, dynamo.NotesTable, tombstoneKey(owner, id), func(item dynamo.Item) error { return decodeNote(item, &n, &d) })
 	if err == nil && (!found || !db.Now().Before(d.UndoUntil())) {
 		err = fault.New(fault.NotFound, noSuchNote)
 	}

@@ -28,7 +28,7 @@ type received struct {
 	unsure  bool      // whether it changed tells only the note
 }
 
-func decodeReceived(item []byte, r *received) error {
+func decodeReceived(item dynamo.Item, r *received) error {
 	key, endedAt, err := readShare(item, &r.share)
 	r.at, r.endedAt = key.SK, endedAt
 	return err
@@ -133,7 +133,7 @@ func (db Store) readGone(ctx context.Context, rows []received) error {
 			continue
 		}
 		deleted := &note.Deleted{}
-		wants = append(wants, dynamo.Want{Table: dynamo.NotesTable, Key: tombstoneKey(r.share.Owner, r.share.Note), Decode: func(item []byte) error {
+		wants = append(wants, dynamo.Want{Table: dynamo.NotesTable, Key: tombstoneKey(r.share.Owner, r.share.Note), Decode: func(item dynamo.Item) error {
 			err := decodeNote(item, &note.Note{}, deleted)
 			if db.Now().Before(deleted.UndoUntil()) {
 				r.Deleted = deleted

@@ -59,12 +59,12 @@ var noteRows = dynamo.LayoutOf(
 	dynamo.RowAttribute[noteRecord]{
 		Name:  "LSI1SK",
 		Write: func(r *noteRecord) types.AttributeValue { return dynamo.Str(keys.ChangedSK(r.changed(), string(r.ID))) },
-		Read:  func(r *noteRecord, v dynamo.Value) error { r.ours = true; return v.Skip() },
+		Read:  func(r *noteRecord, _ dynamo.Value) error { r.ours = true; return nil },
 	},
 	dynamo.RowAttribute[noteRecord]{
 		Name:  foreignAttribute,
 		Write: func(r *noteRecord) types.AttributeValue { return dynamo.OneWhen(r.Foreign) },
-		Read:  func(r *noteRecord, v dynamo.Value) error { r.foreign = true; return v.Skip() },
+		Read:  func(r *noteRecord, _ dynamo.Value) error { r.foreign = true; return nil },
 	},
 	dynamo.OfText("note_id", func(r *noteRecord) *note.ID { return &r.ID }),
 	dynamo.OfText("user_id", func(r *noteRecord) *note.UserID { return &r.Owner }),
@@ -88,7 +88,7 @@ var noteRows = dynamo.LayoutOf(
 		},
 		Read: func(r *noteRecord, v dynamo.Value) (err error) {
 			if r.deleted == nil {
-				return v.Skip()
+				return nil
 			}
 			r.deleted.DeletedAt, err = v.Instant()
 			return err
@@ -256,7 +256,7 @@ func tagSet(v dynamo.Value) ([]tag.Tag, error) {
 }
 
 // decodeNote reads a note or a tombstone.
-func decodeNote(item []byte, n *note.Note, d *note.Deleted) error {
+func decodeNote(item dynamo.Item, n *note.Note, d *note.Deleted) error {
 	r := noteRows.Take()
 	defer noteRows.Give(r)
 	r.Note, r.deleted = n, d
@@ -295,7 +295,7 @@ func authored(tags []tag.Tag, owner note.UserID) {
 	}
 }
 
-func decodeVersion(item []byte, v *note.Version) error {
+func decodeVersion(item dynamo.Item, v *note.Version) error {
 	r := versionRows.Take()
 	defer versionRows.Give(r)
 	r.Version = v
@@ -309,13 +309,13 @@ func decodeVersion(item []byte, v *note.Version) error {
 }
 
 // decodeShare reads a share. One that another program put may have nothing but its key: that permits to view the note.
-func decodeShare(item []byte, s *note.Share) error {
+func decodeShare(item dynamo.Item, s *note.Share) error {
 	_, _, err := readShare(item, s)
 	return err
 }
 
 // readShare reads a share, or what remains of one, and tells its key and when it ended.
-func readShare(item []byte, s *note.Share) (key dynamo.Key, endedAt time.Time, err error) {
+func readShare(item dynamo.Item, s *note.Share) (key dynamo.Key, endedAt time.Time, err error) {
 	r := shareRows.Take()
 	defer shareRows.Give(r)
 	r.Share = s

@@ -157,7 +157,7 @@ func (db Store) ownerAccess(ctx context.Context, owner note.UserID, requests []n
 	s := dynamo.Span{Table: dynamo.NotesTable, Index: dynamo.GSI1, PK: keys.OwnerPK(string(owner)), Low: low, High: high, Limit: ownerRows}
 	shares := map[note.ID][]note.Share{}
 	var last note.ID
-	next, err := db.Query(ctx, s, func(item []byte) (bool, error) {
+	next, err := db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
 		var share note.Share
 		err := decodeShare(item, &share)
 		shares[share.Note] = append(shares[share.Note], share)

@@ -20,7 +20,7 @@ func (db Store) VersionsByID(ctx context.Context, ids []note.VersionID) ([]note.
 	versions := make([]note.Version, len(ids))
 	wants := make([]dynamo.Want, len(ids))
 	for i, id := range ids {
-		wants[i] = dynamo.Want{Table: dynamo.NotesTable, Key: versionKey(id), Decode: func(item []byte) error { return decodeVersion(item, &versions[i]) }}
+		wants[i] = dynamo.Want{Table: dynamo.NotesTable, Key: versionKey(id), Decode: func(item dynamo.Item) error { return decodeVersion(item, &versions[i]) }}
 	}
 	errs := db.BatchGet(ctx, wants)
 	var plain []dynamo.Want
@@ -57,7 +57,7 @@ func (db Store) ListVersions(ctx context.Context, id note.ID, w page.Window) (pa
 		s.Low, s.High = keys.PlainVersionRange()
 		s.Limit, s.Keys = 1, true
 		plain := false
-		if _, err := db.Query(ctx, s, func([]byte) (bool, error) { plain = true; return false, nil }); err != nil {
+		if _, err := db.Query(ctx, s, func(dynamo.Item) (bool, error) { plain = true; return false, nil }); err != nil {
 			return page.Slice[note.Version]{}, err
 		}
 		if plain {
@@ -69,7 +69,7 @@ func (db Store) ListVersions(ctx context.Context, id note.ID, w page.Window) (pa
 	slice, err := dynamo.Listing[historyRow]{
 		Span:       s,
 		Descending: true,
-		Decode: func(item []byte, r *historyRow) error {
+		Decode: func(item dynamo.Item, r *historyRow) error {
 			key, err := dynamo.KeyOf(item, dynamo.NotesTable)
 			if err == nil {
 				err = decodeVersion(item, &r.Version)
@@ -99,7 +99,7 @@ func (db Store) listPlainVersions(ctx context.Context, id note.ID, w page.Window
 	s := dynamo.Span{Table: dynamo.NotesTable, PK: keys.NoteHistoryPK(string(id)), Keys: true}
 	s.Low, s.High = dynamo.Prefixed(keys.VersionPrefix)
 	var numbers []int
-	_, err := db.Query(ctx, s, func(item []byte) (bool, error) {
+	_, err := db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
 		var v note.Version
 		err := decodeVersion(item, &v)
 		numbers = append(numbers, v.Number)

@@ -152,7 +152,7 @@ func cleanupRow(c note.Cleanup) dynamo.Attrs {
 	return row
 }
 
-func decodeCleanup(item []byte, c *note.Cleanup) error {
+func decodeCleanup(item dynamo.Item, c *note.Cleanup) error {
 	return dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
 		var s string
 		switch string(name) {
@@ -168,9 +168,6 @@ func decodeCleanup(item []byte, c *note.Cleanup) error {
 			c.Due, err = v.Instant()
 		case "last":
 			c.Last = true
-			err = v.Skip()
-		default:
-			err = v.Skip()
 		}
 		return err
 	})

@@ -67,7 +67,7 @@ func (db Store) SweepLabels(ctx context.Context, t task.Task) (time.Time, error)
 	var left []dynamo.Write
 	for _, kind := range LabelKinds {
 		s := dynamo.Span{Table: dynamo.EntitiesMaster, Index: dynamo.EntitiesByType, PK: keys.ScopeTypeKey(t.Scope, string(kind))}
-		_, err := db.Query(ctx, s, func(item []byte) (bool, error) {
+		_, err := db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
 			var l project.Label
 			of := ""
 			err := dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
@@ -75,7 +75,7 @@ func (db Store) SweepLabels(ctx context.Context, t task.Task) (time.Time, error)
 					of, err = v.Str()
 					return err
 				}
-				return v.Skip()
+				return nil
 			})
 			if err == nil && of == t.ID {
 				err = decodeLabel(item, &l)

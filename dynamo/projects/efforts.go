@@ -58,7 +58,7 @@ func EffortRow(e project.Effort) dynamo.Attrs {
 }
 
 // DecodeEffort reads what [EffortRow] made.
-func DecodeEffort(item []byte, e *project.Effort) error {
+func DecodeEffort(item dynamo.Item, e *project.Effort) error {
 	h, err := entities.DecodeOwn(EffortRows, item, e)
 	e.EffortID, e.UpdatedAt = project.EffortID{Project: project.ID(h.ID.Scope), ID: h.ID.ID}, h.Updated
 	return err
@@ -66,7 +66,7 @@ func DecodeEffort(item []byte, e *project.Effort) error {
 
 // WantEffort reads an effort into e, as a part of a batch.
 func WantEffort(id project.EffortID, into *project.Effort) dynamo.Want {
-	return dynamo.Want{Table: dynamo.EntitiesMaster, Key: entities.ShardedKey(EffortID(id)), Decode: func(item []byte) error { return DecodeEffort(item, into) }}
+	return dynamo.Want{Table: dynamo.EntitiesMaster, Key: entities.ShardedKey(EffortID(id)), Decode: func(item dynamo.Item) error { return DecodeEffort(item, into) }}
 }
 
 // EffortsByID reads efforts.
@@ -119,7 +119,7 @@ func (db Store) effortsOf(ctx context.Context, subjects []entity.ID, windows []p
 	slices, errs := lists.Read(ctx, windows, func(i int) dynamo.Listing[entities.RelationRecord] {
 		return dynamo.Listing[entities.RelationRecord]{
 			Span: LinksOf(subjects[i], "effort"), Descending: true,
-			Decode: func(item []byte, r *entities.RelationRecord) error { return entities.DecodeRelation(item, r, nil) },
+			Decode: func(item dynamo.Item, r *entities.RelationRecord) error { return entities.DecodeRelation(item, r, nil) },
 			SortKey: func(p string) string {
 				at, id := parseTimed(p)
 				return keys.PredicateKey("effort", at, EffortType, id)

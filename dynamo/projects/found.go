@@ -41,7 +41,7 @@ func (db Store) ListItemsOf(ctx context.Context, requests []project.LabelItemsRe
 		objectKey := keys.SubjectKey(label.Scope, label.Type, label.ID)
 		return dynamo.Listing[entities.RelationRecord]{
 			Span:    dynamo.Span{Table: dynamo.RelationshipEntries, Index: dynamo.ReverseRelationships, PK: objectKey},
-			Decode:  func(item []byte, r *entities.RelationRecord) error { return entities.DecodeRelation(item, r, nil) },
+			Decode:  func(item dynamo.Item, r *entities.RelationRecord) error { return entities.DecodeRelation(item, r, nil) },
 			SortKey: func(p string) string { at, _ := parseTimed(p); return strconv.FormatInt(at, 10) },
 			Start: func(p string) dynamo.Attrs {
 				at, id := parseTimed(p)

@@ -173,7 +173,7 @@ func (db Store) origins(ctx context.Context, of []importing) ([]origin, error) {
 		var item project.Item
 		wants[i] = WantItem(of[i].item.ItemID, &item)
 		read := wants[i].Decode
-		wants[i].Decode = func(raw []byte) error {
+		wants[i].Decode = func(raw dynamo.Item) error {
 			err := read(raw)
 			found[i] = origin{item.Import, item.Line}
 			return err

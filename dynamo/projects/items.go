@@ -120,7 +120,7 @@ func ItemRow(i project.Item) (dynamo.Attrs, error) {
 }
 
 // DecodeItem reads what [ItemRow] made.
-func DecodeItem(item []byte, i *project.Item) error {
+func DecodeItem(item dynamo.Item, i *project.Item) error {
 	r := itemRows.Take()
 	defer itemRows.Give(r)
 	r.Item = i
@@ -168,7 +168,7 @@ func parseOriginal(s string) (project.OriginalID, error) {
 
 // WantItem reads an item.
 func WantItem(id project.ItemID, into *project.Item) dynamo.Want {
-	return dynamo.Want{Table: dynamo.EntitiesMaster, Key: entities.ShardedKey(ItemID(id)), Decode: func(item []byte) error { return DecodeItem(item, into) }}
+	return dynamo.Want{Table: dynamo.EntitiesMaster, Key: entities.ShardedKey(ItemID(id)), Decode: func(item dynamo.Item) error { return DecodeItem(item, into) }}
 }
 
 // ItemsByID reads items, and with them the memberships of the user in their projects.
@@ -190,7 +190,7 @@ func (db Store) ItemsByID(ctx context.Context, user project.UserID, ids []projec
 	}
 	found := make([]project.Member, len(projects))
 	for n, id := range projects {
-		wants = append(wants, dynamo.Want{Table: dynamo.RelationshipEntries, Key: ProjectMemberKey(id, user), Decode: func(item []byte) error { return DecodeProjectMember(item, &found[n]) }})
+		wants = append(wants, dynamo.Want{Table: dynamo.RelationshipEntries, Key: ProjectMemberKey(id, user), Decode: func(item dynamo.Item) error { return DecodeProjectMember(item, &found[n]) }})
 	}
 	all := db.BatchGet(ctx, wants)
 	errs, unknown := all[:len(ids)], all[len(ids):]

@@ -26,7 +26,7 @@ func labelRow(l project.Label, list shortList) dynamo.Attrs {
 	return entities.EntityRow(entities.EntityKey(id), entities.Header{ID: id, Version: 1, Created: list.Updated, Updated: list.Updated}, labelRows.Row(&l))
 }
 
-func decodeLabel(item []byte, l *project.Label) error {
+func decodeLabel(item dynamo.Item, l *project.Label) error {
 	h, err := entities.DecodeOwn(labelRows, item, l)
 	l.LabelID = project.LabelID{Project: project.ID(h.ID.Scope), Kind: project.Kind(h.ID.Type), ID: h.ID.ID}
 	return err
@@ -40,7 +40,7 @@ func (db Store) LabelsByID(ctx context.Context, ids []project.LabelID) ([]projec
 	labels := make([]project.Label, len(ids))
 	wants := make([]dynamo.Want, len(ids))
 	for i, id := range ids {
-		wants[i] = dynamo.Want{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(labelID(id)), Decode: func(item []byte) error { return decodeLabel(item, &labels[i]) }}
+		wants[i] = dynamo.Want{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(labelID(id)), Decode: func(item dynamo.Item) error { return decodeLabel(item, &labels[i]) }}
 	}
 	return labels, dynamo.Missing(db.BatchGet(ctx, wants), "there is no such category")
 }

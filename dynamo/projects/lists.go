@@ -58,7 +58,7 @@ func (l shortList) Row() dynamo.Attrs {
 	return entities.EntityRow(entities.EntityKey(l.ID), entities.Header{ID: l.ID, Version: l.Version, Created: l.Created, Updated: l.Updated}, shortListRows.Row(&l))
 }
 
-func decodeShortList(item []byte, l *shortList) error {
+func decodeShortList(item dynamo.Item, l *shortList) error {
 	h, err := entities.DecodeOwn(shortListRows, item, l)
 	l.ID, l.Version, l.Created, l.Updated = h.ID, h.Version, h.Created, h.Updated
 	return err
@@ -80,7 +80,7 @@ func (db Store) lists(ctx context.Context, ids []entity.ID) ([]shortList, []erro
 	lists := make([]shortList, len(ids))
 	wants := make([]dynamo.Want, len(ids))
 	for i, id := range ids {
-		wants[i] = dynamo.Want{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(id), Decode: func(item []byte) error { return decodeShortList(item, &lists[i]) }}
+		wants[i] = dynamo.Want{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(id), Decode: func(item dynamo.Item) error { return decodeShortList(item, &lists[i]) }}
 	}
 	return lists, dynamo.Missing(db.BatchGet(ctx, wants), noSuchProject)
 }

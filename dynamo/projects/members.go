@@ -20,7 +20,7 @@ func (db Store) members(ctx context.Context, keys []dynamo.Key) ([]project.Membe
 	members := make([]project.Member, len(keys))
 	wants := make([]dynamo.Want, len(keys))
 	for i, key := range keys {
-		wants[i] = dynamo.Want{Table: dynamo.RelationshipEntries, Key: key, Decode: func(item []byte) error { return DecodeProjectMember(item, &members[i]) }}
+		wants[i] = dynamo.Want{Table: dynamo.RelationshipEntries, Key: key, Decode: func(item dynamo.Item) error { return DecodeProjectMember(item, &members[i]) }}
 	}
 	return members, dynamo.Missing(db.BatchGet(ctx, wants), "there is no such member")
 }

@@ -40,11 +40,11 @@ func (db Store) ProjectsByID(ctx context.Context, user project.UserID, ids []pro
 	projects := make([]project.Project, len(ids))
 	wants := make([]dynamo.Want, 0, 2*len(ids))
 	for i, id := range ids {
-		wants = append(wants, dynamo.Want{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(ProjectID(id)), Decode: func(item []byte) error { return DecodeProject(item, &projects[i]) }})
+		wants = append(wants, dynamo.Want{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(ProjectID(id)), Decode: func(item dynamo.Item) error { return DecodeProject(item, &projects[i]) }})
 	}
 	if user != "" {
 		for i, id := range ids {
-			wants = append(wants, dynamo.Want{Table: dynamo.RelationshipEntries, Key: ProjectMemberKey(id, user), Decode: func(item []byte) error { return DecodeProjectMember(item, &projects[i].Member) }})
+			wants = append(wants, dynamo.Want{Table: dynamo.RelationshipEntries, Key: ProjectMemberKey(id, user), Decode: func(item dynamo.Item) error { return DecodeProjectMember(item, &projects[i].Member) }})
 		}
 	}
 	all := db.BatchGet(ctx, wants)
@@ -64,9 +64,9 @@ func (db Store) ProjectsByID(ctx context.Context, user project.UserID, ids []pro
 func (db Store) ProjectAs(ctx context.Context, id project.ID, users []project.UserID) ([]project.Project, []error) {
 	var of project.Project
 	members := make([]project.Member, len(users))
-	wants := []dynamo.Want{{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(ProjectID(id)), Decode: func(item []byte) error { return DecodeProject(item, &of) }}}
+	wants := []dynamo.Want{{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(ProjectID(id)), Decode: func(item dynamo.Item) error { return DecodeProject(item, &of) }}}
 	for i, user := range users {
-		wants = append(wants, dynamo.Want{Table: dynamo.RelationshipEntries, Key: ProjectMemberKey(id, user), Decode: func(item []byte) error { return DecodeProjectMember(item, &members[i]) }})
+		wants = append(wants, dynamo.Want{Table: dynamo.RelationshipEntries, Key: ProjectMemberKey(id, user), Decode: func(item dynamo.Item) error { return DecodeProjectMember(item, &members[i]) }})
 	}
 	all := db.BatchGet(ctx, wants)
 	projects, errs := make([]project.Project, len(users)), make([]error, len(users))
@@ -101,7 +101,7 @@ func (db Store) Memberships(ctx context.Context, user project.UserID, ids []proj
 func (db Store) ListProjects(ctx context.Context, user project.UserID, w page.Window) (page.Slice[project.Project], error) {
 	l := dynamo.Listing[project.ID]{
 		Span: LinksOf(entities.UserID(user), "project"),
-		Decode: func(item []byte, id *project.ID) error {
+		Decode: func(item dynamo.Item, id *project.ID) error {
 			var r entities.RelationRecord
 			err := entities.DecodeRelation(item, &r, nil)
 			*id = project.ID(r.Object.ID)
@@ -152,7 +152,7 @@ func (db Store) UpdateProject(ctx context.Context, before, after project.Project
 				return dynamo.ErrDone
 			}
 			current := project.Project{Member: before.Member}
-			if err := DecodeProject(dynamo.RowJSON(row), &current); err != nil {
+			if err := DecodeProject(dynamo.ItemOf(row), &current); err != nil {
 				return err
 			}
 			return &project.VersionConflict{Current: current}

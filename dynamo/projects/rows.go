@@ -46,7 +46,7 @@ func projectRow(p project.Project) dynamo.Attrs {
 }
 
 // DecodeProject reads the row of a project.
-func DecodeProject(item []byte, p *project.Project) error {
+func DecodeProject(item dynamo.Item, p *project.Project) error {
 	h, err := entities.DecodeOwn(projectRows, item, p)
 	p.ID, p.Version, p.CreatedAt, p.UpdatedAt = project.ID(h.ID.Scope), h.Version, h.Created, h.Updated
 	return err
@@ -80,7 +80,7 @@ func projectMemberRow(m project.Member) dynamo.Attrs {
 
 // DecodeProjectMember leaves the member empty unless its user is one of ours: who may write in a scope of a client can make
 // entities and relations whose keys are those of a project with the scope's id, but only to objects of that scope.
-func DecodeProjectMember(item []byte, m *project.Member) error {
+func DecodeProjectMember(item dynamo.Item, m *project.Member) error {
 	r, err := entities.DecodeOwnOf(memberRows, item, m)
 	if r.Object.Scope != entities.OurScope {
 		*m = project.Member{}
@@ -105,7 +105,7 @@ func teamRow(t project.Team, version int, updated time.Time) dynamo.Attrs {
 	return entities.EntityRow(entities.EntityKey(id), entities.Header{ID: id, Version: version, Created: t.CreatedAt, Updated: updated}, teamRows.Row(&t))
 }
 
-func decodeTeam(item []byte, t *project.Team) error {
+func decodeTeam(item dynamo.Item, t *project.Team) error {
 	h, err := entities.DecodeOwn(teamRows, item, t)
 	t.TeamID, t.CreatedAt = project.TeamID{Project: project.ID(h.ID.Scope), ID: h.ID.ID}, h.Created
 	return err

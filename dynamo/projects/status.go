@@ -102,15 +102,13 @@ func statusPosition(i project.Item) string {
 // statusRow is an entry of the index.
 type statusRow struct{ key, item string }
 
-func decodeStatusRow(item []byte, r *statusRow) error {
+func decodeStatusRow(item dynamo.Item, r *statusRow) error {
 	return dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
 		switch string(name) {
 		case "_index_key":
 			r.key, err = v.Str()
 		case "_id":
 			r.item, err = v.Str()
-		default:
-			err = v.Skip()
 		}
 		return err
 	})
@@ -240,7 +238,7 @@ func (l *statusList) read(ctx context.Context, n int) error {
 func (p *statusPart) read(ctx context.Context, db *dynamo.DB, n int) error {
 	p.begun = true
 	p.span.Limit = n
-	next, err := db.Query(ctx, p.span, func(item []byte) (bool, error) {
+	next, err := db.Query(ctx, p.span, func(item dynamo.Item) (bool, error) {
 		var r statusRow
 		err := decodeStatusRow(item, &r)
 		p.rows = append(p.rows, r)

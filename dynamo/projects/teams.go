@@ -21,7 +21,7 @@ func (db Store) TeamsByID(ctx context.Context, ids []project.TeamID) ([]project.
 	teams := make([]project.Team, len(ids))
 	wants := make([]dynamo.Want, len(ids))
 	for i, id := range ids {
-		wants[i] = dynamo.Want{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(teamID(id)), Decode: func(item []byte) error { return decodeTeam(item, &teams[i]) }}
+		wants[i] = dynamo.Want{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(teamID(id)), Decode: func(item dynamo.Item) error { return decodeTeam(item, &teams[i]) }}
 	}
 	return teams, dynamo.Missing(db.BatchGet(ctx, wants), noSuchTeam)
 }

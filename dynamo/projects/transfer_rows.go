@@ -69,7 +69,7 @@ func importRow(i project.Import) dynamo.Attrs {
 	return entities.EntityRow(entities.EntityKey(id), entities.Header{ID: id, Version: i.Version, Created: i.CreatedAt, Updated: cmp.Or(i.EndedAt, i.CreatedAt)}, importRows.Row(&i))
 }
 
-func decodeImport(item []byte, i *project.Import) error {
+func decodeImport(item dynamo.Item, i *project.Import) error {
 	i.Source = project.FromFile // of an import from before there were others
 	h, err := entities.DecodeOwn(importRows, item, i)
 	i.TransferID = project.TransferID{Project: project.ID(h.ID.Scope), ID: h.ID.ID}
@@ -94,7 +94,7 @@ func exportRow(e project.Export) dynamo.Attrs {
 	return entities.EntityRow(entities.EntityKey(id), entities.Header{ID: id, Version: e.Version, Created: e.CreatedAt, Updated: cmp.Or(e.EndedAt, e.CreatedAt)}, exportRows.Row(&e))
 }
 
-func decodeExport(item []byte, e *project.Export) error {
+func decodeExport(item dynamo.Item, e *project.Export) error {
 	h, err := entities.DecodeOwn(exportRows, item, e)
 	e.TransferID = project.TransferID{Project: project.ID(h.ID.Scope), ID: h.ID.ID}
 	e.Version, e.CreatedAt = h.Version, h.Created

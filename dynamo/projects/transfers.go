@@ -106,7 +106,7 @@ func (db Store) ImportsByID(ctx context.Context, ids []project.TransferID) ([]pr
 	imports := make([]project.Import, len(ids))
 	wants := make([]dynamo.Want, len(ids))
 	for i, id := range ids {
-		wants[i] = dynamo.Want{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(importID(id)), Decode: func(item []byte) error { return decodeImport(item, &imports[i]) }}
+		wants[i] = dynamo.Want{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(importID(id)), Decode: func(item dynamo.Item) error { return decodeImport(item, &imports[i]) }}
 	}
 	return imports, dynamo.Missing(db.BatchGet(ctx, wants), "there is no such import")
 }
@@ -118,7 +118,7 @@ func (db Store) ExportsByID(ctx context.Context, ids []project.TransferID) ([]pr
 	exports := make([]project.Export, len(ids))
 	wants := make([]dynamo.Want, len(ids))
 	for i, id := range ids {
-		wants[i] = dynamo.Want{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(exportID(id)), Decode: func(item []byte) error { return decodeExport(item, &exports[i]) }}
+		wants[i] = dynamo.Want{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(exportID(id)), Decode: func(item dynamo.Item) error { return decodeExport(item, &exports[i]) }}
 	}
 	return exports, dynamo.Missing(db.BatchGet(ctx, wants), "there is no such export")
 }
@@ -129,7 +129,7 @@ func (db Store) ExportsByID(ctx context.Context, ids []project.TransferID) ([]pr
 // the imports as in ImportsByID. Cost: 1 Query and ⌈n/100⌉ BatchGetItem.
 func (db Store) ListImports(ctx context.Context, id project.ID, w page.Window) (page.Slice[project.Import], error) {
 	return listTransfers(ctx, db, id, importType, w, func(id project.TransferID, into *project.Import) dynamo.Want {
-		return dynamo.Want{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(importID(id)), Decode: func(item []byte) error { return decodeImport(item, into) }}
+		return dynamo.Want{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(importID(id)), Decode: func(item dynamo.Item) error { return decodeImport(item, into) }}
 	}, func(i project.Import) string { return timed(i.CreatedAt.UnixMilli(), i.ID) })
 }
 
@@ -139,7 +139,7 @@ func (db Store) ListImports(ctx context.Context, id project.ID, w page.Window) (
 // the exports as in ExportsByID. Cost: 1 Query and ⌈n/100⌉ BatchGetItem.
 func (db Store) ListExports(ctx context.Context, id project.ID, w page.Window) (page.Slice[project.Export], error) {
 	return listTransfers(ctx, db, id, exportType, w, func(id project.TransferID, into *project.Export) dynamo.Want {
-		return dynamo.Want{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(exportID(id)), Decode: func(item []byte) error { return decodeExport(item, into) }}
+		return dynamo.Want{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(exportID(id)), Decode: func(item dynamo.Item) error { return decodeExport(item, into) }}
 	}, func(e project.Export) string { return timed(e.CreatedAt.UnixMilli(), e.ID) })
 }
 
@@ -154,7 +154,7 @@ func listTransfers[T any](ctx context.Context, db Store, id project.ID, typ stri
 	slices, errs := lists.Read(ctx, []page.Window{w}, func(int) dynamo.Listing[entities.RelationRecord] {
 		return dynamo.Listing[entities.RelationRecord]{
 			Span: LinksOf(ProjectID(id), transferPredicates[typ]), Descending: true,
-			Decode: func(item []byte, r *entities.RelationRecord) error { return entities.DecodeRelation(item, r, nil) },
+			Decode: func(item dynamo.Item, r *entities.RelationRecord) error { return entities.DecodeRelation(item, r, nil) },
 			SortKey: func(p string) string {
 				at, id := parseTimed(p)
 				return keys.PredicateKey(transferPredicates[typ], at, typ, id)

@@ -72,7 +72,7 @@ type intentRow struct {
 	State string
 }
 
-func decodeIntent(item []byte, r *intentRow) error {
+func decodeIntent(item dynamo.Item, r *intentRow) error {
 	key, err := dynamo.KeyOf(item, dynamo.ScoresTable)
 	if err != nil {
 		return err
@@ -96,15 +96,13 @@ func decodeIntent(item []byte, r *intentRow) error {
 			r.Version, err = v.Int()
 		case "due":
 			r.Due, err = v.Instant()
-		default:
-			err = v.Skip()
 		}
 		return err
 	})
 }
 
 func (db Store) intent(ctx context.Context, of score.Ref, id string) (r intentRow, found bool, err error) {
-	found, err = db.Get(ctx, dynamo.ScoresTable, intentKey(of, id), func(item []byte) error { return decodeIntent(item, &r) })
+	found, err = db.Get(ctx, dynamo.ScoresTable, intentKey(of, id), func(item dynamo.Item) error { return decodeIntent(item, &r) })
 	return r, found, err
 }
 
@@ -147,7 +145,7 @@ func (db Store) ListIntents(ctx context.Context, of score.Ref) ([]score.Intent, 
 	s := dynamo.Span{Table: dynamo.ScoresTable, PK: keys.ScoresPK(string(of.Owner))}
 	s.Low, s.High = dynamo.Prefixed(keys.IntentPrefix + keys.EncodeUUID(string(of.ID)))
 	var rows []intentRow
-	_, err := db.Query(ctx, s, func(item []byte) (bool, error) {
+	_, err := db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
 		var r intentRow
 		err := decodeIntent(item, &r)
 		if r.Kind == score.Snapshotting {
@@ -176,7 +174,7 @@ func (db Store) withoutIntent(ctx context.Context, of score.Ref, stored map[stri
 	s := dynamo.Span{Table: dynamo.ScoresTable, PK: keys.ScoresPK(string(of.Owner)), Keys: true}
 	s.Low, s.High = dynamo.Prefixed(keys.SnapshotsPrefix(string(of.ID)))
 	var ids []score.SnapshotID
-	_, err := db.Query(ctx, s, func(item []byte) (bool, error) {
+	_, err := db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
 		var one score.Snapshot
 		err := decodeSnapshot(item, &one)
 		if !stored[one.ID] {
@@ -194,7 +192,7 @@ func (db Store) withoutIntent(ctx context.Context, of score.Ref, stored map[stri
 func (db Store) endSnapshot(ctx context.Context, i score.Intent, stored bool) error {
 	for {
 		var s score.Snapshot
-		found, err := db.Get(ctx, dynamo.ScoresTable, snapshotKey(i.Snapshot()), func(item []byte) error { return decodeSnapshot(item, &s) })
+		found, err := db.Get(ctx, dynamo.ScoresTable, snapshotKey(i.Snapshot()), func(item dynamo.Item) error { return decodeSnapshot(item, &s) })
 		if err != nil {
 			return err
 		}
@@ -271,7 +269,7 @@ func (db Store) ReleaseIntent(ctx context.Context, i score.Intent) error {
 func (db Store) reached(ctx context.Context, i score.Intent) (s score.Score, found bool, err error) {
 	for idle := 0; ; idle++ {
 		s = score.Score{}
-		found, err = db.Get(ctx, dynamo.ScoresTable, ScoreKey(i.Score), func(item []byte) error { return decodeScore(item, &s) })
+		found, err = db.Get(ctx, dynamo.ScoresTable, ScoreKey(i.Score), func(item dynamo.Item) error { return decodeScore(item, &s) })
 		if err != nil || !found || s.Version >= i.Version {
 			return s, found, err
 		}
@@ -290,7 +288,7 @@ func (db Store) texts(ctx context.Context, of score.Ref, kind score.TextKind, ve
 	s.Low, s.High = dynamo.Prefixed(prefix)
 	var ids []score.TextID
 	light := db.Projecting(dynamo.Projections{*db.Table(dynamo.ScoresTable): dynamo.ProjectionOf("o", "s", "g")})
-	_, err := light.Query(ctx, s, func(item []byte) (bool, error) {
+	_, err := light.Query(ctx, s, func(item dynamo.Item) (bool, error) {
 		id, g := score.TextID{Score: of, Kind: kind}, 0
 		err := dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
 			switch string(name) {
@@ -300,8 +298,6 @@ func (db Store) texts(ctx context.Context, of score.Ref, kind score.TextKind, ve
 				id.Hash = key[min(len(prefix), len(key)):]
 			case "g":
 				g, err = v.Int()
-			default:
-				err = v.Skip()
 			}
 			return err
 		})

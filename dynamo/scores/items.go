@@ -27,7 +27,7 @@ var _ score.ItemStore = Items{}
 func (db Items) ItemsByID(ctx context.Context, refs []score.ItemRef) ([]score.Item, []error) {
 	items, wants := make([]score.Item, len(refs)), make([]dynamo.Want, len(refs))
 	for i, ref := range refs {
-		wants[i] = dynamo.Want{Table: dynamo.ScoresTable, Key: uses.ItemKey(ref), Decode: func(item []byte) error { return decodeScoreItem(item, &items[i]) }}
+		wants[i] = dynamo.Want{Table: dynamo.ScoresTable, Key: uses.ItemKey(ref), Decode: func(item dynamo.Item) error { return decodeScoreItem(item, &items[i]) }}
 	}
 	return items, dynamo.Missing(db.BatchGet(ctx, wants), "there is no such item")
 }
@@ -60,7 +60,7 @@ func (db Items) ListItemsOf(ctx context.Context, requests []score.ItemsRequest) 
 func (db Items) allItems(ctx context.Context, s dynamo.Span, w page.Window) (page.Slice[score.Item], error) {
 	l := dynamo.Listing[score.Item]{
 		Span: s,
-		Decode: func(item []byte, i *score.Item) error {
+		Decode: func(item dynamo.Item, i *score.Item) error {
 			key, err := dynamo.KeyOf(item, dynamo.ScoresTable)
 			if err != nil || key.SK == keys.CountsSK || strings.HasPrefix(key.SK, keys.UploadPrefix) {
 				return err
@@ -93,7 +93,7 @@ func (db Items) allItems(ctx context.Context, s dynamo.Span, w page.Window) (pag
 func (db Items) Usages(ctx context.Context, owners []score.UserID) ([]score.Usage, []error) {
 	usages, wants := make([]score.Usage, len(owners)), make([]dynamo.Want, len(owners))
 	for i, owner := range owners {
-		wants[i] = dynamo.Want{Table: dynamo.ScoresTable, Key: usageKey(owner), Decode: func(item []byte) error { return decodeUsage(item, &usages[i]) }}
+		wants[i] = dynamo.Want{Table: dynamo.ScoresTable, Key: usageKey(owner), Decode: func(item dynamo.Item) error { return decodeUsage(item, &usages[i]) }}
 	}
 	errs := db.BatchGet(ctx, wants)
 	for i, err := range errs {
@@ -145,7 +145,7 @@ func (db Items) DeleteItem(ctx context.Context, i score.Item, closed score.Uploa
 			Remove: true, Condition: "#refs = :none", Values: dynamo.Attrs{":none": dynamo.Number(0)},
 			Failed: func(row dynamo.Attrs) error {
 				used := &score.ItemInUse{}
-				if err := decodeScoreItem(dynamo.RowJSON(row), &used.Item); err != nil {
+				if err := decodeScoreItem(dynamo.ItemOf(row), &used.Item); err != nil {
 					return err
 				}
 				return used

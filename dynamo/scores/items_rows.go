@@ -65,7 +65,7 @@ func ScoreItemRow(i score.Item) dynamo.Attrs {
 }
 
 // itemRefOf reads which item the row is about.
-func itemRefOf(item []byte, prefix string) (ref score.ItemRef, err error) {
+func itemRefOf(item dynamo.Item, prefix string) (ref score.ItemRef, err error) {
 	key, err := dynamo.KeyOf(item, dynamo.ScoresTable)
 	if err != nil {
 		return ref, err
@@ -81,7 +81,7 @@ func itemRefOf(item []byte, prefix string) (ref score.ItemRef, err error) {
 	return score.ItemRef{Owner: score.UserID(owner[0]), Score: score.ID(ids[0]), ID: score.ItemID(ids[1])}, nil
 }
 
-func decodeScoreItem(item []byte, i *score.Item) (err error) {
+func decodeScoreItem(item dynamo.Item, i *score.Item) (err error) {
 	if i.ItemRef, err = itemRefOf(item, ""); err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ var usageRows = dynamo.LayoutOf(
 	dynamo.OfWhole("quota", func(r *usageRecord) *int64 { return &r.Quota }),
 )
 
-func decodeUsage(item []byte, u *score.Usage) error {
+func decodeUsage(item dynamo.Item, u *score.Usage) error {
 	var r usageRecord
 	err := usageRows.Decode(item, &r)
 	if !r.claimed {
@@ -148,7 +148,7 @@ func uploadRow(u score.Upload) dynamo.Attrs {
 	return row
 }
 
-func decodeUpload(item []byte, u *score.Upload) (err error) {
+func decodeUpload(item dynamo.Item, u *score.Upload) (err error) {
 	if u.ItemRef, err = itemRefOf(item, keys.UploadPrefix); err != nil {
 		return err
 	}

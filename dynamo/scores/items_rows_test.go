@@ -40,25 +40,25 @@ func TestRowsOfItemsAreTheDocuments(t *testing.T) {
 		"refs": dynamo.Number(0), "media_type": dynamo.Str("image/png"), "set_name": dynamo.Str("Suite"), "sha256": dynamo.Str("sum"), "width": dynamo.Number(600), "height": dynamo.Number(800),
 	}, row)
 	var back score.Item
-	require.NoError(t, scores.DecodeScoreItem(dynamo.RowJSON(row), &back))
+	require.NoError(t, scores.DecodeScoreItem(dynamo.ItemOf(row), &back))
 	assert.Equal(t, i, back)
 	i.Thumbnail, back = score.Thumbnail{}, score.Item{}
-	require.NoError(t, scores.DecodeScoreItem(dynamo.RowJSON(scores.ScoreItemRow(i)), &back))
+	require.NoError(t, scores.DecodeScoreItem(dynamo.ItemOf(scores.ScoreItemRow(i)), &back))
 	assert.Equal(t, i, back, "an image without a thumbnail has its size")
 
 	u := score.Upload{ItemRef: ref, Name: "a", SetName: "b", Type: "video/mp4", Size: 7, SHA256: "c", PartSize: 5, Multipart: "m", State: score.UploadOpen, CreatedAt: at, ExpiresAt: at.Add(time.Hour)}
 	row = scores.UploadRow(u)
 	assert.Equal(t, dynamo.Str("upload:a62Xnv7FbkqPJQsmW1kBeg==JO1kjyJx1kKuucbt3JOziQ=="), row["s"])
 	var open score.Upload
-	require.NoError(t, scores.DecodeUpload(dynamo.RowJSON(row), &open))
+	require.NoError(t, scores.DecodeUpload(dynamo.ItemOf(row), &open))
 	assert.Equal(t, u, open)
 	assert.Equal(t, dynamo.Key{PK: "it:68yjpWHe5EOEnN6vv3UL1w==", SK: "summary"}, scores.UsageKey(dynamotest.DocumentOwner))
 
 	var use score.Use
-	require.NoError(t, uses.Decode(dynamo.RowJSON(dynamo.Attrs{"o": dynamo.Str("si:68yjpWHe5EOEnN6vv3UL1w=="), "s": dynamo.Str("JO1kjyJx1kKuucbt3JOziQ==a62Xnv7FbkqPJQsmW1kBeg==")}), &use))
+	require.NoError(t, uses.Decode(dynamo.ItemOf(dynamo.Attrs{"o": dynamo.Str("si:68yjpWHe5EOEnN6vv3UL1w=="), "s": dynamo.Str("JO1kjyJx1kKuucbt3JOziQ==a62Xnv7FbkqPJQsmW1kBeg==")}), &use))
 	assert.Equal(t, score.Use{Item: score.ItemRef{Owner: dynamotest.DocumentOwner, ID: dynamotest.DocumentItem}, Kind: score.UsedByScore, By: dynamotest.DocumentScore}, use)
 	var old score.Item
-	require.NoError(t, scores.DecodeScoreItem(dynamo.RowJSON(dynamo.Attrs{"o": row["o"], "s": dynamo.Str("a62Xnv7FbkqPJQsmW1kBeg==JO1kjyJx1kKuucbt3JOziQ=="), "type": dynamo.Str("image"), "size": dynamo.Number(1)}), &old))
+	require.NoError(t, scores.DecodeScoreItem(dynamo.ItemOf(dynamo.Attrs{"o": row["o"], "s": dynamo.Str("a62Xnv7FbkqPJQsmW1kBeg==JO1kjyJx1kKuucbt3JOziQ=="), "type": dynamo.Str("image"), "size": dynamo.Number(1)}), &old))
 	assert.Equal(t, score.Item{ItemRef: ref, Type: "image", Size: 1}, old, "a row of the document has no more")
 }
 

@@ -18,7 +18,7 @@ import (
 // Index: primary. Key: o = it:<owner> AND s = upload:<score><item>. Cost: 1 GetItem.
 func (db Items) FindUpload(ctx context.Context, ref score.ItemRef) (score.Upload, bool, error) {
 	var u score.Upload
-	found, err := db.Get(ctx, dynamo.ScoresTable, uploadKey(ref), func(item []byte) error { return decodeUpload(item, &u) })
+	found, err := db.Get(ctx, dynamo.ScoresTable, uploadKey(ref), func(item dynamo.Item) error { return decodeUpload(item, &u) })
 	return u, found, err
 }
 
@@ -63,7 +63,7 @@ func roomFor(a dynamo.Action, quota, more int64) dynamo.Action {
 	a.Failed = func(row dynamo.Attrs) error {
 		reached := &score.QuotaReached{Quota: quota}
 		if row != nil {
-			if err := decodeUsage(dynamo.RowJSON(row), &reached.Usage); err != nil {
+			if err := decodeUsage(dynamo.ItemOf(row), &reached.Usage); err != nil {
 				return err
 			}
 		}

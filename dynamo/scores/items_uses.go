@@ -38,10 +38,10 @@ func (db Items) ListProjectsOf(ctx context.Context, user score.UserID, requests 
 	lists := dynamo.ManyLists[score.Use, project.Project]{
 		DB: db.DB,
 		Want: func(_ int, u score.Use, into *project.Project) dynamo.Want {
-			return dynamo.Want{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(projects.ProjectID(u.OfProject())), Decode: func(item []byte) error { return projects.DecodeProject(item, into) }}
+			return dynamo.Want{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(projects.ProjectID(u.OfProject())), Decode: func(item dynamo.Item) error { return projects.DecodeProject(item, into) }}
 		},
 		Beside: func(_ int, u score.Use, into *project.Project) dynamo.Want {
-			return dynamo.Want{Table: dynamo.RelationshipEntries, Key: projects.ProjectMemberKey(u.OfProject(), user), Decode: func(item []byte) error { return projects.DecodeProjectMember(item, &into.Member) }}
+			return dynamo.Want{Table: dynamo.RelationshipEntries, Key: projects.ProjectMemberKey(u.OfProject(), user), Decode: func(item dynamo.Item) error { return projects.DecodeProjectMember(item, &into.Member) }}
 		},
 		Counts:   func(_ int, p project.Project) bool { return p.Member.Type.May(project.Taggie) },
 		Position: func(p project.Project) string { return string(p.ID) },

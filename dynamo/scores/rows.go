@@ -197,7 +197,7 @@ func refOf(key dynamo.Key, prefix string, n int) (ref score.Ref, rest []string, 
 }
 
 // decodePublic reads which score is public.
-func decodePublic(item []byte, ref *score.Ref) error {
+func decodePublic(item dynamo.Item, ref *score.Ref) error {
 	key, err := dynamo.KeyOf(item, dynamo.ScoresTable)
 	if err == nil {
 		*ref, _, err = refOf(key, keys.PublicScorePrefix, 0)
@@ -205,7 +205,7 @@ func decodePublic(item []byte, ref *score.Ref) error {
 	return err
 }
 
-func decodeScore(item []byte, s *score.Score) error {
+func decodeScore(item dynamo.Item, s *score.Score) error {
 	key, err := dynamo.KeyOf(item, dynamo.ScoresTable)
 	if err != nil {
 		return err
@@ -263,7 +263,7 @@ func snapshotRow(s score.Snapshot) dynamo.Attrs {
 	return row
 }
 
-func decodeSnapshot(item []byte, s *score.Snapshot) error {
+func decodeSnapshot(item dynamo.Item, s *score.Snapshot) error {
 	key, err := dynamo.KeyOf(item, dynamo.ScoresTable)
 	if err != nil {
 		return err

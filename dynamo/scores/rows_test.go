@@ -72,7 +72,7 @@ func TestRowsOfScoresAreTheDocuments(t *testing.T) {
 			{"i": 1, "it": "JO1kjyJx1kKuucbt3JOziQ==", "o": "image.jpg", "p": "1", "s": "AAAAAAAAAAAAAAAAAAAAAA=="}
 		], "a_count": 2, "anno": [{"i": 0, "h": "ouWfeVUe4keu21CyOIZ0jg=="}, {"i": 1, "h": "ouWfeVUe4keu21CyOIZ0jg=="}]}}`, plainly(t, row))
 	var back score.Score
-	require.NoError(t, scores.DecodeScore(dynamo.RowJSON(row), &back))
+	require.NoError(t, scores.DecodeScore(dynamo.ItemOf(row), &back))
 	assert.Equal(t, s, back)
 
 	snapshot, err := keys.DecodeUUID("G83UGGM9UUS4Ky8gsKmxRg==")
@@ -81,7 +81,7 @@ func TestRowsOfScoresAreTheDocuments(t *testing.T) {
 	assert.JSONEq(t, `{"o": "sc:68yjpWHe5EOEnN6vv3UL1w==", "s": "snap:a62Xnv7FbkqPJQsmW1kBeg==G83UGGM9UUS4Ky8gsKmxRg==",
 		"create_at": "2026-11-20T08:00:00.000Z", "update_at": "2026-11-20T08:00:00.000Z", "snapname": "スナップショット1"}`, plainly(t, scores.SnapshotRow(of)))
 	var snap score.Snapshot
-	require.NoError(t, scores.DecodeSnapshot(dynamo.RowJSON(scores.SnapshotRow(of)), &snap))
+	require.NoError(t, scores.DecodeSnapshot(dynamo.ItemOf(scores.SnapshotRow(of)), &snap))
 	assert.Equal(t, of, snap)
 
 	c := scores.ScoreChange{Ref: ref, Version: 3}

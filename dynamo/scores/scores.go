@@ -32,7 +32,7 @@ const (
 func (db Store) ScoresByID(ctx context.Context, refs []score.Ref) ([]score.Score, []error) {
 	scores, wants := make([]score.Score, len(refs)), make([]dynamo.Want, len(refs))
 	for i, ref := range refs {
-		wants[i] = dynamo.Want{Table: dynamo.ScoresTable, Key: ScoreKey(ref), Decode: func(item []byte) error { return decodeScore(item, &scores[i]) }}
+		wants[i] = dynamo.Want{Table: dynamo.ScoresTable, Key: ScoreKey(ref), Decode: func(item dynamo.Item) error { return decodeScore(item, &scores[i]) }}
 	}
 	return scores, dynamo.Missing(db.BatchGet(ctx, wants), noSuchScore)
 }
@@ -51,7 +51,7 @@ func (db Store) TextsByID(ctx context.Context, ids []score.TextID) ([]string, []
 	for try := 0; len(left) > 0 && try < dynamo.Lookups && (try == 0 || db.Pause(ctx, try)); try++ {
 		wants := make([]dynamo.Want, len(left))
 		for n, i := range left {
-			wants[n] = dynamo.Want{Table: dynamo.ScoresTable, Key: textKey(ids[i]), Decode: func(item []byte) (err error) {
+			wants[n] = dynamo.Want{Table: dynamo.ScoresTable, Key: textKey(ids[i]), Decode: func(item dynamo.Item) (err error) {
 				texts[i], err = textOf(item)
 				return err
 			}}
@@ -68,10 +68,10 @@ func (db Store) TextsByID(ctx context.Context, ids []score.TextID) ([]string, []
 	return texts, dynamo.Missing(errs, noSuchText)
 }
 
-func textOf(item []byte) (text string, err error) {
+func textOf(item dynamo.Item) (text string, err error) {
 	err = dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
 		if string(name) != "c" {
-			return v.Skip()
+			return nil
 		}
 		text, err = v.Str()
 		return err
@@ -85,7 +85,7 @@ func textOf(item []byte) (text string, err error) {
 func (db Store) SnapshotsByID(ctx context.Context, ids []score.SnapshotID) ([]score.Snapshot, []error) {
 	snapshots, wants := make([]score.Snapshot, len(ids)), make([]dynamo.Want, len(ids))
 	for i, id := range ids {
-		wants[i] = dynamo.Want{Table: dynamo.ScoresTable, Key: snapshotKey(id), Decode: func(item []byte) error { return decodeSnapshot(item, &snapshots[i]) }}
+		wants[i] = dynamo.Want{Table: dynamo.ScoresTable, Key: snapshotKey(id), Decode: func(item dynamo.Item) error { return decodeSnapshot(item, &snapshots[i]) }}
 	}
 	return snapshots, dynamo.Missing(db.DB.Projecting(nil).BatchGet(ctx, wants), noSuchSnapshot)
 }
@@ -132,7 +132,7 @@ func (db Store) listPublic(ctx context.Context, s dynamo.Span, w page.Window) (p
 func (db Store) ArePublic(ctx context.Context, refs []score.Ref) ([]bool, []error) {
 	public, wants := make([]bool, len(refs)), make([]dynamo.Want, len(refs))
 	for i, ref := range refs {
-		wants[i] = dynamo.Want{Table: dynamo.ScoresTable, Key: publicScoreKey(ref), Decode: func([]byte) error { public[i] = true; return nil }}
+		wants[i] = dynamo.Want{Table: dynamo.ScoresTable, Key: publicScoreKey(ref), Decode: func(dynamo.Item) error { public[i] = true; return nil }}
 	}
 	return public, dynamo.OrNone(db.BatchGet(ctx, wants))
 }
@@ -143,10 +143,10 @@ func (db Store) ArePublic(ctx context.Context, refs []score.Ref) ([]bool, []erro
 func (db Store) CountScores(ctx context.Context, owners []score.UserID) ([]int, []error) {
 	counts, wants := make([]int, len(owners)), make([]dynamo.Want, len(owners))
 	for i, owner := range owners {
-		wants[i] = dynamo.Want{Table: dynamo.ScoresTable, Key: scoreCountKey(owner), Decode: func(item []byte) error {
+		wants[i] = dynamo.Want{Table: dynamo.ScoresTable, Key: scoreCountKey(owner), Decode: func(item dynamo.Item) error {
 			return dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
 				if string(name) != "score_count" {
-					return v.Skip()
+					return nil
 				}
 				counts[i], err = v.Int()
 				counts[i] = max(counts[i], 0) // another program may have counted less
@@ -173,7 +173,7 @@ func (db Store) ListSnapshotsOf(ctx context.Context, refs []score.Ref) ([][]scor
 	errs := db.Each(len(refs), func(i int) error {
 		s := dynamo.Span{Table: dynamo.ScoresTable, PK: keys.ScoresPK(string(refs[i].Owner))}
 		s.Low, s.High = dynamo.Prefixed(keys.SnapshotsPrefix(string(refs[i].ID)))
-		_, err := light.Query(ctx, s, func(item []byte) (bool, error) {
+		_, err := light.Query(ctx, s, func(item dynamo.Item) (bool, error) {
 			var one score.Snapshot
 			err := decodeSnapshot(item, &one)
 			lists[i] = append(lists[i], one)

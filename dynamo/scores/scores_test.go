@@ -151,7 +151,7 @@ func nothingLeft(t testing.TB, db *dynamo.DB, kept []string) {
 		switch {
 		case strings.HasPrefix(key.SK, keys.ScorePrefix):
 			var s score.Score
-			require.NoError(t, scores.DecodeScore(dynamo.RowJSON(row), &s))
+			require.NoError(t, scores.DecodeScore(dynamo.ItemOf(row), &s))
 			stored[s.Ref] = s
 			counts[key.PK]++
 			if s.Access == score.Public {
@@ -164,13 +164,13 @@ func nothingLeft(t testing.TB, db *dynamo.DB, kept []string) {
 			assert.Equal(t, []int{len(s.Pages), len(s.Annotations)}, []int{s.PageCount, s.AnnotationCount})
 		case strings.HasPrefix(key.SK, keys.SnapshotPrefix):
 			var s score.Snapshot
-			require.NoError(t, scores.DecodeSnapshot(dynamo.RowJSON(row), &s))
+			require.NoError(t, scores.DecodeSnapshot(dynamo.ItemOf(row), &s))
 			snapshots[s.Score]++
 			needs(scores.SnapshotNameKey(s.Score, s.Name))
 			needs(scores.IntentKey(s.Score, s.ID))
 			contents[score.SnapshotKey(s.SnapshotID)] = true
 			var i scores.IntentRow
-			require.NoError(t, scores.DecodeIntent(dynamo.RowJSON(rows[scores.IntentKey(s.Score, s.ID)]), &i))
+			require.NoError(t, scores.DecodeIntent(dynamo.ItemOf(rows[scores.IntentKey(s.Score, s.ID)]), &i))
 			assert.Equal(t, []string{scores.Existing, string(score.Snapshotting)}, []string{i.State, string(i.Kind)})
 			using(i.Items, s.ID)
 		}

@@ -166,7 +166,7 @@ func (db Store) foreignSnapshots(ctx context.Context, ids []score.SnapshotID) ([
 		at[id.ID] = n
 	}
 	s := dynamo.Span{Table: dynamo.ScoresTable, PK: keys.ItemUsesPK(string(ids[0].Score.Owner)), Keys: true}
-	_, err := db.Query(ctx, s, func(item []byte) (bool, error) {
+	_, err := db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
 		var u score.Use
 		if err := uses.Decode(item, &u); err != nil {
 			return false, err

@@ -78,11 +78,11 @@ func (db Store) dropping(ctx context.Context, by uses.By, items []score.ItemRef)
 	used := make([]bool, len(items))
 	wants := make([]dynamo.Want, len(items))
 	for i, item := range items {
-		wants[i] = dynamo.Want{Table: dynamo.ScoresTable, Key: uses.Key(item, by.ID()), Decode: func(row []byte) error {
+		wants[i] = dynamo.Want{Table: dynamo.ScoresTable, Key: uses.Key(item, by.ID()), Decode: func(row dynamo.Item) error {
 			used[i] = true
 			return dynamo.Attributes(row, func(name []byte, v dynamo.Value) error {
 				if string(name) != "g" {
-					return v.Skip()
+					return nil
 				}
 				g, err := v.Int()
 				used[i] = g <= by.Version

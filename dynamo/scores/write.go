@@ -147,7 +147,7 @@ func (c *scoreChange) isCurrent() dynamo.Action {
 			return dynamo.ErrDone
 		}
 		var current score.Score
-		if err := decodeScore(dynamo.RowJSON(row), &current); err != nil {
+		if err := decodeScore(dynamo.ItemOf(row), &current); err != nil {
 			return err
 		}
 		return &score.VersionConflict{Current: current}
@@ -233,7 +233,7 @@ func (c *scoreChange) inSteps(ctx context.Context) error {
 func (c *scoreChange) known(ctx context.Context) error {
 	wants := make([]dynamo.Want, len(c.added))
 	for n, item := range c.added {
-		wants[n] = dynamo.Want{Table: dynamo.ScoresTable, Key: uses.ItemKey(item), Decode: func([]byte) error { return nil }}
+		wants[n] = dynamo.Want{Table: dynamo.ScoresTable, Key: uses.ItemKey(item), Decode: func(dynamo.Item) error { return nil }}
 	}
 	light := c.db.Projecting(dynamo.Projections{*c.db.Table(dynamo.ScoresTable): dynamo.ProjectionOf("o", "s")})
 	for n, err := range light.BatchGet(ctx, wants) {
@@ -322,10 +322,10 @@ func (c *scoreChange) abandon(ctx context.Context, i score.Intent, prepared bool
 
 // made reports whether the score is as the change made it.
 func (c *scoreChange) made(ctx context.Context) (made bool) {
-	_, _ = c.db.Get(ctx, dynamo.ScoresTable, ScoreKey(c.Ref), func(item []byte) error {
+	_, _ = c.db.Get(ctx, dynamo.ScoresTable, ScoreKey(c.Ref), func(item dynamo.Item) error {
 		return dynamo.Attributes(item, func(name []byte, v dynamo.Value) error {
 			if string(name) != "_attempt" {
-				return v.Skip()
+				return nil
 			}
 			by, err := v.Str()
 			made = by == c.attempt

@@ -28,7 +28,7 @@ func (db Store) UsersByID(ctx context.Context, ids []user.ID) ([]user.User, []er
 	users := make([]user.User, len(ids))
 	wants := make([]dynamo.Want, len(ids))
 	for i, id := range ids {
-		wants[i] = dynamo.Want{Table: dynamo.NotesTable, Key: ProfileKey(id), Decode: func(item []byte) error { return decodeUser(item, &users[i]) }}
+		wants[i] = dynamo.Want{Table: dynamo.NotesTable, Key: ProfileKey(id), Decode: func(item dynamo.Item) error { return decodeUser(item, &users[i]) }}
 	}
 	return users, dynamo.Missing(db.BatchGet(ctx, wants), "there is no such user")
 }
@@ -50,7 +50,7 @@ func (db Store) UserIDByEmail(ctx context.Context, folded string) (user.ID, erro
 	// The lock of another program need not tell whose it is.
 	s := dynamo.Span{Table: dynamo.NotesTable, Index: dynamo.GSI1, PK: keys.EmailPK(folded), Limit: 1, Keys: true}
 	s.Low, s.High = dynamo.Prefixed(keys.NoteOfUserPrefix)
-	_, err = db.Query(ctx, s, func(item []byte) (bool, error) {
+	_, err = db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
 		key, err := dynamo.KeyOf(item, dynamo.NotesTable)
 		id = user.ID(keys.Part(key.PK, 1))
 		return false, err
@@ -74,13 +74,13 @@ func emailKey(folded string) dynamo.Key {
 
 func (db Store) userID(ctx context.Context, key dynamo.Key) (user.ID, error) {
 	var id string
-	found, err := db.Get(ctx, dynamo.NotesTable, key, func(item []byte) error {
+	found, err := db.Get(ctx, dynamo.NotesTable, key, func(item dynamo.Item) error {
 		return dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
 			if string(name) == "user_id" {
 				id, err = v.Str()
 				return err
 			}
-			return v.Skip()
+			return nil
 		})
 	})
 	if err == nil && !found {
@@ -96,13 +96,13 @@ func (db Store) RevokedByID(ctx context.Context, ids []user.ID) ([]time.Time, []
 	times := make([]time.Time, len(ids))
 	wants := make([]dynamo.Want, len(ids))
 	for i, id := range ids {
-		wants[i] = dynamo.Want{Table: dynamo.NotesTable, Key: revokedKey(id), Decode: func(item []byte) error {
+		wants[i] = dynamo.Want{Table: dynamo.NotesTable, Key: revokedKey(id), Decode: func(item dynamo.Item) error {
 			return dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
 				if string(name) == "revoked_at" {
 					times[i], err = v.Instant()
 					return err
 				}
-				return v.Skip()
+				return nil
 			})
 		}}
 	}
@@ -155,7 +155,7 @@ func (db Store) Revocations(ctx context.Context, from, to time.Time) ([]user.Rev
 	var all []user.Revocation
 	for _, day := range days {
 		low, high := keys.RevocationSK(from, ""), keys.RevocationSK(to.Add(time.Millisecond), "")
-		_, err := db.Query(ctx, dynamo.Span{Table: dynamo.NotesTable, PK: day, Low: low, High: high}, func(item []byte) (bool, error) {
+		_, err := db.Query(ctx, dynamo.Span{Table: dynamo.NotesTable, PK: day, Low: low, High: high}, func(item dynamo.Item) (bool, error) {
 			var one user.Revocation
 			err := dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
 				switch string(name) {
@@ -165,8 +165,6 @@ func (db Store) Revocations(ctx context.Context, from, to time.Time) ([]user.Rev
 					one.User = user.ID(id)
 				case "revoked_at":
 					one.At, err = v.Instant()
-				default:
-					err = v.Skip()
 				}
 				return err
 			})
@@ -213,7 +211,7 @@ func (db Store) UpdateUser(ctx context.Context, before, after user.User, once id
 			if row == nil { // the user is gone
 				return &conflict
 			}
-			if err := decodeUser(dynamo.RowJSON(row), &conflict.Current); err != nil {
+			if err := decodeUser(dynamo.ItemOf(row), &conflict.Current); err != nil {
 				return err
 			}
 			return &conflict
@@ -276,7 +274,7 @@ func CreatesOne(id user.ID, what string, most int, unknown, full error) dynamo.A
 	}
 }
 
-func decodeUser(item []byte, u *user.User) error {
+func decodeUser(item dynamo.Item, u *user.User) error {
 	p := profileRows.Take()
 	defer profileRows.Give(p)
 	p.User = u

@@ -77,7 +77,7 @@ func Count(ctx context.Context, db *dynamo.DB, item score.ItemRef) error {
 	uses := 0
 	s := Of(item).Span
 	s.Keys = true
-	if _, err := db.Query(ctx, s, func([]byte) (bool, error) { uses++; return true, nil }); err != nil {
+	if _, err := db.Query(ctx, s, func(dynamo.Item) (bool, error) { uses++; return true, nil }); err != nil {
 		return err
 	}
 	err := db.Transact(ctx, []dynamo.Action{{Table: dynamo.ScoresTable, Key: ItemKey(item), Update: "SET #refs = :uses", Condition: "attribute_exists(o) AND attribute_not_exists(#refs)",
@@ -125,7 +125,7 @@ func (by By) Take(item score.ItemRef, there bool) []dynamo.Action {
 }
 
 // Decode reads the row of a use: "by" says what the user is, "sc" whose snapshot it is. The item's key is completed by who knows it.
-func Decode(item []byte, u *score.Use) error {
+func Decode(item dynamo.Item, u *score.Use) error {
 	key, err := dynamo.KeyOf(item, dynamo.ScoresTable)
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func Of(item score.ItemRef) dynamo.Listing[score.Use] {
 	s.Low, s.High = dynamo.Prefixed(keys.ItemUsesPrefix(string(item.ID)))
 	return dynamo.Listing[score.Use]{
 		Span: s,
-		Decode: func(row []byte, u *score.Use) error {
+		Decode: func(row dynamo.Item, u *score.Use) error {
 			err := Decode(row, u)
 			u.Item = item
 			return err
