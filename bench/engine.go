@@ -18,7 +18,8 @@ import (
 )
 
 // engine speaks as much of DynamoDB's protocol as the three questions need, from memory. A real engine on the same
-// machine would need more CPU than what is measured. Items are answered with the bytes with which they were put.
+// machine would need more CPU than what is measured. Items, and the attributes that a projection names, are answered with the bytes with
+// which they were put.
 type engine struct {
 	table       *table
 	tables      sync.Map     // name to the description of a table that was made
@@ -124,8 +125,21 @@ func (e exception) Error() string { return string(e) }
 
 type key struct{ PK, SK text }
 
-// errNoProjection keeps the comparison fair: all questions ask for whole notes, and whole rows are what is answered.
-var errNoProjection = errors.New("projections are not implemented here")
+// attributes returns what a projection names; nil where there is none.
+func attributes(projection string, names map[string]string) ([]string, error) {
+	if projection == "" {
+		return nil, nil
+	}
+	attributes := strings.Split(projection, ",")
+	for i, alias := range attributes {
+		name, there := names[strings.TrimSpace(alias)]
+		if !there {
+			return nil, errors.New("a projection consists of the names of attributes here")
+		}
+		attributes[i] = name
+	}
+	return attributes, nil
+}
 
 func (e *engine) getItem(body []byte) ([]byte, error) {
 	var in struct {
@@ -137,9 +151,9 @@ func (e *engine) getItem(body []byte) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	out.WriteByte('{')
-	if item := e.table.get(in.Key.PK.S, in.Key.SK.S); item != nil {
+	if row := e.table.get(in.Key.PK.S, in.Key.SK.S); row != nil {
 		out.WriteString(`"Item":`)
-		out.Write(item)
+		out.Write(row.item)
 	}
 	capacity(&out, in.ReturnConsumedCapacity, `"ConsumedCapacity":`+unit(in.TableName))
 	return finish(&out), nil
@@ -149,8 +163,9 @@ func (e *engine) batchGetItem(body []byte) ([]byte, error) {
 	var in struct {
 		ReturnConsumedCapacity string
 		RequestItems           map[string]struct {
-			Keys                 []key
-			ProjectionExpression string
+			Keys                     []key
+			ProjectionExpression     string
+			ExpressionAttributeNames map[string]string
 		}
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
@@ -164,17 +179,18 @@ func (e *engine) batchGetItem(body []byte) ([]byte, error) {
 		if len(asked.Keys) < 1 || len(asked.Keys) > 100 {
 			return nil, errors.New("a batch has 1 to 100 keys")
 		}
-		if asked.ProjectionExpression != "" {
-			return nil, errNoProjection
+		wanted, err := attributes(asked.ProjectionExpression, asked.ExpressionAttributeNames)
+		if err != nil {
+			return nil, err
 		}
 		fmt.Fprintf(&out, `{"Responses":{%q:`, name)
-		var items []json.RawMessage
+		var rows []*row
 		for _, k := range asked.Keys {
-			if item := e.table.get(k.PK.S, k.SK.S); item != nil {
-				items = append(items, item)
+			if row := e.table.get(k.PK.S, k.SK.S); row != nil {
+				rows = append(rows, row)
 			}
 		}
-		array(&out, items)
+		array(&out, rows, wanted)
 		out.WriteString(`},"UnprocessedKeys":{}`)
 		capacity(&out, in.ReturnConsumedCapacity, `"ConsumedCapacity":[`+unit(name)+`]`)
 	}
@@ -198,18 +214,19 @@ func (e *engine) query(body []byte) ([]byte, error) {
 		in.FilterExpression != nil || in.ScanIndexForward != nil && !*in.ScanIndexForward {
 		return nil, errors.New("only one kind of Query is implemented here")
 	}
-	if in.ProjectionExpression != "" {
-		return nil, errNoProjection
+	wanted, err := attributes(in.ProjectionExpression, in.ExpressionAttributeNames)
+	if err != nil {
+		return nil, err
 	}
 	names, values := in.ExpressionAttributeNames, in.ExpressionAttributeValues
-	items := e.table.between(names["#pk"], names["#sk"], values[":pk"].S, values[":low"].S, values[":high"].S)
-	if in.Limit > 0 && len(items) > in.Limit {
+	rows := e.table.between(names["#pk"], names["#sk"], values[":pk"].S, values[":low"].S, values[":high"].S)
+	if in.Limit > 0 && len(rows) > in.Limit {
 		return nil, errors.New("pages are not implemented here")
 	}
 	var out bytes.Buffer
 	out.WriteString(`{"Items":`)
-	array(&out, items)
-	fmt.Fprintf(&out, `,"Count":%d,"ScannedCount":%d`, len(items), len(items))
+	array(&out, rows, wanted)
+	fmt.Fprintf(&out, `,"Count":%d,"ScannedCount":%d`, len(rows), len(rows))
 	capacity(&out, in.ReturnConsumedCapacity, `"ConsumedCapacity":`+unit(in.TableName))
 	return finish(&out), nil
 }
@@ -262,13 +279,13 @@ func (e *engine) describeTable(body []byte) ([]byte, error) {
 	return json.Marshal(map[string]any{"Table": description})
 }
 
-func array(out *bytes.Buffer, items []json.RawMessage) {
+func array(out *bytes.Buffer, rows []*row, attributes []string) {
 	out.WriteByte('[')
-	for i, item := range items {
+	for i, row := range rows {
 		if i > 0 {
 			out.WriteByte(',')
 		}
-		out.Write(item)
+		out.Write(row.projected(attributes))
 	}
 	out.WriteByte(']')
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/taggie/taggie/bench/floor"
 	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/internal/auth"
 	"github.com/taggie/taggie/internal/awsclient"
@@ -106,7 +107,7 @@ func (h *handwritten) userID(r *http.Request) (string, error) {
 		id, _ := known.(string) // nothing else is stored
 		return id, nil
 	}
-	found, err := batch[person](r.Context(), h.store, []rowKey{{keys.SubjectPK(who[0], who[1]), keys.SubjectSK}})
+	found, err := batch[person](r.Context(), h.store, []rowKey{{keys.SubjectPK(who[0], who[1]), keys.SubjectSK}}, floor.Whole)
 	if err != nil || len(found) != 1 {
 		return "", errors.Join(errors.New("sign up first"), err)
 	}
@@ -124,7 +125,7 @@ type pageInfo struct {
 }
 
 func (h *handwritten) profile(ctx context.Context, id string) (profile, error) {
-	found, err := batch[profile](ctx, h.store, []rowKey{{keys.UserPK(id), keys.ProfileSK}})
+	found, err := batch[profile](ctx, h.store, []rowKey{{keys.UserPK(id), keys.ProfileSK}}, floor.Profiles)
 	if err != nil {
 		return profile{}, err
 	}
@@ -136,7 +137,7 @@ func (h *handwritten) profile(ctx context.Context, id string) (profile, error) {
 
 func ownNotesOf[T any](ctx context.Context, s store, id string) ([]T, error) {
 	low, high := keys.NoteRange(time.Time{}, time.Time{})
-	return queryRows[T](ctx, s, span{pk: keys.UserPK(id), low: low, high: high}, ownNotes+1)
+	return queryRows[T](ctx, s, span{pk: keys.UserPK(id), low: low, high: high}, floor.Whole, ownNotes+1)
 }
 
 // notes is question 1: the user and 100 notes.
@@ -192,7 +193,7 @@ func (h *handwritten) notesDetailed(ctx context.Context, id string) (any, error)
 		ids[i] = n.ID
 	}
 	low, high := keys.OwnerShareRange(slices.Min(ids), slices.Max(ids))
-	shares, err := queryRows[share](ctx, h.store, span{index: "GSI1", pk: keys.OwnerPK(id), low: low, high: high}, 2000)
+	shares, err := queryRows[share](ctx, h.store, span{index: "GSI1", pk: keys.OwnerPK(id), low: low, high: high}, floor.Shares, 2000)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +232,7 @@ func (h *handwritten) notesDetailed(ctx context.Context, id string) (any, error)
 }
 
 func (h *handwritten) people(ctx context.Context, profiles []rowKey) (map[string]person, error) {
-	read, err := batch[person](ctx, h.store, profiles)
+	read, err := batch[person](ctx, h.store, profiles, floor.Profiles)
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +255,7 @@ func (h *handwritten) shared(ctx context.Context, id string) (any, error) {
 		return nil, err
 	}
 	const behind = "\U0010FFFF" // sorts behind every id
-	shares, err := queryRows[share](ctx, h.store, span{pk: keys.UserPK(id), low: keys.SharedPrefix, high: keys.SharedPrefix + behind}, sharedNotes+1)
+	shares, err := queryRows[share](ctx, h.store, span{pk: keys.UserPK(id), low: keys.SharedPrefix, high: keys.SharedPrefix + behind}, floor.Shares, sharedNotes+1)
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +263,7 @@ func (h *handwritten) shared(ctx context.Context, id string) (any, error) {
 	for i, s := range shares {
 		wanted[i] = rowKey{keys.NotePK(s.Note), keys.LocatorSK}
 	}
-	locators, err := batch[locator](ctx, h.store, wanted)
+	locators, err := batch[locator](ctx, h.store, wanted, floor.Locators)
 	if err != nil {
 		return nil, err
 	}
@@ -279,7 +280,7 @@ func (h *handwritten) shared(ctx context.Context, id string) (any, error) {
 			profiles = append(profiles, rowKey{keys.UserPK(l.Owner), keys.ProfileSK})
 		}
 	}
-	read, err := batch[flatNote](ctx, h.store, wanted[:len(locators)])
+	read, err := batch[flatNote](ctx, h.store, wanted[:len(locators)], floor.Whole)
 	if err != nil {
 		return nil, err
 	}

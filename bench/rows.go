@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -10,6 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/taggie/taggie/bench/floor"
 )
 
 // The rows as the hand-written handler reads and writes them: one struct for both, as one does.
@@ -69,7 +72,7 @@ type store struct {
 // span is a range of rows; index is "" for the table.
 type span struct{ index, pk, low, high string }
 
-func queryRows[T any](ctx context.Context, s store, of span, limit int32) ([]T, error) {
+func queryRows[T any](ctx context.Context, s store, of span, parts floor.Parts, limit int32) ([]T, error) {
 	in := dynamodb.QueryInput{
 		TableName:                &s.table,
 		KeyConditionExpression:   aws.String("#pk = :pk AND #sk BETWEEN :low AND :high"),
@@ -79,6 +82,10 @@ func queryRows[T any](ctx context.Context, s store, of span, limit int32) ([]T, 
 			":low": &types.AttributeValueMemberS{Value: of.low}, ":high": &types.AttributeValueMemberS{Value: of.high},
 		},
 		Limit: &limit,
+	}
+	if parts.Names != nil {
+		in.ProjectionExpression = &parts.Expression
+		maps.Copy(in.ExpressionAttributeNames, parts.Names)
 	}
 	if of.index == "" {
 		in.ConsistentRead = aws.Bool(true)
@@ -99,7 +106,7 @@ func queryRows[T any](ctx context.Context, s store, of span, limit int32) ([]T, 
 }
 
 // batch reads rows by key, 100 per call, the calls at the same time. The order is DynamoDB's.
-func batch[T any](ctx context.Context, s store, keys []rowKey) ([]T, error) {
+func batch[T any](ctx context.Context, s store, keys []rowKey, parts floor.Parts) ([]T, error) {
 	chunks := make([][]T, (len(keys)+99)/100)
 	group, ctx := errgroup.WithContext(ctx)
 	i := 0
@@ -108,6 +115,9 @@ func batch[T any](ctx context.Context, s store, keys []rowKey) ([]T, error) {
 		i++
 		group.Go(func() error {
 			asked := types.KeysAndAttributes{ConsistentRead: aws.Bool(true)}
+			if parts.Names != nil {
+				asked.ProjectionExpression, asked.ExpressionAttributeNames = &parts.Expression, parts.Names
+			}
 			for _, k := range chunk {
 				asked.Keys = append(asked.Keys, k.attributes())
 			}

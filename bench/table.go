@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,8 +11,54 @@ import (
 
 // row is an item as it came over the wire, with its keys taken out.
 type row struct {
-	keys map[string]string
-	item json.RawMessage
+	keys  map[string]string
+	item  json.RawMessage
+	parts []part
+}
+
+// part is an attribute of a row, as it came over the wire: with its name, and what is between them.
+type part struct {
+	name string
+	text []byte
+}
+
+// partsOf takes an item apart. The order of its attributes stays.
+func partsOf(item json.RawMessage) ([]part, error) {
+	d := json.NewDecoder(bytes.NewReader(item))
+	if _, err := d.Token(); err != nil { // the beginning of the object
+		return nil, err
+	}
+	var parts []part
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return nil, err
+		}
+		parts = append(parts, part{fmt.Sprint(name), fmt.Appendf(nil, "%q:%s", name, value)})
+	}
+	return parts, nil
+}
+
+// projected returns of an item what is asked for: everything when nothing is named.
+func (r *row) projected(attributes []string) []byte {
+	if attributes == nil {
+		return r.item
+	}
+	out := []byte{'{'}
+	for _, p := range r.parts {
+		if !slices.Contains(attributes, p.name) {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(out, p.text...)
+	}
+	return append(out, '}')
 }
 
 // keyAttributes are the key attributes of the table and its indexes.
@@ -38,6 +85,10 @@ func (t *table) put(item json.RawMessage) error {
 		return err
 	}
 	r := &row{keys: map[string]string{}, item: slices.Clone(item)}
+	var err error
+	if r.parts, err = partsOf(r.item); err != nil {
+		return err
+	}
 	for _, name := range keyAttributes {
 		var value text
 		if attributes[name] != nil && json.Unmarshal(attributes[name], &value) == nil {
@@ -64,28 +115,22 @@ func (t *table) put(item json.RawMessage) error {
 	return nil
 }
 
-// get returns the item with the key, nil when there is none.
-func (t *table) get(pk, sk string) json.RawMessage {
+// get returns the row with the key, nil when there is none.
+func (t *table) get(pk, sk string) *row {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	if r := t.rows[[2]string{pk, sk}]; r != nil {
-		return r.item
-	}
-	return nil
+	return t.rows[[2]string{pk, sk}]
 }
 
-// between returns the items of a partition whose sort keys lie in a closed range.
-func (t *table) between(pkName, skName, pk, low, high string) []json.RawMessage {
+// between returns the rows of a partition whose sort keys lie in a closed range.
+func (t *table) between(pkName, skName, pk, low, high string) []*row {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	rows := t.partitions[[2]string{pkName, pk}]
 	from, _ := slices.BinarySearchFunc(rows, low, func(r *row, key string) int { return strings.Compare(r.keys[skName], key) })
-	var items []json.RawMessage
-	for _, r := range rows[from:] {
-		if r.keys[skName] > high {
-			break
-		}
-		items = append(items, r.item)
+	to := from
+	for to < len(rows) && rows[to].keys[skName] <= high {
+		to++
 	}
-	return items
+	return slices.Clone(rows[from:to])
 }

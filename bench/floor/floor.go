@@ -115,7 +115,7 @@ func (s *server) userID(r *http.Request) (string, error) {
 		id, _ := known.(string) // nothing else is stored
 		return id, nil
 	}
-	found, err := s.store.batch(r.Context(), []rowKey{{keys.SubjectPK(who[0], who[1]), keys.SubjectSK}})
+	found, err := s.store.batch(r.Context(), []rowKey{{keys.SubjectPK(who[0], who[1]), keys.SubjectSK}}, Whole)
 	if err != nil || len(found) != 1 {
 		return "", errors.Join(errors.New("sign up first"), err)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func (s *server) profile(ctx context.Context, id string) (row, error) {
-	found, err := s.store.batch(ctx, []rowKey{{keys.UserPK(id), keys.ProfileSK}})
+	found, err := s.store.batch(ctx, []rowKey{{keys.UserPK(id), keys.ProfileSK}}, Profiles)
 	if err != nil {
 		return row{}, err
 	}
@@ -23,12 +23,12 @@ func (s *server) profile(ctx context.Context, id string) (row, error) {
 }
 
 // self reads the caller and the rows of a span.
-func (s *server) self(ctx context.Context, id string, of span, limit int) (row, []row, error) {
+func (s *server) self(ctx context.Context, id string, of span, parts Parts, limit int) (row, []row, error) {
 	self, err := s.profile(ctx, id)
 	if err != nil {
 		return row{}, nil, err
 	}
-	rows, err := s.store.query(ctx, of, limit)
+	rows, err := s.store.query(ctx, of, parts, limit)
 	return self, rows, err
 }
 
@@ -39,7 +39,7 @@ func ownNotes(id string) span {
 
 // notes is question 1: the user and 100 notes.
 func (s *server) notes(ctx context.Context, out []byte, id string) ([]byte, error) {
-	self, notes, err := s.self(ctx, id, ownNotes(id), s.pages.Own+1)
+	self, notes, err := s.self(ctx, id, ownNotes(id), Whole, s.pages.Own+1)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (s *server) notes(ctx context.Context, out []byte, id string) ([]byte, erro
 
 // notesDetailed is question 2: the same with tags, owner, and the users with access.
 func (s *server) notesDetailed(ctx context.Context, out []byte, id string) ([]byte, error) {
-	self, notes, err := s.self(ctx, id, ownNotes(id), s.pages.Own+1)
+	self, notes, err := s.self(ctx, id, ownNotes(id), Whole, s.pages.Own+1)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (s *server) notesDetailed(ctx context.Context, out []byte, id string) ([]by
 	if err != nil {
 		return nil, err
 	}
-	shares, err := s.store.query(ctx, span{index: "GSI1", pk: keys.OwnerPK(id), low: low, high: high}, 2000)
+	shares, err := s.store.query(ctx, span{index: "GSI1", pk: keys.OwnerPK(id), low: low, high: high}, Shares, 2000)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (s *server) people(ctx context.Context, of []row) (map[string]*row, error) 
 		people[string(r.user)] = r // one without a name, until it is read
 		wanted = append(wanted, rowKey{keys.UserPK(id), keys.ProfileSK})
 	}
-	found, err := s.store.batch(ctx, wanted)
+	found, err := s.store.batch(ctx, wanted, Profiles)
 	for i := range found {
 		people[string(found[i].user)] = &found[i]
 	}
@@ -140,7 +140,7 @@ func (s *server) people(ctx context.Context, of []row) (map[string]*row, error) 
 func (s *server) shared(ctx context.Context, out []byte, id string) ([]byte, error) {
 	const behind = "\U0010FFFF" // sorts behind every id
 	shares := span{pk: keys.UserPK(id), low: keys.SharedPrefix, high: keys.SharedPrefix + behind}
-	self, received, err := s.self(ctx, id, shares, s.pages.Shared+1)
+	self, received, err := s.self(ctx, id, shares, Shares, s.pages.Shared+1)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (s *server) shared(ctx context.Context, out []byte, id string) ([]byte, err
 		}
 		wanted[i] = rowKey{keys.NotePK(note), keys.LocatorSK}
 	}
-	locators, err := s.store.batch(ctx, wanted)
+	locators, err := s.store.batch(ctx, wanted, Locators)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func (s *server) shared(ctx context.Context, out []byte, id string) ([]byte, err
 			return nil, err
 		}
 	}
-	read, err := s.store.batch(ctx, wanted[:len(locators)])
+	read, err := s.store.batch(ctx, wanted[:len(locators)], Whole)
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ type rowKey struct{ pk, sk string }
 type span struct{ index, pk, low, high string }
 
 // query returns the rows of a span.
-func (s *store) query(ctx context.Context, of span, limit int) ([]row, error) {
+func (s *store) query(ctx context.Context, of span, parts Parts, limit int) ([]row, error) {
 	var w jx.Writer
 	w.RawStr(`{"TableName":`)
 	w.Str(s.table)
@@ -63,6 +63,7 @@ func (s *store) query(ctx context.Context, of span, limit int) ([]row, error) {
 	w.Str(of.index + "PK")
 	w.RawStr(`,"#sk":`)
 	w.Str(of.index + "SK")
+	writeNames(&w, parts, ",")
 	w.RawStr(`},"ExpressionAttributeValues":{":pk":{"S":`)
 	w.Str(of.pk)
 	w.RawStr(`},":low":{"S":`)
@@ -71,6 +72,7 @@ func (s *store) query(ctx context.Context, of span, limit int) ([]row, error) {
 	w.Str(of.high)
 	w.RawStr(`}},"Limit":`)
 	w.Int(limit)
+	writeExpression(&w, parts)
 	w.ObjEnd()
 	answer, err := s.call(ctx, "Query", w.Buf)
 	if err != nil {
@@ -80,9 +82,9 @@ func (s *store) query(ctx context.Context, of span, limit int) ([]row, error) {
 }
 
 // batch reads rows by key, 100 per call, the calls at the same time. The order is DynamoDB's.
-func (s *store) batch(ctx context.Context, wanted []rowKey) ([]row, error) {
+func (s *store) batch(ctx context.Context, wanted []rowKey, parts Parts) ([]row, error) {
 	if len(wanted) <= 100 {
-		return s.batchOf(ctx, wanted)
+		return s.batchOf(ctx, wanted, parts)
 	}
 	chunks := make([][]row, (len(wanted)+99)/100)
 	group, ctx := errgroup.WithContext(ctx)
@@ -91,7 +93,7 @@ func (s *store) batch(ctx context.Context, wanted []rowKey) ([]row, error) {
 		into := &chunks[i]
 		i++
 		group.Go(func() (err error) {
-			*into, err = s.batchOf(ctx, chunk)
+			*into, err = s.batchOf(ctx, chunk, parts)
 			return err
 		})
 	}
@@ -101,7 +103,7 @@ func (s *store) batch(ctx context.Context, wanted []rowKey) ([]row, error) {
 	return slices.Concat(chunks...), nil
 }
 
-func (s *store) batchOf(ctx context.Context, wanted []rowKey) ([]row, error) {
+func (s *store) batchOf(ctx context.Context, wanted []rowKey, parts Parts) ([]row, error) {
 	w := jx.Writer{Buf: make([]byte, 0, 128+160*len(wanted))}
 	w.RawStr(`{"RequestItems":{`)
 	w.Str(s.table)
@@ -116,12 +118,37 @@ func (s *store) batchOf(ctx context.Context, wanted []rowKey) ([]row, error) {
 		w.Str(k.sk)
 		w.RawStr(`}}`)
 	}
-	w.RawStr(`]}}}`)
+	w.RawStr(`]`)
+	writeExpression(&w, parts)
+	if parts.Names != nil {
+		w.RawStr(`,"ExpressionAttributeNames":{`)
+		writeNames(&w, parts, "")
+		w.RawStr(`}`)
+	}
+	w.RawStr(`}}}`)
 	answer, err := s.call(ctx, "BatchGetItem", w.Buf)
 	if err != nil {
 		return nil, err
 	}
 	return decodeBatch(answer, len(wanted))
+}
+
+// writeNames writes names, the first of them behind a comma where others come before.
+func writeNames(w *jx.Writer, parts Parts, comma string) {
+	for alias, name := range parts.Names {
+		w.RawStr(comma)
+		comma = ","
+		w.Str(alias)
+		w.RawStr(`:`)
+		w.Str(name)
+	}
+}
+
+func writeExpression(w *jx.Writer, parts Parts) {
+	if parts.Expression != "" {
+		w.RawStr(`,"ProjectionExpression":`)
+		w.Str(parts.Expression)
+	}
 }
 
 // call sends one request and returns the answer to it.

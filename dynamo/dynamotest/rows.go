@@ -130,6 +130,13 @@ func SeenThrough(p dynamo.Projection, row dynamo.Attrs) dynamo.Item {
 	return dynamo.ItemOf(shown)
 }
 
+// SeenDecoded reads of a row what the projection shows of it.
+func SeenDecoded[T any](t *testing.T, p dynamo.Projection, row dynamo.Attrs, decode func(item dynamo.Item, into *T) error) (of T) {
+	t.Helper()
+	require.NoError(t, decode(SeenThrough(p, row), &of))
+	return of
+}
+
 // Full asserts that no field of a thing is at its zero value, but for the unexported ones.
 func Full(t *testing.T, thing any) {
 	t.Helper()

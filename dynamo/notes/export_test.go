@@ -13,9 +13,11 @@ var (
 	DecodeShare    = decodeShare
 	DecodeVersion  = decodeVersion
 	EndedRow       = endedRow
+	LocatorParts   = locatorParts
 	LocatorRow     = locatorRow
 	NoteKey        = noteKey
 	NoteRow        = noteRow
+	ShareParts     = shareParts
 	ShareRow       = shareRow
 	TagRow         = tagRow
 	TombstoneRow   = tombstoneRow

@@ -56,3 +56,14 @@ func TestLightNotesLackNothingButTheirContent(t *testing.T) {
 	require.NoError(t, notes.DecodeNote(dynamotest.SeenThrough(notes.WithoutContent, notes.TombstoneRow(n, fullDeleted)), &note.Note{}, &deleted))
 	assert.Equal(t, fullDeleted, deleted)
 }
+
+// What is read in part lacks nothing that its decoder reads.
+func TestPartsOfSharesAndLocatorsAreAllThatIsRead(t *testing.T) {
+	assert.Equal(t, fullShare, dynamotest.SeenDecoded(t, notes.ShareParts, notes.ShareRow(fullShare), notes.DecodeShare))
+	share := dynamotest.SeenDecoded(t, notes.LocatorParts, notes.ShareRow(fullShare), notes.DecodeShare)
+	assert.Equal(t, fullShare.Permission, share.Permission)
+
+	read := func(item dynamo.Item, n *note.Note) error { return notes.DecodeNote(item, n, nil) }
+	locator := notes.LocatorRow(fullNote)
+	assert.Equal(t, dynamotest.Decoded(t, locator, read), dynamotest.SeenDecoded(t, notes.LocatorParts, locator, read))
+}

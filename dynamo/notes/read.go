@@ -95,6 +95,9 @@ func (db Store) chase(ctx context.Context, left []*located) {
 	}
 }
 
+// locatorParts is what is read of locators, and of the shares that are read with them.
+var locatorParts = dynamo.ProjectionOf(dynamo.NotesTable.PK, dynamo.NotesTable.SK, "user_id", "deadline", "updated_at", "permission")
+
 // readLocators fills in owner, deadline and permission, and returns the notes that the reader may read.
 func (db Store) readLocators(ctx context.Context, asked []*located) []*located {
 	wants := make([]dynamo.Want, 0, 2*len(asked))
@@ -115,7 +118,7 @@ func (db Store) readLocators(ctx context.Context, asked []*located) []*located {
 			}})
 		}
 	}
-	errs := db.BatchGet(ctx, wants)
+	errs := db.Projecting(dynamo.Projections{*db.Table(dynamo.NotesTable): locatorParts}).BatchGet(ctx, wants)
 	unread := map[*located]error{}
 	for i, l := range unknown {
 		if err := errs[len(asked)+i]; err != nil && err != dynamo.ErrMissing { //nolint:errorlint // BatchGet returns it bare

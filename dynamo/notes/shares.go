@@ -68,6 +68,14 @@ func (db Store) DeleteShare(ctx context.Context, s note.Share, at time.Time, onc
 	return err
 }
 
+// shareParts is what is read of shares: everything but the keys of indexes.
+var shareParts = dynamo.Lightest(shareRows.Light())
+
+// onlyShares is the DB for reads of shares alone. GSI2 has little else.
+func (db Store) onlyShares() *dynamo.DB {
+	return db.Projecting(dynamo.Projections{*db.Table(dynamo.NotesTable): shareParts, *db.IndexName(dynamo.GSI1): shareParts})
+}
+
 // ListSharedNotes lists the notes that are shared with a user, by note id, with as many as there are. Shares of deleted
 // notes are left out and the page stays full. The rows in the user's own partition are the permission to read the notes.
 //
@@ -80,7 +88,7 @@ func (db Store) ListSharedNotes(ctx context.Context, user note.UserID, w page.Wi
 		Decode:  decodeShare,
 		SortKey: keys.SharedSK,
 	}
-	return dynamo.Filtered(ctx, db.DB, l, w, func(ctx context.Context, shares []note.Share) ([]note.SharedNote, error) {
+	return dynamo.Filtered(ctx, db.onlyShares(), l, w, func(ctx context.Context, shares []note.Share) ([]note.SharedNote, error) {
 		found := make([]located, len(shares))
 		for i, s := range shares {
 			found[i] = located{reader: user, note: note.Note{ID: s.Note}, shared: s.Permission, known: true, sought: s.Owner != ""}
@@ -157,7 +165,7 @@ func (db Store) ownerAccess(ctx context.Context, owner note.UserID, requests []n
 	s := dynamo.Span{Table: dynamo.NotesTable, Index: dynamo.GSI1, PK: keys.OwnerPK(string(owner)), Low: low, High: high, Limit: ownerRows}
 	shares := map[note.ID][]note.Share{}
 	var last note.ID
-	next, err := db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
+	next, err := db.onlyShares().Query(ctx, s, func(item dynamo.Item) (bool, error) {
 		var share note.Share
 		err := decodeShare(item, &share)
 		shares[share.Note] = append(shares[share.Note], share)

@@ -2,6 +2,7 @@ package users
 
 // What only the tests use.
 var (
-	DecodeUser = decodeUser
-	ProfileRow = profileRow
+	DecodeUser   = decodeUser
+	ProfileParts = profileParts
+	ProfileRow   = profileRow
 )

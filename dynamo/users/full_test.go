@@ -18,6 +18,7 @@ var fullUser = user.User{ID: dynamotest.AUUID, Name: "Ada", Email: "ada@example.
 func TestRowsOfUsersAreReadAsTheyWereWritten(t *testing.T) {
 	dynamotest.Full(t, fullUser)
 	assert.Equal(t, fullUser, dynamotest.Decoded(t, users.ProfileRow(fullUser), users.DecodeUser))
+	assert.Equal(t, fullUser, dynamotest.SeenDecoded(t, users.ProfileParts, users.ProfileRow(fullUser), users.DecodeUser))
 }
 
 // BenchmarkDecodeUsers reads one row of each kind that is read in large numbers.

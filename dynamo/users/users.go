@@ -30,8 +30,12 @@ func (db Store) UsersByID(ctx context.Context, ids []user.ID) ([]user.User, []er
 	for i, id := range ids {
 		wants[i] = dynamo.Want{Table: dynamo.NotesTable, Key: ProfileKey(id), Decode: func(item dynamo.Item) error { return decodeUser(item, &users[i]) }}
 	}
-	return users, dynamo.Missing(db.BatchGet(ctx, wants), "there is no such user")
+	light := db.Projecting(dynamo.Projections{*db.Table(dynamo.NotesTable): profileParts})
+	return users, dynamo.Missing(light.BatchGet(ctx, wants), "there is no such user")
 }
+
+// profileParts is what is read of a profile: not the keys of an index, nor what it counts.
+var profileParts = dynamo.Lightest([]string{dynamo.NotesTable.PK, dynamo.NotesTable.SK}, profileRows.Light())
 
 // ProfileKey is the key of the profile of a user.
 func ProfileKey(id user.ID) dynamo.Key {
