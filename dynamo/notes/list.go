@@ -23,7 +23,7 @@ func (db Store) ListNotes(ctx context.Context, owner note.UserID, due note.Due, 
 			n.Permission = note.Owner
 			return decodeNote(item, n, nil)
 		},
-		Position: func(n note.Note) string { return noteKey(n).SK },
+		Position: func(n note.Note) string { return keys.NoteSK(n.Deadline, string(n.ID)) },
 	}.Read(ctx, db.DB, w)
 }
 
