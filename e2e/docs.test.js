@@ -57,7 +57,7 @@ function once(find) {
 const ids = {
   NOTE_ID: once(async () => (await ada('{ viewer { notes(first: 50) { nodes { id version } } } }')).notes.nodes.find((one) => one.version === 1).id),
   VERSION_ID: async () => answered.Versions.note.versions.nodes[0].id,
-  DELETED_NOTE_ID: async () => answered.Sync.viewer.noteChanges.nodes.find((one) => one.noteId).noteId,
+  DELETED_NOTE_ID: async () => answered.Sync.viewer.noteChanges.nodes.find((one) => one.deletedAt).noteId,
   SCOPE_ID: async () => (await ada('{ viewer { scopes(first: 9) { nodes { id name } } } }')).scopes.nodes.find((one) => one.name === 'Music library').id,
   OAK_ID: async () => answered.SetPlants.oak.entity.id,
   IVY_ID: async () => answered.SetPlants.ivy.entity.id,

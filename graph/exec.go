@@ -7973,7 +7973,7 @@ type User implements Node {
     changedSince: DateTime
     first: Int
     after: Cursor
-  ): NoteChangeConnection @byId
+  ): NoteChangeConnection @byId @cost(weight: "501")
   "The scopes the user is a member of, ordered by id. For the user alone."
   scopes(first: Int, after: Cursor, last: Int, before: Cursor): ScopeConnection @byId
   "The projects the user is a member of, ordered by id. For the user alone."

@@ -20,6 +20,7 @@ var ReadCosts = map[string]int{
 	"Mutation.requestUpload":  2000,
 	"Snapshot.changes":        4000,
 	"Snapshot.score":          4000,
+	"User.noteChanges":        500,
 }
 
 // AssumedSizes are how many elements lists without pages are taken to have: @listSize.

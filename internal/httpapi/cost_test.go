@@ -30,7 +30,7 @@ func TestCosts(t *testing.T) {
 		{"a page of the usual length", `{ viewer { notes { nodes { id } } } }`, nil, 1 + 1 + 20*2},
 		{"first", `{ viewer { notes(first: 7) { nodes { id } pageInfo { endCursor } } } }`, nil, 1 + 1 + 7*4},
 		{"last", `{ viewer { notes(last: 7) { nodes { id } } } }`, nil, 1 + 1 + 7*2},
-		{"a list without arguments called last", `{ viewer { noteChanges(first: 7) { nodes { ... on Note { id } } } } }`, nil, 1 + 1 + 7*2},
+		{"a list without arguments called last, and with a cost of its own", `{ viewer { noteChanges(first: 7) { nodes { ... on Note { id } } } } }`, nil, 1 + 501 + 7*2},
 		{"first in a variable", `query($n: Int) { viewer { notes(first: $n) { nodes { id } } } }`, map[string]any{"n": 7}, 1 + 1 + 7*2},
 		{"first in a variable's default", `query($n: Int = 7) { viewer { notes(first: $n) { nodes { id } } } }`, nil, 1 + 1 + 7*2},
 		{"first: null", `{ viewer { notes(first: null) { nodes { id } } } }`, nil, 1 + 1 + 20*2},
