@@ -254,6 +254,11 @@ type ComplexityRoot struct {
 		ID func(childComplexity int) int
 	}
 
+	EffortConflict struct {
+		Current func(childComplexity int) int
+		Message func(childComplexity int) int
+	}
+
 	EffortReview struct {
 		At      func(childComplexity int) int
 		By      func(childComplexity int) int
@@ -546,6 +551,7 @@ type ComplexityRoot struct {
 		RemoveNoteTags         func(childComplexity int, input model.RemoveNoteTagsInput) int
 		RemoveProjectMember    func(childComplexity int, input model.RemoveProjectMemberInput) int
 		RemoveScopeMember      func(childComplexity int, input model.RemoveScopeMemberInput) int
+		RenameItem             func(childComplexity int, input model.RenameItemInput) int
 		RenameScope            func(childComplexity int, input model.RenameScopeInput) int
 		RenameSnapshot         func(childComplexity int, input model.RenameSnapshotInput) int
 		RenameTeam             func(childComplexity int, input model.RenameTeamInput) int
@@ -863,6 +869,7 @@ type ComplexityRoot struct {
 		Team        func(childComplexity int) int
 		UndoneAt    func(childComplexity int) int
 		User        func(childComplexity int) int
+		Version     func(childComplexity int) int
 	}
 
 	ProjectItemEffortConnection struct {
@@ -1004,6 +1011,10 @@ type ComplexityRoot struct {
 		Problem func(childComplexity int) int
 		Scope   func(childComplexity int) int
 		User    func(childComplexity int) int
+	}
+
+	RenameItemPayload struct {
+		Item func(childComplexity int) int
 	}
 
 	RenameScopePayload struct {
@@ -1600,6 +1611,7 @@ type MutationResolver interface {
 	SignUploadPart(ctx context.Context, input model.SignUploadPartInput) (*model.SignUploadPartPayload, error)
 	CompleteUpload(ctx context.Context, input model.CompleteUploadInput) (*model.CompleteUploadPayload, error)
 	AbortUpload(ctx context.Context, input model.AbortUploadInput) (*model.AbortUploadPayload, error)
+	RenameItem(ctx context.Context, input model.RenameItemInput) (*model.RenameItemPayload, error)
 	SetItemSetName(ctx context.Context, input model.SetItemSetNameInput) (*model.SetItemSetNamePayload, error)
 	DeleteItem(ctx context.Context, input model.DeleteItemInput) (*model.DeleteItemPayload, error)
 	SetItemQuota(ctx context.Context, input model.SetItemQuotaInput) (*model.SetItemQuotaPayload, error)
@@ -2267,6 +2279,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DropDeadLetterPayload.ID(childComplexity), true
+
+	case "EffortConflict.current":
+		if e.ComplexityRoot.EffortConflict.Current == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EffortConflict.Current(childComplexity), true
+	case "EffortConflict.message":
+		if e.ComplexityRoot.EffortConflict.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EffortConflict.Message(childComplexity), true
 
 	case "EffortReview.at":
 		if e.ComplexityRoot.EffortReview.At == nil {
@@ -3598,6 +3623,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RemoveScopeMember(childComplexity, args["input"].(model.RemoveScopeMemberInput)), true
+	case "Mutation.renameItem":
+		if e.ComplexityRoot.Mutation.RenameItem == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_renameItem_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RenameItem(childComplexity, args["input"].(model.RenameItemInput)), true
 	case "Mutation.renameScope":
 		if e.ComplexityRoot.Mutation.RenameScope == nil {
 			break
@@ -5078,6 +5114,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ProjectItemEffort.User(childComplexity), true
+	case "ProjectItemEffort.version":
+		if e.ComplexityRoot.ProjectItemEffort.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemEffort.Version(childComplexity), true
 
 	case "ProjectItemEffortConnection.edges":
 		if e.ComplexityRoot.ProjectItemEffortConnection.Edges == nil {
@@ -5614,6 +5656,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RemoveScopeMemberPayload.User(childComplexity), true
+
+	case "RenameItemPayload.item":
+		if e.ComplexityRoot.RenameItemPayload.Item == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RenameItemPayload.Item(childComplexity), true
 
 	case "RenameScopePayload.problem":
 		if e.ComplexityRoot.RenameScopePayload.Problem == nil {
@@ -7284,6 +7333,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputRemoveNoteTagsInput,
 		ec.unmarshalInputRemoveProjectMemberInput,
 		ec.unmarshalInputRemoveScopeMemberInput,
+		ec.unmarshalInputRenameItemInput,
 		ec.unmarshalInputRenameScopeInput,
 		ec.unmarshalInputRenameSnapshotInput,
 		ec.unmarshalInputRenameTeamInput,
@@ -7763,7 +7813,8 @@ type Mutation {
   releaseProjectItem(input: ReleaseProjectItemInput!): ReleaseProjectItemPayload
   """
   Says whether another user's effort is correct. If it is incorrect, the item is ` + "`" + `NEW` + "`" + ` again and reserved for its author
-  for a day, unless somebody has finished it again. A later review replaces an earlier one. For reviewers.
+  for a day, unless somebody has finished it again. A later review replaces an earlier one, unless it says which version
+  of the effort it is about. For reviewers.
   """
   reviewEffort(input: ReviewEffortInput!): ReviewEffortPayload
   "Takes back a finish of the caller within five minutes. The caller has the item again, with a new claim."
@@ -7821,6 +7872,11 @@ type Mutation {
   quota until the signed request expires; see ` + "`" + `ItemUsage.claimed` + "`" + `.
   """
   abortUpload(input: AbortUploadInput!): AbortUploadPayload
+  """
+  Gives an item another name. Downloads have it from now on; items of projects that were made of it keep theirs. For the
+  owner.
+  """
+  renameItem(input: RenameItemInput!): RenameItemPayload
   "Puts an item into another set, or into none. For the owner."
   setItemSetName(input: SetItemSetNameInput!): SetItemSetNamePayload
   "Deletes an item that nothing uses. For the owner."
@@ -9329,6 +9385,8 @@ type ProjectItemEffort implements Node {
   finishedAt: DateTime!
   "When its author took it back; from then on it does not count."
   undoneAt: DateTime
+  "Rises by one with each review, and when its author takes it back."
+  version: Int!
   "The reviewer's verdict; null before."
   review: EffortReview @ready
 }
@@ -10182,6 +10240,8 @@ input ReviewEffortInput {
   verdict: Verdict!
   "For the author: up to 2,000 characters."
   comment: String! = ""
+  "The ` + "`" + `version` + "`" + ` of the effort you have seen. If it has another one, nothing changes; see ` + "`" + `EffortConflict` + "`" + `."
+  expectedVersion: Int
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
@@ -10197,7 +10257,14 @@ type ReviewEffortPayload {
 }
 
 "Problems that ` + "`" + `reviewEffort` + "`" + ` may report."
-union ReviewEffortProblem = OwnEffort | EffortUndone
+union ReviewEffortProblem = OwnEffort | EffortUndone | EffortConflict
+
+"The effort is not at the expected version: somebody else has reviewed it, or its author has taken it back."
+type EffortConflict implements Problem {
+  message: String!
+  "The effort as it is now; its review says who was first."
+  current: ProjectItemEffort!
+}
 
 "The effort is the caller's own. Another user must review it."
 type OwnEffort implements Problem {
@@ -11024,6 +11091,22 @@ input AbortUploadInput {
 type AbortUploadPayload {
   "The id the item would have had."
   abortedItemId: ID
+}
+
+"Input of ` + "`" + `renameItem` + "`" + `."
+input RenameItemInput {
+  "The id of an ` + "`" + `Item` + "`" + `."
+  itemId: ID!
+  "1 to 255 characters."
+  name: String!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `renameItem` + "`" + `."
+type RenameItemPayload {
+  "The item after the change; null if the request is repeated after the deletion."
+  item: Item
 }
 
 "Input of ` + "`" + `setItemSetName` + "`" + `."
@@ -12419,6 +12502,8 @@ func (ec *executionContext) childFields_ProjectItemEffort(ctx context.Context, f
 		return ec.fieldContext_ProjectItemEffort_finishedAt(ctx, field)
 	case "undoneAt":
 		return ec.fieldContext_ProjectItemEffort_undoneAt(ctx, field)
+	case "version":
+		return ec.fieldContext_ProjectItemEffort_version(ctx, field)
 	case "review":
 		return ec.fieldContext_ProjectItemEffort_review(ctx, field)
 	}
@@ -12623,6 +12708,14 @@ func (ec *executionContext) childFields_RemoveScopeMemberPayload(ctx context.Con
 		return ec.fieldContext_RemoveScopeMemberPayload_problem(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RemoveScopeMemberPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RenameItemPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "item":
+		return ec.fieldContext_RenameItemPayload_item(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RenameItemPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_RenameScopePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -14359,6 +14452,20 @@ func (ec *executionContext) field_Mutation_removeScopeMember_args(ctx context.Co
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.RemoveScopeMemberInput, error) {
 			return ec.unmarshalNRemoveScopeMemberInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveScopeMemberInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_renameItem_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.RenameItemInput, error) {
+			return ec.unmarshalNRenameItemInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRenameItemInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -17466,6 +17573,45 @@ func (ec *executionContext) _DropDeadLetterPayload_id(ctx context.Context, field
 }
 func (ec *executionContext) fieldContext_DropDeadLetterPayload_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("DropDeadLetterPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EffortConflict_message(ctx context.Context, field graphql.CollectedField, obj *model.EffortConflict) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_EffortConflict_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EffortConflict", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EffortConflict_current(ctx context.Context, field graphql.CollectedField, obj *model.EffortConflict) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EffortConflict_current(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Current, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v project.Effort) graphql.Marshaler {
+			return ec.marshalNProjectItemEffort2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffort(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EffortConflict_current(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EffortConflict",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItemEffort(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _EffortReview_verdict(ctx context.Context, field graphql.CollectedField, obj *project.Review) (ret graphql.Marshaler) {
@@ -22756,6 +22902,50 @@ func (ec *executionContext) fieldContext_Mutation_abortUpload(ctx context.Contex
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_renameItem(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_renameItem(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RenameItem(ctx, fc.Args["input"].(model.RenameItemInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.RenameItemPayload) graphql.Marshaler {
+			return ec.marshalORenameItemPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRenameItemPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_renameItem(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RenameItemPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_renameItem_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_setItemSetName(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -26534,6 +26724,13 @@ func (ec *executionContext) fieldContext_ProjectItemEffort_undoneAt(_ context.Co
 	return graphql.NewScalarFieldContext("ProjectItemEffort", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
+func (ec *executionContext) _ProjectItemEffort_version(ctx context.Context, field graphql.CollectedField, obj *project.Effort) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Version())
+}
+func (ec *executionContext) fieldContext_ProjectItemEffort_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItemEffort", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _ProjectItemEffort_review(ctx context.Context, field graphql.CollectedField, obj *project.Effort) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -28602,6 +28799,38 @@ func (ec *executionContext) _RemoveScopeMemberPayload_problem(ctx context.Contex
 }
 func (ec *executionContext) fieldContext_RemoveScopeMemberPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("RemoveScopeMemberPayload", field, false, false, errors.New("field of type RemoveScopeMemberProblem does not have child fields"))
+}
+
+func (ec *executionContext) _RenameItemPayload_item(ctx context.Context, field graphql.CollectedField, obj *model.RenameItemPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RenameItemPayload_item(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Item, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *score.Item) graphql.Marshaler {
+			return ec.marshalOItem2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItem(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RenameItemPayload_item(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RenameItemPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Item(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _RenameScopePayload_scope(ctx context.Context, field graphql.CollectedField, obj *model.RenameScopePayload) (ret graphql.Marshaler) {
@@ -36634,6 +36863,50 @@ func (ec *executionContext) unmarshalInputRemoveScopeMemberInput(ctx context.Con
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputRenameItemInput(ctx context.Context, obj any) (model.RenameItemInput, error) {
+	var it model.RenameItemInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"itemId", "name", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "itemId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("itemId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ItemID = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputRenameScopeInput(ctx context.Context, obj any) (model.RenameScopeInput, error) {
 	var it model.RenameScopeInput
 	if obj == nil {
@@ -37077,7 +37350,7 @@ func (ec *executionContext) unmarshalInputReviewEffortInput(ctx context.Context,
 		asMap["comment"] = ""
 	}
 
-	fieldsInOrder := [...]string{"effortId", "verdict", "comment", "idempotencyKey"}
+	fieldsInOrder := [...]string{"effortId", "verdict", "comment", "expectedVersion", "idempotencyKey"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -37105,6 +37378,13 @@ func (ec *executionContext) unmarshalInputReviewEffortInput(ctx context.Context,
 				return it, err
 			}
 			it.Comment = data
+		case "expectedVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedVersion = graphql.OmittableOf(data)
 		case "idempotencyKey":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -38933,6 +39213,13 @@ func (ec *executionContext) _Problem(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._EffortReviewed(ctx, sel, obj)
+	case model.EffortConflict:
+		return ec._EffortConflict(ctx, sel, &obj)
+	case *model.EffortConflict:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._EffortConflict(ctx, sel, obj)
 	case model.AlreadySignedUp:
 		return ec._AlreadySignedUp(ctx, sel, &obj)
 	case *model.AlreadySignedUp:
@@ -39222,6 +39509,13 @@ func (ec *executionContext) _ReviewEffortProblem(ctx context.Context, sel ast.Se
 			return graphql.Null
 		}
 		return ec._EffortUndone(ctx, sel, obj)
+	case model.EffortConflict:
+		return ec._EffortConflict(ctx, sel, &obj)
+	case *model.EffortConflict:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._EffortConflict(ctx, sel, obj)
 	default:
 		if typedObj, ok := obj.(graphql.Marshaler); ok {
 			return typedObj
@@ -40923,6 +41217,50 @@ func (ec *executionContext) _DropDeadLetterPayload(ctx context.Context, sel ast.
 		case "id":
 			out.Values[i] = ec._DropDeadLetterPayload_id(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var effortConflictImplementors = []string{"EffortConflict", "ReviewEffortProblem", "Problem"}
+
+func (ec *executionContext) _EffortConflict(ctx context.Context, sel ast.SelectionSet, obj *model.EffortConflict) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "EffortConflict", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEffortConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EffortConflict(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, effortConflictImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EffortConflict")
+		case "message":
+			out.Values[i] = ec._EffortConflict_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "current":
+			out.Values[i] = ec._EffortConflict_current(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -44329,6 +44667,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "abortUpload":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_abortUpload(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "renameItem":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_renameItem(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
@@ -48430,6 +48775,11 @@ func (ec *executionContext) _ProjectItemEffort(ctx context.Context, sel ast.Sele
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "version":
+			out.Values[i] = ec._ProjectItemEffort_version(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "review":
 			field := field
 
@@ -50119,6 +50469,45 @@ func (ec *executionContext) _RemoveScopeMemberPayload(ctx context.Context, sel a
 			}
 		case "problem":
 			out.Values[i] = ec._RemoveScopeMemberPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var renameItemPayloadImplementors = []string{"RenameItemPayload"}
+
+func (ec *executionContext) _RenameItemPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RenameItemPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "RenameItemPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRenameItemPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RenameItemPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, renameItemPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RenameItemPayload")
+		case "item":
+			out.Values[i] = ec._RenameItemPayload_item(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -57539,6 +57928,11 @@ func (ec *executionContext) unmarshalNRemoveScopeMemberInput2githubᚗcomᚋtagg
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNRenameItemInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRenameItemInput(ctx context.Context, v any) (model.RenameItemInput, error) {
+	res, err := ec.unmarshalInputRenameItemInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNRenameScopeInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRenameScopeInput(ctx context.Context, v any) (model.RenameScopeInput, error) {
 	res, err := ec.unmarshalInputRenameScopeInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -59848,6 +60242,13 @@ func (ec *executionContext) marshalORemoveScopeMemberProblem2githubᚗcomᚋtagg
 		return graphql.Null
 	}
 	return ec._RemoveScopeMemberProblem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORenameItemPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRenameItemPayload(ctx context.Context, sel ast.SelectionSet, v *model.RenameItemPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RenameItemPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalORenameScopePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRenameScopePayload(ctx context.Context, sel ast.SelectionSet, v *model.RenameScopePayload) graphql.Marshaler {

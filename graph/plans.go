@@ -149,6 +149,10 @@ var planned = map[string]lean.Type{
 	"DropDeadLetterPayload": {Implements: dropDeadLetterPayloadImplementors, Fields: map[string]lean.TypeField{
 		"id": {At: 1, Of: "", Resolved: false},
 	}},
+	"EffortConflict": {Implements: effortConflictImplementors, Fields: map[string]lean.TypeField{
+		"message": {At: 1, Of: "", Resolved: false},
+		"current": {At: 2, Of: "ProjectItemEffort", Resolved: false},
+	}},
 	"EffortReview": {Implements: effortReviewImplementors, Fields: map[string]lean.TypeField{
 		"verdict": {At: 1, Of: "", Resolved: false},
 		"comment": {At: 2, Of: "", Resolved: false},
@@ -578,7 +582,8 @@ var planned = map[string]lean.Type{
 		"keywords":    {At: 8, Of: "", Resolved: false},
 		"finishedAt":  {At: 9, Of: "", Resolved: false},
 		"undoneAt":    {At: 10, Of: "", Resolved: false},
-		"review":      {At: 11, Of: "EffortReview", Resolved: true},
+		"version":     {At: 11, Of: "", Resolved: false},
+		"review":      {At: 12, Of: "EffortReview", Resolved: true},
 	}},
 	"ProjectItemEffortConnection": {Implements: projectItemEffortConnectionImplementors, Fields: map[string]lean.TypeField{
 		"edges":    {At: 1, Of: "ProjectItemEffortEdge", Resolved: false},
@@ -675,6 +680,9 @@ var planned = map[string]lean.Type{
 		"scope":   {At: 1, Of: "Scope", Resolved: false},
 		"user":    {At: 2, Of: "User", Resolved: false},
 		"problem": {At: 3, Of: "", Resolved: false},
+	}},
+	"RenameItemPayload": {Implements: renameItemPayloadImplementors, Fields: map[string]lean.TypeField{
+		"item": {At: 1, Of: "Item", Resolved: false},
 	}},
 	"RenameScopePayload": {Implements: renameScopePayloadImplementors, Fields: map[string]lean.TypeField{
 		"scope":   {At: 1, Of: "Scope", Resolved: false},
@@ -1845,6 +1853,26 @@ func (ec *executionContext) appendDropDeadLetterPayload(w *lean.Writer, p *lean.
 				w.Null()
 			} else {
 				w.B = scalar.AppendString(w.B, *obj.ID)
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendEffortConflict(w *lean.Writer, p *lean.Plan, obj *model.EffortConflict) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"EffortConflict"`...)
+		case 1: // message
+			w.B = scalar.AppendString(w.B, obj.Message)
+		case 2: // current
+			if !ec.appendProjectItemEffort(w, f.Below, &obj.Current) {
+				return false
 			}
 		default:
 			return false
@@ -4669,7 +4697,10 @@ func (ec *executionContext) appendProjectItemEffort(w *lean.Writer, p *lean.Plan
 			} else {
 				w.B = scalar.AppendDateTime(w.B, obj.UndoneAt)
 			}
-		case 11: // review
+		case 11: // version
+			v := obj.Version()
+			w.B = scalar.AppendInt(w.B, v)
+		case 12: // review
 			ctx, _ := w.Call(f, ec.fieldContext_ProjectItemEffort_review)
 			if ctx == nil {
 				return false
@@ -5301,6 +5332,26 @@ func (ec *executionContext) appendRemoveScopeMemberPayload(w *lean.Writer, p *le
 			if obj.Problem == nil {
 				w.Null()
 			} else if !ec.appendRemoveScopeMemberProblem(w, f, obj.Problem) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendRenameItemPayload(w *lean.Writer, p *lean.Plan, obj *model.RenameItemPayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"RenameItemPayload"`...)
+		case 1: // item
+			if obj.Item == nil {
+				w.Null()
+			} else if !ec.appendItem(w, f.Below, obj.Item) {
 				return false
 			}
 		default:
@@ -8509,6 +8560,17 @@ func (ec *executionContext) appendProblem(w *lean.Writer, f *lean.Planned, v mod
 		if p := w.Plan("EffortReviewed", f); p != nil {
 			return ec.appendEffortReviewed(w, p, obj)
 		}
+	case model.EffortConflict:
+		if p := w.Plan("EffortConflict", f); p != nil {
+			return ec.appendEffortConflict(w, p, &obj)
+		}
+	case *model.EffortConflict:
+		if obj == nil {
+			return false
+		}
+		if p := w.Plan("EffortConflict", f); p != nil {
+			return ec.appendEffortConflict(w, p, obj)
+		}
 	case model.AlreadySignedUp:
 		if p := w.Plan("AlreadySignedUp", f); p != nil {
 			return ec.appendAlreadySignedUp(w, p, &obj)
@@ -8789,6 +8851,17 @@ func (ec *executionContext) appendReviewEffortProblem(w *lean.Writer, f *lean.Pl
 		}
 		if p := w.Plan("EffortUndone", f); p != nil {
 			return ec.appendEffortUndone(w, p, obj)
+		}
+	case model.EffortConflict:
+		if p := w.Plan("EffortConflict", f); p != nil {
+			return ec.appendEffortConflict(w, p, &obj)
+		}
+	case *model.EffortConflict:
+		if obj == nil {
+			return false
+		}
+		if p := w.Plan("EffortConflict", f); p != nil {
+			return ec.appendEffortConflict(w, p, obj)
 		}
 	}
 	return false

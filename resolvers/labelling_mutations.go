@@ -26,6 +26,10 @@ func (m mutation) labellingProblem(ctx context.Context, err error) any {
 		m.effortsAhead(ctx, []project.Effort{before.Effort}, sel.in("effort", "ProjectItemEffort", "Node"))
 		return model.AlreadyFinished{Message: before.Error(), Current: before.Current, Effort: before.Effort, Typed: typed(before.Input)}
 	}
+	if stale, ok := errors.AsType[*project.EffortConflict](err); ok {
+		m.effortsAhead(ctx, []project.Effort{stale.Current}, problemOf(ctx, "EffortConflict").in("current", "ProjectItemEffort", "Node"))
+		return model.EffortConflict{Message: stale.Error(), Current: stale.Current}
+	}
 	if stale, ok := errors.AsType[*project.ItemConflict](err); ok {
 		m.projectItemsAhead(ctx, []project.Item{stale.Current}, problemItem(ctx, "ProjectItemConflict"))
 		return model.ProjectItemConflict{Message: stale.Error(), Current: stale.Current}
@@ -58,7 +62,7 @@ func problemItem(ctx context.Context, typ string) selection {
 func problemOf(ctx context.Context, typ string) selection {
 	sel := payload(ctx)
 	sel = sel.and(sel.in("outcomes", "FinishOutcome"))
-	return sel.in("problem", typ, "Problem", "ClaimProblem", "FinishProjectItemProblem", "UndoFinishProblem")
+	return sel.in("problem", typ, "Problem", "ClaimProblem", "FinishProjectItemProblem", "UndoFinishProblem", "ReviewEffortProblem")
 }
 
 // typed gives a client back what it wanted to store.
@@ -217,7 +221,7 @@ func (m mutation) ReviewEffort(ctx context.Context, in model.ReviewEffortInput) 
 	if err != nil {
 		return nil, err
 	}
-	reviewed, err := m.Labelling.Review(ctx, labelling.Reviewing{Effort: id, Verdict: in.Verdict, Comment: in.Comment, IdempotencyKey: in.IdempotencyKey.Value()})
+	reviewed, err := m.Labelling.Review(ctx, labelling.Reviewing{Effort: id, Verdict: in.Verdict, Comment: in.Comment, Expected: in.ExpectedVersion.Value(), IdempotencyKey: in.IdempotencyKey.Value()})
 	item, effort, problem, err := m.doneEffort(ctx, reviewed, err, payload(ctx))
 	return &model.ReviewEffortPayload{Item: item, Effort: effort, Problem: problem}, err
 }

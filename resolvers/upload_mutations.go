@@ -72,6 +72,16 @@ func (m mutation) AbortUpload(ctx context.Context, in model.AbortUploadInput) (*
 	return &model.AbortUploadPayload{AbortedItemID: after}, err
 }
 
+func (m mutation) RenameItem(ctx context.Context, in model.RenameItemInput) (*model.RenameItemPayload, error) {
+	key, err := itemID("input.itemId", in.ItemID)
+	if err != nil {
+		return nil, err
+	}
+	i, err := m.Items.Rename(ctx, score.RenameItem{Item: key, Name: in.Name, IdempotencyKey: in.IdempotencyKey.Value()})
+	after, _, err := m.doneItem(ctx, i, err)
+	return &model.RenameItemPayload{Item: after}, err
+}
+
 func (m mutation) SetItemSetName(ctx context.Context, in model.SetItemSetNameInput) (*model.SetItemSetNamePayload, error) {
 	key, err := itemID("input.itemId", in.ItemID)
 	if err != nil {

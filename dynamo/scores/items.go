@@ -104,15 +104,28 @@ func (db Items) Usages(ctx context.Context, owners []score.UserID) ([]score.Usag
 	return usages, errs
 }
 
+// RenameItem changes the name of an item.
+//
+// Index: primary. Key: o = it:<owner> AND s = <score><item>. Cost: 1 TransactWriteItems of 1 row, 1 BatchGetItem.
+func (db Items) RenameItem(ctx context.Context, ref score.ItemRef, name string, once idempotency.Key) (score.Item, error) {
+	return db.updateItem(ctx, ref, dynamo.Action{Update: "SET org_name = :name", Values: dynamo.Attrs{":name": dynamo.Str(name)}}, nil, once)
+}
+
 // PutSetName changes the set of an item.
 //
 // Index: primary. Key: o = it:<owner> AND s = <score><item>; the tasks. Cost: 1 TransactWriteItems of 1 row and the tasks, 1
 // BatchGetItem.
 func (db Items) PutSetName(ctx context.Context, ref score.ItemRef, name string, follow []task.Task, once idempotency.Key) (score.Item, error) {
-	a := dynamo.Action{Table: dynamo.ScoresTable, Key: uses.ItemKey(ref), Update: "REMOVE set_name", Condition: "attribute_exists(s)", Failed: goneItem}
+	a := dynamo.Action{Update: "REMOVE set_name"}
 	if name != "" {
 		a.Update, a.Values = "SET set_name = :name", dynamo.Attrs{":name": dynamo.Str(name)}
 	}
+	return db.updateItem(ctx, ref, a, follow, once)
+}
+
+// updateItem carries out an update of an item that exists, records the tasks and returns the item.
+func (db Items) updateItem(ctx context.Context, ref score.ItemRef, a dynamo.Action, follow []task.Task, once idempotency.Key) (score.Item, error) {
+	a.Table, a.Key, a.Condition, a.Failed = dynamo.ScoresTable, uses.ItemKey(ref), "attribute_exists(s)", goneItem
 	if err := db.Transact(ctx, append([]dynamo.Action{a}, dynamo.TaskActions(follow)...), once); err != nil {
 		return score.Item{}, err
 	}

@@ -55,6 +55,7 @@ func TestCallsOfItems(t *testing.T) {
 		{"find", func() error { _, _, err := items.FindUpload(ctx, u.ItemRef); return err }, map[string]int{"GetItem": 1}},
 		{"begin", func() error { return items.BeginUpload(ctx, u.ItemRef, "m") }, map[string]int{"TransactWriteItems": 1}},
 		{"complete", func() error { return items.CompleteUpload(ctx, u, done, 1<<40, once) }, map[string]int{"TransactWriteItems": 1}},
+		{"rename", func() error { _, err := items.RenameItem(ctx, u.ItemRef, "n", once); return err }, map[string]int{"TransactWriteItems": 1, "BatchGetItem": 1}},
 		{"set name", func() error { _, err := items.PutSetName(ctx, u.ItemRef, "s", nil, once); return err }, map[string]int{"TransactWriteItems": 1, "BatchGetItem": 1}},
 		{"delete", func() error { return removeItem(t, items, done) }, map[string]int{"TransactWriteItems": 1}},
 		{"forget", func() error { return items.ForgetUpload(ctx, u.ItemRef) }, map[string]int{"TransactWriteItems": 2}},

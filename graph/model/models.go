@@ -518,6 +518,17 @@ type EditAnnotationInput struct {
 	Text string `json:"text"`
 }
 
+// The effort is not at the expected version: somebody else has reviewed it, or its author has taken it back.
+type EffortConflict struct {
+	Message string `json:"message"`
+	// The effort as it is now; its review says who was first.
+	Current project.Effort `json:"current"`
+}
+
+func (EffortConflict) IsReviewEffortProblem() {}
+
+func (EffortConflict) IsProblem() {}
+
 // Somebody has reviewed the effort.
 type EffortReviewed struct {
 	Message string `json:"message"`
@@ -1131,6 +1142,22 @@ type RemoveScopeMemberPayload struct {
 	Problem RemoveScopeMemberProblem `json:"problem,omitempty"`
 }
 
+// Input of `renameItem`.
+type RenameItemInput struct {
+	// The id of an `Item`.
+	ItemID gid.ID `json:"itemId"`
+	// 1 to 255 characters.
+	Name string `json:"name"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `renameItem`.
+type RenameItemPayload struct {
+	// The item after the change; null if the request is repeated after the deletion.
+	Item *score.Item `json:"item,omitempty"`
+}
+
 // Input of `renameScope`.
 type RenameScopeInput struct {
 	// The id of a `Scope`.
@@ -1304,6 +1331,8 @@ type ReviewEffortInput struct {
 	Verdict  project.Verdict `json:"verdict"`
 	// For the author: up to 2,000 characters.
 	Comment string `json:"comment"`
+	// The `version` of the effort you have seen. If it has another one, nothing changes; see `EffortConflict`.
+	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }

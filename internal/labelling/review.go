@@ -16,12 +16,13 @@ type Reviewing struct {
 	Effort         project.EffortID
 	Verdict        project.Verdict
 	Comment        string
+	Expected       *int // the effort's version that the reviewer has seen
 	IdempotencyKey *string `json:"-"`
 }
 
 // Review says whether somebody else's effort is correct, for reviewers. What was found incorrect is NEW again, for its author first,
 // unless the item has been finished again since; a later review takes the place of the earlier one, and an item that still waits
-// is FINISHED again when it turns out to have been correct. [ErrOwnWork] and [ErrUndone] are expected outcomes.
+// is FINISHED again when it turns out to have been correct. [ErrOwnWork], [ErrUndone] and *project.EffortConflict are expected outcomes.
 func (s *Service) Review(ctx context.Context, in Reviewing) (project.FinishedItem, error) {
 	if in.Verdict != project.Correct && in.Verdict != project.Incorrect {
 		return project.FinishedItem{}, fault.Invalidf("input.verdict", "there is no such verdict")
@@ -41,6 +42,8 @@ func (s *Service) Review(ctx context.Context, in Reviewing) (project.FinishedIte
 				return item, effort, Transition{}, ErrOwnWork
 			case !effort.UndoneAt.IsZero():
 				return item, effort, Transition{}, ErrUndone
+			case in.Expected != nil && *in.Expected != effort.Version():
+				return item, effort, Transition{}, &project.EffortConflict{Current: effort}
 			}
 			was, is := effort.Review.Verdict == project.Incorrect, in.Verdict == project.Incorrect
 			after := item
@@ -159,6 +162,7 @@ func (s *Service) revise(ctx context.Context, p project.Project, id project.Effo
 			return project.FinishedItem{}, err
 		}
 		changed.UpdatedAt = after.UpdatedAt
+		changed.Changes++
 		m := Move{Before: item, After: after, Effort: &changed, Changed: true, Transition: &t}
 		err = s.move(ctx, &m, key.With(id.ID))
 		if !errors.As(err, &conflict) {

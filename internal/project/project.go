@@ -7,6 +7,7 @@
 package project
 
 import (
+	"strings"
 	"time"
 
 	"github.com/taggie/taggie/internal/fault"
@@ -244,7 +245,22 @@ type Effort struct {
 	Review      Review
 	UndoneAt    time.Time // when its author took it back; it counts for nothing then
 	UpdatedAt   time.Time
+	Changes     int // how often it was reviewed or taken back
 	as          proof
+}
+
+// Version rises by one with each change.
+func (e Effort) Version() int { return 1 + e.Changes }
+
+// EffortConflict says that an effort is not at the expected version: somebody else reviewed it, or its author took it back.
+type EffortConflict struct{ Current Effort }
+
+// Error says what happened, for people.
+func (c *EffortConflict) Error() string {
+	if v := c.Current.Review.Verdict; v != "" {
+		return "somebody else has reviewed this meanwhile, as " + strings.ToLower(string(v)) + ": look at it again"
+	}
+	return "this was changed meanwhile: look at it again"
 }
 
 // FinishedItem is an item after it was finished, and that somebody did it.

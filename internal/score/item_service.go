@@ -183,6 +183,29 @@ func (s *Items) ThumbnailURL(ctx context.Context, i Item) (string, error) {
 	return s.files.PresignInline(ctx, i.Thumbnail.Object, i.Name, i.Thumbnail.Type, URLTime)
 }
 
+// RenameItem is the input of [Items.Rename].
+type RenameItem struct {
+	Item           ItemRef
+	Name           string
+	IdempotencyKey *string `json:"-"`
+}
+
+// Rename gives an item of the viewer another name.
+func (s *Items) Rename(ctx context.Context, in RenameItem) (Item, error) {
+	name, err := parseItemName(in.Name)
+	if err != nil {
+		return Item{}, err
+	}
+	return onceItem(ctx, s, "renameItem", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Item, error) {
+		if err := own(ctx, in.Item.Owner); err != nil {
+			return Item{}, err
+		}
+		i, err := s.store.RenameItem(ctx, in.Item, name, key.With(string(in.Item.ID)))
+		i.shown = shown(err == nil)
+		return i, err
+	}, func(ctx context.Context, _ []string) (Item, error) { return domain.Gone(s.get(ctx, in.Item)) })
+}
+
 // PutSetName is the input of [Items.PutSetName].
 type PutSetName struct {
 	Item           ItemRef

@@ -36,6 +36,8 @@ type ItemReader interface {
 // ItemWriter changes items. Each change is atomic, and records the idempotency key with its effect; it returns
 // *idempotency.Replayed when the key was used before.
 type ItemWriter interface {
+	// RenameItem gives the item another name and returns the item. NotFound when it does not exist.
+	RenameItem(ctx context.Context, ref ItemRef, name string, once idempotency.Key) (Item, error)
 	// PutSetName gives the item another set name, "" for none, records the tasks and returns the item. NotFound when it does not
 	// exist.
 	PutSetName(ctx context.Context, ref ItemRef, name string, follow []task.Task, once idempotency.Key) (Item, error)

@@ -15,6 +15,11 @@ const MOST_PAGES = 10;
 const AGAIN_MS = 3_000;
 const KEPT = 50;
 
+/** An item whose result has another version since it was read. */
+function seen(item: Held, version = 0): Held {
+  return item.efforts ? { ...item, efforts: { ...item.efforts, nodes: item.efforts.nodes.map((effort) => ({ ...effort, version })) } } : item;
+}
+
 /** The page on which reviewers look at what others found out. */
 export function Review() {
   const { store, settings } = useBoard();
@@ -90,19 +95,24 @@ export function Review() {
     }
     setSending(true);
     const { data, failure } = await ask(store.client, ReviewDocument, {
-      input: { effortId: effort.id, verdict, comment: comment.trim(), idempotencyKey: newKey() },
+      input: { effortId: effort.id, expectedVersion: effort.version, verdict, comment: comment.trim(), idempotencyKey: newKey() },
     });
     if (store.get().project !== project) return; // another project or user is shown
     setSending(false);
     const refused = failure?.message ?? data?.reviewEffort?.problem?.message;
-    if (refused) return setProblem(refused);
+    const others = data?.reviewEffort?.problem?.__typename === 'EffortConflict' && !again; // somebody else was first
+    if (refused && !others) return setProblem(refused);
     setFound((before) => before?.filter(({ id }) => id !== item.id) ?? null);
+    if (refused) {
+      setProblem('');
+      return store.say('plain', `“${item.name}”: ${refused}.`);
+    }
     if (!again) setChosen(open[at + 1]?.id ?? '');
     setAgain(null);
     setProblem('');
     store.set({
       lasting: 'A review is changed in Review, by u there: only a finish can be undone.',
-      reviewed: [{ item, verdict, comment: comment.trim() }, ...reviewed.filter((other) => other.item.id !== item.id)].slice(0, KEPT),
+      reviewed: [{ item: seen(item, data?.reviewEffort?.effort?.version), verdict, comment: comment.trim() }, ...reviewed.filter((other) => other.item.id !== item.id)].slice(0, KEPT),
     });
     why.current?.blur();
     store.say('good', `“${item.name}”: ${verdict === 'CORRECT' ? 'correct' : 'incorrect, and back to its author'}.`);

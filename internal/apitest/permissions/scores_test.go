@@ -97,5 +97,5 @@ func (w *world) largeScores() {
 
 // What the owner is shown of scores for a snapshot.
 const scoresShown = `
-	score(id: $score) { title description access version updatedAt pages { name item { id setName } } annotations { text } snapshots { name updatedAt } }
-	files: viewer { items(all: true, first: 500) { nodes { id setName useCount tags { nodes { value visibility } } } } }`
+	score(id: $score) { title description access version updatedAt pages { name item { id name setName } } annotations { text } snapshots { name updatedAt } }
+	files: viewer { items(all: true, first: 500) { nodes { id name setName useCount tags { nodes { value visibility } } } } }`

@@ -75,6 +75,32 @@ func TestALaterReviewTakesThePlaceOfTheEarlierOne(t *testing.T) {
 	statistics(l, l.Team, "1 0", map[string]string{ada.ID: "1 0"})
 }
 
+// Of two reviewers who looked at the same result, the second is told who was first.
+func TestReviewsOfWhatWasSeen(t *testing.T) {
+	s := apitest.NewServer(t)
+	s.Works()
+	l := s.Labelled(1, 0)
+	ada, rev := l.Labellers[0], l.Reviewer()
+	effort := l.Finished(ada, l.Claimed(ada, 1)[0])
+	const shown = `effort { version } item { status } problem { __typename ... on Problem { message } ... on EffortConflict { current { version review { verdict by { id } } } } }`
+	a := l.Must(`query($i: ID!) { node(id: $i) { ... on ProjectItemEffort { version } } }`, apitest.Vars{"i": effort})
+	assert.InDelta(t, 1, a.At("node.version"), 0)
+	a = rev.Mutate("reviewEffort", shown, apitest.Vars{"effortId": effort, "verdict": "CORRECT", "expectedVersion": 1})
+	require.Empty(t, a.Errors, "%s", a.Body)
+	assert.InDelta(t, 2, a.At("result.effort.version"), 0)
+	a = l.Mutate("reviewEffort", shown, apitest.Vars{"effortId": effort, "verdict": "INCORRECT", "expectedVersion": 1})
+	require.Empty(t, a.Errors, "%s", a.Body)
+	assert.Equal(t, "EffortConflict", a.Str("result.problem.__typename"))
+	assert.Contains(t, a.Str("result.problem.message"), "correct")
+	assert.InDelta(t, 2, a.At("result.problem.current.version"), 0)
+	assert.Equal(t, "CORRECT "+rev.ID, a.Str("result.problem.current.review.verdict")+" "+a.Str("result.problem.current.review.by.id"))
+	assert.Nil(t, a.At("result.item"))
+	l.Counts("0 0 1 0")
+	a = l.Mutate("reviewEffort", shown, apitest.Vars{"effortId": effort, "verdict": "INCORRECT", "expectedVersion": 2})
+	require.Empty(t, a.Errors, "%s", a.Body)
+	l.Counts("1 0 0 0")
+}
+
 func TestWhoReviewsWhat(t *testing.T) {
 	s := apitest.NewServer(t)
 	s.Works()

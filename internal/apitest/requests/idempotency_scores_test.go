@@ -88,6 +88,9 @@ var scoreMutations = map[string]repeated{
 	"abortUpload": {
 		prepare: withUpload, selection: "abortedItemId", other: apitest.Vars{"itemId": apitest.GIDOf("Item", "a", "b", "c")},
 	},
+	"renameItem": {
+		prepare: withItem(apitest.Vars{"name": "second.png"}), selection: "item { id name }", other: apitest.Vars{"name": "other.png"},
+	},
 	"setItemSetName": {
 		prepare: withItem(apitest.Vars{"setName": "second"}), selection: "item { id setName }", other: apitest.Vars{"setName": "other"},
 	},

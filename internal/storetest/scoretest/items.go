@@ -34,6 +34,7 @@ func ItemsSuite(t *testing.T, open OpenItems) {
 		"items are read through scores":         itemsOfScores,
 		"an upload ends while it is completed":  endedWhileCompleted,
 		"lists of items":                        listedItems,
+		"an item is renamed":                    renamed,
 		"the set of an item":                    changedSet,
 		"the quota of an owner":                 ownersQuota,
 		"items are completed at the same time":  completedTogether,

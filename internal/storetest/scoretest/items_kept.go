@@ -136,6 +136,21 @@ func listedItems(t *testing.T, w *ItemWorld) {
 	assert.Empty(t, uses[0].Items)
 }
 
+func renamed(t *testing.T, w *ItemWorld) {
+	i := w.upload("file", "text/plain", []byte("text"))
+	after, err := w.Rules.Rename(w.As(w.Ada), score.RenameItem{Item: i.ItemRef, Name: " Suite 組曲.txt "})
+	require.NoError(t, err)
+	i.Name = "Suite 組曲.txt"
+	assert.Equal(t, i, after)
+	_, err = w.Rules.Rename(w.As("grace"), score.RenameItem{Item: i.ItemRef, Name: "mine"})
+	storetest.IsFault(t, err, fault.NotFound)
+	_, err = w.Rules.Rename(w.As(w.Ada), score.RenameItem{Item: score.ItemRef{Owner: w.Ada, Score: score.Library, ID: "nothing"}, Name: "x"})
+	storetest.IsFault(t, err, fault.NotFound)
+	require.NoError(t, w.Rules.Delete(w.As(w.Ada), score.DeleteItem{Item: i.ItemRef}))
+	_, err = w.Rules.Rename(w.As(w.Ada), score.RenameItem{Item: i.ItemRef, Name: "x"})
+	storetest.IsFault(t, err, fault.NotFound)
+}
+
 func changedSet(t *testing.T, w *ItemWorld) {
 	i := w.upload("file", "text/plain", []byte("text"))
 	for _, name := range []string{"Suite No. 1", "組曲 🎼", ""} {
