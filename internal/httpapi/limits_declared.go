@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/request"
 	"github.com/taggie/taggie/internal/lean"
 	"github.com/taggie/taggie/internal/limit"
@@ -19,9 +18,6 @@ func Limits() []limit.Limit {
 		message = "the socket is closed with 4400"
 	)
 	return []limit.Limit{
-		{What: "Size of the body, or of a message of a socket", Of: "a request", Most: limit.Bytes(request.MaxBody), Code: limit.BadRequest, Then: "or 1009 on a socket"},
-		{What: "Size of the address", Of: "a request", Most: limit.Bytes(request.MaxAddress), Code: limit.BadRequest},
-		{What: "Values in the variables", Of: "a request", Most: limit.Count(request.MaxValues), Code: limit.BadRequest},
 		{What: "Time to send it", Of: "a request", Most: limit.Time(maxReading), Then: "the connection is closed"},
 		{What: "Requests above " + limit.Bytes(bulkyBody) + " that are read at a time", Of: "a caller", Most: limit.Count(maxBulky), Code: limit.Exhausted, Then: "after a wait of " + limit.Time(maxReading)},
 		{What: "Memory of requests that were read and have not ended, each value counted as its text and " + limit.Count(valueSize) + " bytes more", Of: "a caller", Most: limit.Bytes(maxRead), Code: limit.Exhausted, Then: "after a wait of " + limit.Time(maxReading)},
@@ -30,7 +26,6 @@ func Limits() []limit.Limit {
 		{What: "Time to wait to sign in", Of: "a socket", Most: limit.Time(maxSignInWait), Then: "it is closed with 1013; at once, when it would wait longer"},
 		{What: "Size, all parts together", Of: "an answer", Most: limit.Bytes(min(maxAnswer, lean.MaxAnswer)), Code: limit.Exhausted},
 		{What: "Errors that are told", Of: "an answer", Most: limit.Count(maxErrors), Then: "counted in `extensions.omittedErrors`"},
-		{What: "Size of a message of an error", Of: "an answer", Most: limit.Bytes(present.MaxMessage), Then: "cut off"},
 		{What: "Answers that are not sent yet, together", Of: "a caller", Most: limit.Bytes(maxUnsent), Code: limit.Exhausted, Then: "after a wait of half of `TAGGIE_OPERATION_TIMEOUT`"},
 		{What: "Answers that are not sent yet, together", Of: "a server", Most: "a quarter of its memory", Code: limit.Exhausted, Then: "after a wait of half of `TAGGIE_OPERATION_TIMEOUT`"},
 		{What: "Sockets and event streams", Of: "a server", Most: limit.Count(maxSockets), Code: limit.Exhausted, Then: "with the status 503"},

@@ -16,7 +16,7 @@ type Reviewing struct {
 	Effort         project.EffortID
 	Verdict        project.Verdict
 	Comment        string
-	Expected       *int // the effort's version that the reviewer has seen
+	Expected       *int    // the effort's version that the reviewer has seen
 	IdempotencyKey *string `json:"-"`
 }
 

@@ -84,9 +84,9 @@ var rooms = map[string][]string{
 
 	"internal/httpapi/caller":   {"internal/viewer"},
 	"internal/httpapi/document": {"graph", "graph/model", "internal/fault", "internal/httpapi/refusal", "internal/jsontext", "internal/limit", "internal/viewer"},
-	"internal/httpapi/present":  {"graph/model", "internal/fault", "internal/httpapi/refusal", "internal/telemetry"},
+	"internal/httpapi/present":  {"graph/model", "internal/fault", "internal/httpapi/refusal", "internal/limit", "internal/telemetry"},
 	"internal/httpapi/refusal":  {"graph/model"},
-	"internal/httpapi/request":  {"graph/model", "internal/fault", "internal/httpapi/document", "internal/httpapi/refusal", "internal/jsontext"},
+	"internal/httpapi/request":  {"graph/model", "internal/fault", "internal/httpapi/document", "internal/httpapi/refusal", "internal/jsontext", "internal/limit"},
 
 	"internal/embedded":              {"internal/embedded/child"},
 	"internal/embedded/child":        {},

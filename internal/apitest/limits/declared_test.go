@@ -25,6 +25,8 @@ import (
 	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/httpapi"
 	"github.com/taggie/taggie/internal/httpapi/document"
+	"github.com/taggie/taggie/internal/httpapi/present"
+	"github.com/taggie/taggie/internal/httpapi/request"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/limit"
@@ -42,7 +44,7 @@ func declared(t *testing.T) []limit.Room {
 	set, err := config.Limits()
 	require.NoError(t, err)
 	return []limit.Room{
-		{Name: "internal/config", Limits: set}, {Name: "internal/httpapi", Limits: httpapi.Limits()}, {Name: "internal/httpapi/document", Limits: document.Limits()}, {Name: "internal/edge", Limits: edge.Limits()},
+		{Name: "internal/config", Limits: set}, {Name: "internal/httpapi/request", Limits: request.Limits()}, {Name: "internal/httpapi", Limits: httpapi.Limits()}, {Name: "internal/httpapi/present", Limits: present.Limits()}, {Name: "internal/httpapi/document", Limits: document.Limits()}, {Name: "internal/edge", Limits: edge.Limits()},
 		{Name: "internal/auth", Limits: auth.Limits()}, {Name: "internal/gid", Limits: gid.Limits()}, {Name: "internal/page", Limits: page.Limits()},
 		{Name: "internal/idempotency", Limits: idempotency.Limits()}, {Name: "internal/user", Limits: user.Limits()},
 		{Name: "internal/note", Limits: note.Limits()}, {Name: "internal/tag", Limits: tag.Limits()}, {Name: "internal/entity", Limits: entity.Limits()},
@@ -108,6 +110,7 @@ var noLimits = map[string]string{
 	"dynamo.MaxSK": "ids are shorter, or there is no such thing", "dynamo/notes.maxCleanups": "a step of a job", "dynamo.mostFurther": "how a list is read on",
 	"dynamo/projects.MaxTransaction": "how an import is cut", "dynamo.maxPrepared": "how a change is cut", "dynamo/labelling.maxEffort": "how much is read at a time",
 	"dynamo.maxDigits": "as internal/entity has it", "dynamo.maxExponent": "as internal/entity has it", "dynamo.maxDepth": "one more than internal/entity has",
+	"dynamo.maxNesting": "of answers of DynamoDB", "dynamo.mostText": "how much is used again", "dynamo.mostNodes": "how much is used again",
 	"dynamo/filetags.maxSearchRounds":            "how a page is filled",
 	"resolvers.maxTypes":                         "there are no more types of events",
 	"resolvers.maxNodes":                         "as internal/page has it",
@@ -116,7 +119,6 @@ var noLimits = map[string]string{
 	"internal/filetag.MaxShards":                 "of a setting, which says so",
 	"internal/filetag.maxUses":                   "how a score is searched that shows an item",
 	"internal/filetag.maxUsesOfStranger":         "how a score is searched that shows an item",
-	"internal/labelling.mostPage":                "how a queue is filled",
 	"internal/labelling.mostPages":               "how a queue is filled",
 	"internal/score.maxContent":                  "follows from annotations and description",
 	"internal/score.maxRendered":                 "of a thumbnail that we made",

@@ -40,14 +40,18 @@ func saying(words string, one provocation) provocation {
 	return one
 }
 
-// overspent asks for more than a user may who has spent all.
+// overspent asks for more than a user may who has spent all; again when Redis was too slow on a busy machine to count what was spent.
 func overspent(p *provoker) *apitest.Answer {
 	p.number = "-"
 	p.elsewhere(func(c *config.Config) { c.CostBudget, c.CostRate = 300_000, 1 })
-	for range 150 { // what a refused document costs
-		p.Do(`{ nothing }`, nil)
+	var a *apitest.Answer
+	for round := 0; round < 5 && (a == nil || len(a.Errors) == 0); round++ {
+		for range 150 { // what a refused document costs
+			p.Do(`{ nothing }`, nil)
+		}
+		a = p.Do(`{ viewer { notes(first: 500) { nodes { versions(first: 200) { nodes { number } } } } } }`, nil)
 	}
-	return p.Do(`{ viewer { notes(first: 500) { nodes { versions(first: 200) { nodes { number } } } } } }`, nil)
+	return a
 }
 
 // suggests asks with a mistake, and looks whether the answer says what may be meant.
@@ -73,7 +77,7 @@ func provokedRequests() map[string]map[string]provocation {
 				return p.Requests([]byte("eleven byte"), apitest.Vars{"type": "text/plain"})
 			}),
 		},
-		room: {
+		"internal/httpapi/request": {
 			"Size of the body, or of a message of a socket, a request": asked(func(p *provoker) *apitest.Answer {
 				return p.Send([]byte(`{"query":"{ viewer { id } }","variables":{"a":"` + p.long() + `"}}`))
 			}),
@@ -81,6 +85,8 @@ func provokedRequests() map[string]map[string]provocation {
 			"Values in the variables, a request": asked(func(p *provoker) *apitest.Answer {
 				return p.Send([]byte(`{"query":"{ viewer { id } }","variables":{"a":[0` + strings.Repeat(",0", p.most()) + `]}}`))
 			}),
+		},
+		room: {
 			"Time to send it, a request":                              testedIn(room, "TestSlowBodiesAreCutOff", "until the server hangs up"),
 			"Requests above 64 KiB that are read at a time, a caller": testedIn(room, "TestWhoWaitsInVainToBeReadPaysNothing", `"EXHAUSTED"`),
 			"Memory of requests that were read and have not ended, each value counted as its text and 50 bytes more, a caller": testedIn(room, "TestWhatWasReadOverASocketIsBounded", `"EXHAUSTED"`),
@@ -92,13 +98,6 @@ func provokedRequests() map[string]map[string]provocation {
 				a := p.Do(`query($ids: [ID!]!) { nodes(ids: $ids) { id } }`, apitest.Vars{"ids": apitest.Many("!", p.most()+5)})
 				assert.Len(p.T, a.Errors, p.most())
 				assert.Equal(p.T, 5, a.Extensions.OmittedErrors)
-			}),
-			"Size of a message of an error, an answer": met(func(p *provoker) {
-				a := p.Do(`{ viewer { notes(orderBy: `+strings.Repeat("A", 128)+written(60, `, a%d: 1`)+`) { nodes { id } } } node(id: [`+strings.Repeat(`"long text", `, 100)+`]) { id } }`, nil)
-				require.NotEmpty(p.T, a.Errors)
-				for _, e := range a.Errors {
-					assert.LessOrEqual(p.T, len(e.Message), p.most()+len("…"))
-				}
 			}),
 			"Answers that are not sent yet, together, a caller":                      testedIn(room, "TestUnreadAnswersOverHTTP", "EXHAUSTED"),
 			"Answers that are not sent yet, together, a server":                      testedIn(room, "TestRoomForAnswers", "server"),
@@ -115,6 +114,15 @@ func provokedRequests() map[string]map[string]provocation {
 			"Size of the id of an operation, a socket":                               testedIn(room, "TestSocketCloseCodes", `"subscribe with a long id"`),
 			"Size of the payload of `ping` and `pong`, a socket":                     testedIn(room, "TestSocketCloseCodes", `"ping with a long payload"`),
 			"Time to take what is ready, a socket or an event stream":                testedIn(room, "TestReaderThatIsTooSlow", "standardPace.whole"),
+		},
+		"internal/httpapi/present": {
+			"Size of a message of an error, an answer": met(func(p *provoker) {
+				a := p.Do(`{ viewer { notes(orderBy: `+strings.Repeat("A", 128)+written(60, `, a%d: 1`)+`) { nodes { id } } } node(id: [`+strings.Repeat(`"long text", `, 100)+`]) { id } }`, nil)
+				require.NotEmpty(p.T, a.Errors)
+				for _, e := range a.Errors {
+					assert.LessOrEqual(p.T, len(e.Message), p.most()+len("…"))
+				}
+			}),
 		},
 		"internal/httpapi/document": {
 			"Size, a document":           asDocument(func(most int) string { return "{ viewer { id } } #" + strings.Repeat("x", most) }),
