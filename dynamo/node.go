@@ -96,11 +96,10 @@ func (s *scanner) value(name span, depth int) error {
 		n.kind = isBinary
 		n.of, err = s.str()
 	case "BOOL":
-		n.kind, err = isTrue, nil
 		if s.peek() == 'f' {
 			n.kind, err = isFalse, s.literal("false")
 		} else {
-			err = s.literal("true")
+			n.kind, err = isTrue, s.literal("true")
 		}
 	case "NULL":
 		n.kind, err = isNull, s.literal("true")

@@ -50,7 +50,7 @@ onBoard('skip, release, and the help of keys', {}, async ({ page, project }) => 
   const second = await page.locator('.picture-name strong').innerText();
   await page.keyboard.press('Escape');
   await page.keyboard.press('e');
-  await messages(page).getByText('You have another 15 minutes for it.').waitFor({ timeout: WAIT_MS });
+  await messages(page).getByText('The time for it begins again.').waitFor({ timeout: WAIT_MS });
   await page.keyboard.press('r');
   await messages(page).getByText(`“${second}” is back in the queue.`).waitFor({ timeout: WAIT_MS });
   await page.getByText('Ready when you are').waitFor();

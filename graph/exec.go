@@ -698,6 +698,7 @@ type ComplexityRoot struct {
 		Items              func(childComplexity int, status *project.Status, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		KeywordCompletions func(childComplexity int, prefix string, first int) int
 		Keywords           func(childComplexity int) int
+		LeaseMinutes       func(childComplexity int) int
 		Member             func(childComplexity int) int
 		Members            func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		Name               func(childComplexity int) int
@@ -4384,6 +4385,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Project.Keywords(childComplexity), true
+	case "Project.leaseMinutes":
+		if e.ComplexityRoot.Project.LeaseMinutes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Project.LeaseMinutes(childComplexity), true
 	case "Project.viewerMember":
 		if e.ComplexityRoot.Project.Member == nil {
 			break
@@ -7752,7 +7759,7 @@ type Mutation {
 
   "Creates a project and makes the caller its manager. EXHAUSTED beyond 1,000 projects created by one user."
   createProject(input: CreateProjectInput!): CreateProjectPayload
-  "Changes the name, description or suggested keywords of a project. For managers."
+  "Changes the name, description, suggested keywords or lease of a project. For managers."
   updateProject(input: UpdateProjectInput!): UpdateProjectPayload
   "Adds to the lists of categories and subcategories of a project. For managers."
   addProjectCategories(input: AddProjectCategoriesInput!): AddProjectCategoriesPayload
@@ -7788,14 +7795,14 @@ type Mutation {
   createProjectExport(input: CreateProjectExportInput!): CreateProjectExportPayload
 
   """
-  Hands items of the queue to the caller, each for 15 minutes. The caller gets fewer than requested if the queue, which
+  Hands items of the queue to the caller, each for the ` + "`" + `leaseMinutes` + "`" + ` of the project. The caller gets fewer than requested if the queue, which
   is refilled at once, has no more, or if the caller would have more than 50 of the project. What has just been finished
   no longer counts. Only one user has an item at a time. First come items that returned to the caller, then the items in
-  the order of their import: an item may come before others that were imported earlier, but at most about as many as the
-  queue holds. For members.
+  the order of their import: an item may come before others that were imported earlier, but at most a few times as many
+  as the queue holds, or a few hundred. For members.
   """
   claimProjectItems(input: ClaimProjectItemsInput!): ClaimProjectItemsPayload
-  "Extends a claim: the caller has the item for 15 minutes from now."
+  "Extends a claim: the caller has the item for its whole lease from now."
   extendClaim(input: ExtendClaimInput!): ExtendClaimPayload
   """
   Stores what a claimed item is. Once this has returned the item, no crash of a server and no loss of the queues undoes
@@ -9176,12 +9183,14 @@ type Project implements Node {
   "Up to 10,000 bytes."
   description: String! @atMost(bytes: 10000)
   createdAt: DateTime!
-  "When name, description, suggested keywords, ` + "`" + `paused` + "`" + ` or the size of the queue last changed."
+  "When name, description, suggested keywords, lease, ` + "`" + `paused` + "`" + ` or the size of the queue last changed."
   updatedAt: DateTime!
   "Grows by one with each of these changes; see ` + "`" + `expectedVersion` + "`" + ` of the mutations."
   version: Int!
   "The caller's membership."
   viewerMember: ProjectMember!
+  "How many minutes a claim lasts, from when it was made or extended; 15 unless a manager changed it."
+  leaseMinutes: Int!
   "Keywords the project suggests, up to 200."
   suggestedKeywords: [String!]! @atMost(elements: 200)
   "What an item can be, up to 200, in order. Categories can be added but not removed."
@@ -9586,6 +9595,8 @@ input UpdateProjectInput {
   description: String
   "Up to 200 keywords of 1 to 64 characters; null is refused."
   suggestedKeywords: [String!]
+  "1 to 1,440 minutes; null is refused. Claims that exist keep their lease."
+  leaseMinutes: Int
   "The version the caller saw. If the project is at another version, nothing is changed."
   expectedVersion: Int
   "1 to 255 bytes; see the conventions above."
@@ -10259,7 +10270,7 @@ type ReviewEffortPayload {
 "Problems that ` + "`" + `reviewEffort` + "`" + ` may report."
 union ReviewEffortProblem = OwnEffort | EffortUndone | EffortConflict
 
-"The effort is not at the expected version: somebody else has reviewed it, or its author has taken it back."
+"The effort is not at the expected version: it has been reviewed meanwhile."
 type EffortConflict implements Problem {
   message: String!
   "The effort as it is now; its review says who was first."
@@ -12210,6 +12221,8 @@ func (ec *executionContext) childFields_Project(ctx context.Context, field graph
 		return ec.fieldContext_Project_version(ctx, field)
 	case "viewerMember":
 		return ec.fieldContext_Project_viewerMember(ctx, field)
+	case "leaseMinutes":
+		return ec.fieldContext_Project_leaseMinutes(ctx, field)
 	case "suggestedKeywords":
 		return ec.fieldContext_Project_suggestedKeywords(ctx, field)
 	case "categories":
@@ -24227,6 +24240,13 @@ func (ec *executionContext) fieldContext_Project_viewerMember(_ context.Context,
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _Project_leaseMinutes(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.LeaseMinutes())
+}
+func (ec *executionContext) fieldContext_Project_leaseMinutes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Project", field, true, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _Project_suggestedKeywords(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
@@ -38219,7 +38239,7 @@ func (ec *executionContext) unmarshalInputUpdateProjectInput(ctx context.Context
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"projectId", "name", "description", "suggestedKeywords", "expectedVersion", "idempotencyKey"}
+	fieldsInOrder := [...]string{"projectId", "name", "description", "suggestedKeywords", "leaseMinutes", "expectedVersion", "idempotencyKey"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -38254,6 +38274,13 @@ func (ec *executionContext) unmarshalInputUpdateProjectInput(ctx context.Context
 				return it, err
 			}
 			it.SuggestedKeywords = graphql.OmittableOf(data)
+		case "leaseMinutes":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("leaseMinutes"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.LeaseMinutes = graphql.OmittableOf(data)
 		case "expectedVersion":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
 			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
@@ -46001,6 +46028,11 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 			}
 		case "viewerMember":
 			out.Values[i] = ec._Project_viewerMember(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "leaseMinutes":
+			out.Values[i] = ec._Project_leaseMinutes(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}

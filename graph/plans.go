@@ -444,8 +444,9 @@ var planned = map[string]lean.Type{
 		"updatedAt":         {At: 5, Of: "", Resolved: false},
 		"version":           {At: 6, Of: "", Resolved: false},
 		"viewerMember":      {At: 7, Of: "ProjectMember", Resolved: false},
-		"suggestedKeywords": {At: 8, Of: "", Resolved: false},
-		"paused":            {At: 17, Of: "", Resolved: false},
+		"leaseMinutes":      {At: 8, Of: "", Resolved: false},
+		"suggestedKeywords": {At: 9, Of: "", Resolved: false},
+		"paused":            {At: 18, Of: "", Resolved: false},
 	}},
 	"ProjectConflict": {Implements: projectConflictImplementors, Fields: map[string]lean.TypeField{
 		"message": {At: 1, Of: "", Resolved: false},
@@ -3701,7 +3702,10 @@ func (ec *executionContext) appendProject(w *lean.Writer, p *lean.Plan, obj *pro
 			if !ec.appendProjectMember(w, f.Below, &obj.Member) {
 				return false
 			}
-		case 8: // suggestedKeywords
+		case 8: // leaseMinutes
+			v := obj.LeaseMinutes()
+			w.B = scalar.AppendInt(w.B, v)
+		case 9: // suggestedKeywords
 			w.B = append(w.B, '[')
 			for i := range obj.Keywords {
 				if !w.Next(i) {
@@ -3710,7 +3714,7 @@ func (ec *executionContext) appendProject(w *lean.Writer, p *lean.Plan, obj *pro
 				w.B = scalar.AppendString(w.B, obj.Keywords[i])
 			}
 			w.B = append(w.B, ']')
-		case 17: // paused
+		case 18: // paused
 			w.B = strconv.AppendBool(w.B, obj.Paused)
 		default:
 			return false

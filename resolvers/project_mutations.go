@@ -95,6 +95,9 @@ func (m mutation) UpdateProject(ctx context.Context, in model.UpdateProjectInput
 	update := project.Update{
 		ID: id, Name: name, Description: description, ExpectedVersion: in.ExpectedVersion.Value(), IdempotencyKey: in.IdempotencyKey.Value(),
 	}
+	if update.LeaseMinutes, err = given("input.leaseMinutes", in.LeaseMinutes); err != nil {
+		return nil, err
+	}
 	if keywords, set := in.SuggestedKeywords.ValueOK(); set {
 		if keywords == nil {
 			return nil, fault.Invalidf("input.suggestedKeywords", "null is not allowed here; leave the field out to keep its value")

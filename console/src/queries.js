@@ -181,8 +181,8 @@ subscription ProjectEvents($project: ID!) {
 }
 `;
 
-const claim = `# Items of the queue for you alone, for
-# 15 minutes. Then open the next tab.
+const claim = `# Items of the queue for you alone, for a
+# while. Then open the next tab.
 mutation ClaimItems($input: ClaimProjectItemsInput!) {
   claimProjectItems(input: $input) {
     items {

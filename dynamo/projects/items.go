@@ -88,6 +88,7 @@ var itemRows = dynamo.LayoutOf(append(dynamo.BigOnes(entities.HeaderOf(func(r *i
 	dynamo.Optional(dynamo.OfText("claim_token", func(r *itemRecord) *string { return &r.Claim.Token })),
 	dynamo.Optional(dynamo.OfInstant("claim_since", func(r *itemRecord) *time.Time { return &r.Claim.Since })),
 	dynamo.Optional(dynamo.OfInstant("claim_until", func(r *itemRecord) *time.Time { return &r.Claim.Until })),
+	dynamo.Optional(dynamo.OfWhole("claim_lease", func(r *itemRecord) *project.Lease { return &r.Claim.Lease })),
 	dynamo.Optional(dynamo.OfText("returned_to", func(r *itemRecord) *project.UserID { return &r.ReturnedTo })),
 	dynamo.Optional(dynamo.OfText("import", func(r *itemRecord) *string { return &r.Import })),
 	dynamo.OfWhole("line", func(r *itemRecord) *int { return &r.Line }),

@@ -136,12 +136,12 @@ func (db Store) UpdateProject(ctx context.Context, before, after project.Project
 	err := db.Transact(ctx, []dynamo.Action{{
 		Table: dynamo.EntitiesMaster, Key: entities.EntityKey(ProjectID(before.ID)),
 		Update: "SET #name = :name, #description = :description, #keywords = :keywords, #paused = :paused, #queue_size = :queue_size, " +
-			"#updated = :updated, #meta.#version = :after, #attempt = :attempt",
+			"#lease = :lease, #updated = :updated, #meta.#version = :after, #attempt = :attempt",
 		Condition: "#meta.#version = :before",
 		Names: map[string]string{"#name": "name", "#description": "description", "#keywords": "keywords", "#paused": "paused",
-			"#queue_size": "queue_size", "#updated": "_updated", "#meta": "_meta", "#version": "version", "#attempt": "_attempt"},
+			"#queue_size": "queue_size", "#lease": "lease_minutes", "#updated": "_updated", "#meta": "_meta", "#version": "version", "#attempt": "_attempt"},
 		Values: dynamo.Attrs{":name": dynamo.Str(after.Name), ":description": dynamo.Str(after.Description), ":keywords": dynamo.Texts(after.Keywords),
-			":paused": &types.AttributeValueMemberBOOL{Value: after.Paused}, ":queue_size": dynamo.Number(int64(after.QueueSize)),
+			":paused": &types.AttributeValueMemberBOOL{Value: after.Paused}, ":queue_size": dynamo.Number(int64(after.QueueSize)), ":lease": dynamo.Number(int64(after.Lease)),
 			":updated": dynamo.Str(keys.Instant(after.UpdatedAt)), ":after": dynamo.Number(int64(after.Version)),
 			":before": dynamo.Number(int64(before.Version)), ":attempt": dynamo.Str(attempt)},
 		Failed: func(row dynamo.Attrs) error {

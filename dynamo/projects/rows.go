@@ -35,6 +35,7 @@ var projectRows = dynamo.LayoutOf(
 	dynamo.OfTexts("keywords", func(p *project.Project) *[]string { return &p.Keywords }),
 	dynamo.OfFlag("paused", func(p *project.Project) *bool { return &p.Paused }),
 	dynamo.OfWhole("queue_size", func(p *project.Project) *int { return &p.QueueSize }),
+	dynamo.OfWhole("lease_minutes", func(p *project.Project) *project.Lease { return &p.Lease }),
 )
 
 // projectRow is a project of one member, a manager.

@@ -518,7 +518,7 @@ type EditAnnotationInput struct {
 	Text string `json:"text"`
 }
 
-// The effort is not at the expected version: somebody else has reviewed it, or its author has taken it back.
+// The effort is not at the expected version: it has been reviewed meanwhile.
 type EffortConflict struct {
 	Message string `json:"message"`
 	// The effort as it is now; its review says who was first.
@@ -1793,6 +1793,8 @@ type UpdateProjectInput struct {
 	Description graphql.Omittable[*string] `json:"description,omitempty"`
 	// Up to 200 keywords of 1 to 64 characters; null is refused.
 	SuggestedKeywords graphql.Omittable[[]string] `json:"suggestedKeywords,omitempty"`
+	// 1 to 1,440 minutes; null is refused. Claims that exist keep their lease.
+	LeaseMinutes graphql.Omittable[*int] `json:"leaseMinutes,omitempty"`
 	// The version the caller saw. If the project is at another version, nothing is changed.
 	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
 	// 1 to 255 bytes; see the conventions above.

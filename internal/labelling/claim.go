@@ -153,7 +153,7 @@ func (c *claiming) acknowledge(ctx context.Context, reserved []Claim) (got []pro
 		if errs != nil && errs[i] != nil {
 			failed[i] = errs[i]
 		} else {
-			items[i], failed[i] = c.claim(ctx, items[i], reserved[i], key)
+			items[i], failed[i] = c.claim(ctx, items[i], reserved[i], c.project.Lease, key)
 		}
 		made[i] = failed[i] == nil
 		_, conflict := errors.AsType[*project.ItemConflict](failed[i])
@@ -197,7 +197,7 @@ func (c *claiming) acknowledge(ctx context.Context, reserved []Claim) (got []pro
 }
 
 // claim makes a reservation true. *project.ItemConflict when the item is not NEW any more.
-func (s *Service) claim(ctx context.Context, before project.Item, r Claim, key idempotency.Key) (project.Item, error) {
+func (s *Service) claim(ctx context.Context, before project.Item, r Claim, lease project.Lease, key idempotency.Key) (project.Item, error) {
 	var conflict *project.ItemConflict
 	for range retry.Until(ctx) {
 		if before.Status == project.Claimed && before.Claim.Token == r.Token {
@@ -208,7 +208,7 @@ func (s *Service) claim(ctx context.Context, before project.Item, r Claim, key i
 		}
 		after := s.next(before)
 		after.Status, after.ReturnedTo = project.Claimed, ""
-		after.Claim = project.Claim{User: r.User, Token: r.Token, Since: r.Since, Until: r.Since.Add(Lease)}
+		after.Claim = project.Claim{User: r.User, Token: r.Token, Since: r.Since, Until: r.Since.Add(lease.Time()), Lease: lease}
 		err := s.move(ctx, &Move{Before: before, After: after}, key)
 		if !errors.As(err, &conflict) {
 			return after, err
@@ -278,7 +278,7 @@ type Held struct {
 	IdempotencyKey *string `json:"-"`
 }
 
-// Extend gives the viewer the item for another [Lease] from now on. *[LeaseLost] is an expected outcome.
+// Extend gives the viewer the item for another lease from now on. *[LeaseLost] is an expected outcome.
 func (s *Service) Extend(ctx context.Context, in Held) (project.Item, error) {
 	return once(ctx, s, "extendClaim", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (project.Item, error) {
 		if _, _, err := s.item(ctx, in.Item); err != nil {
@@ -290,14 +290,14 @@ func (s *Service) Extend(ctx context.Context, in Held) (project.Item, error) {
 		if _, err := s.Coordinator.State(ctx, in.Item.Project); err != nil {
 			return project.Item{}, s.ready(in.Item.Project, err)
 		}
-		until := s.clock(ctx).Add(Lease)
+		now := s.clock(ctx)
 		m, member, err := s.change(ctx, in.Item, key.With(in.Item.ID), func(before project.Item, member project.Member) (Move, error) {
 			if err := mine(before, member, in.Token, nil); err != nil {
 				return Move{}, err
 			}
 			after := s.next(before)
 			after.Claim = before.Claim
-			if until.After(after.Claim.Until) {
+			if until := now.Add(before.Claim.Lease.Time()); until.After(after.Claim.Until) {
 				after.Claim.Until = until
 			}
 			return Move{Before: before, After: after}, nil

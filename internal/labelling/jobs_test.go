@@ -350,7 +350,7 @@ func TestPopulateCostsTheSameHoweverManyWait(t *testing.T) {
 // Items come in the order of their import, but for about as many as the queue holds.
 func TestPopulateKeepsTheOrderOfTheImport(t *testing.T) {
 	w := newWorld(t, 1_000, queue.Options{})
-	size := 160
+	size := 400
 	_, err := w.service.SetQueueSize(w.as(boss), labelling.SetQueueSize{Project: w.project, Size: &size})
 	require.NoError(t, err)
 	w.flush()
@@ -363,6 +363,36 @@ func TestPopulateKeepsTheOrderOfTheImport(t *testing.T) {
 		place, err := strconv.Atoi(w.truth.items[id].Seq)
 		require.NoError(t, err)
 		assert.Less(t, place, 2*size)
+	}
+}
+
+// What leaves a full queue, since something came back to its head, does not wait for the end of the project.
+func TestPopulateGoesBackForWhatLeftTheQueue(t *testing.T) {
+	w := newWorld(t, 1_000, queue.Options{})
+	size := 32
+	_, err := w.service.SetQueueSize(w.as(boss), labelling.SetQueueSize{Project: w.project, Size: &size})
+	require.NoError(t, err)
+	w.flush()
+	_, err = w.rebuild.Rebuild(t.Context(), w.project, true)
+	require.NoError(t, err)
+	require.NoError(t, w.populate.Run(t.Context()))
+	back := w.claim(ada, 1)[0]
+	require.NoError(t, w.populate.Run(t.Context()))
+	waiting := w.waiting()
+	_, err = w.service.Release(w.as(ada), labelling.Held{Item: back.ItemID, Token: back.Claim.Token})
+	require.NoError(t, err)
+	w.deliver()
+	left := waiting[len(waiting)-1]
+	require.NotContains(t, w.waiting(), left)
+	for handed := 0; ; handed++ {
+		require.Less(t, handed, 500, "it comes long before the end")
+		require.NoError(t, w.populate.Run(t.Context()))
+		item := w.claim(ada, 1)[0]
+		if item.ID == left {
+			return
+		}
+		w.finish(item)
+		w.deliver()
 	}
 }
 

@@ -22,16 +22,16 @@ type UserID = project.UserID
 
 // The bounds of the queue.
 const (
-	QueueSize    = 1000                    // ids in a project's queue, unless it was set otherwise
-	MaxQueueSize = 10_000                  // that can be set
-	MaxClaims    = 50                      // of one user in one project, and at once
-	Lease        = 15 * time.Minute        // how long a claim lasts, from when it was made or extended
-	Reservation  = 3500 * time.Millisecond // how long an item is kept back while its claim is being stored, which takes less; see prompt
-	Undo         = 5 * time.Minute         // how long one's own finish can be taken back
-	Hold         = 24 * time.Hour          // how long an item that came back is kept for its author alone
-	Presence     = time.Minute             // how long a user is online after a heartbeat
-	Remembered   = 48 * time.Hour          // how long a transition is known to have been applied
-	MaxEvents    = 10_000                  // of a project that can be replayed, about
+	QueueSize    = 1000                             // ids in a project's queue, unless it was set otherwise
+	MaxQueueSize = 10_000                           // that can be set
+	MaxClaims    = 50                               // of one user in one project, and at once
+	Lease        = project.UsualLease * time.Minute // how long a claim lasts, from when it was made or extended, unless the project has another time
+	Reservation  = 3500 * time.Millisecond          // how long an item is kept back while its claim is being stored, which takes less; see prompt
+	Undo         = 5 * time.Minute                  // how long one's own finish can be taken back
+	Hold         = 24 * time.Hour                   // how long an item that came back is kept for its author alone
+	Presence     = time.Minute                      // how long a user is online after a heartbeat
+	Remembered   = 48 * time.Hour                   // how long a transition is known to have been applied
+	MaxEvents    = 10_000                           // of a project that can be replayed, about
 	TopUsed      = 5
 )
 

@@ -14,8 +14,11 @@ import (
 // Populate keeps the queues of all projects at their sizes: the document's first background job. Any number of servers do it at
 // once. Each goes through the NEW items of a project in the order of the import, as near as shards allow: it reads a share of the
 // queue from the shard that it is least far in, and remembers how far it came in each. Where it comes to what another one has put
-// into the queue, the queue refuses that. So a refill costs what it adds, however many items wait, and no item waits for more
-// than about two queues full of items that were imported later.
+// into the queue, the queue refuses that. So a refill costs what it adds, however many items wait.
+//
+// What comes back to a full queue makes the last id leave it, which is behind the cursor then. So whenever a share of the queue was
+// added, one shard begins again: all have, when the whole queue was. No item waits for more than a few times as many as the queue
+// holds, or a few hundred, that were imported later.
 type Populate struct {
 	Options
 	rebuild *Rebuilder
@@ -29,6 +32,9 @@ type Populate struct {
 type cursor struct {
 	mu      sync.Mutex
 	epoch   string // of the queue that was filled: an empty one is filled from the beginning
+	found   int    // ids that were added since all shards began
+	rewind  int    // the shard that begins again next
+	since   int    // ids that were added since the last one did
 	shards  [Shards]part
 	rest    time.Time     // until then there is nothing more to be found
 	resting time.Duration // how long that is
@@ -53,7 +59,7 @@ func (c *cursor) next() (shard int, ok bool) {
 
 const (
 	// leastPage is how many ids are listed at once at least; else it is a shard's share of the queue.
-	leastPage = 10
+	leastPage = 25
 	// mostPages bounds what one refill costs: once round all shards, and as much again where others have been before.
 	mostPages = 2*Shards + 2
 	// fruitless is how long a project rests in the end whose items are all queued, reserved or kept for their authors. It begins
@@ -125,7 +131,7 @@ func (f *Populate) Refill(ctx context.Context, p project.ID) (int, error) {
 		return 0, nil
 	}
 	if c.epoch != state.Cursor.Epoch {
-		c.epoch, c.shards, c.rest, c.resting = state.Cursor.Epoch, [Shards]part{}, time.Time{}, 0
+		c.epoch, c.shards, c.found, c.since, c.rest, c.resting = state.Cursor.Epoch, [Shards]part{}, 0, 0, time.Time{}, 0
 	}
 	if f.Now().Before(c.rest) && waiting <= c.waiting {
 		return 0, nil
@@ -134,14 +140,19 @@ func (f *Populate) Refill(ctx context.Context, p project.ID) (int, error) {
 	if missing, err = f.Coordinator.Need(ctx, p, state.Size); err != nil {
 		return 0, err
 	}
-	added, begun, whole := 0, c.shards == [Shards]part{}, false
+	share := max(state.Size/Shards, leastPage)
+	if c.since >= share {
+		c.shards[c.rewind], c.rewind, c.since = part{}, (c.rewind+1)%Shards, 0
+	}
+	added, whole := 0, false
 	for pages := 0; pages < mostPages && missing > 0 && !whole; pages++ {
 		shard, ok := c.next()
 		if !ok { // what came back, or was not shown yet, is before the place where the cursor is
-			whole, begun, c.shards = begun, true, [Shards]part{}
+			whole = c.found == 0
+			c.shards, c.found = [Shards]part{}, 0
 			continue
 		}
-		ids, next, err := f.Truth.ListByStatus(ctx, p, project.New, shard, c.shards[shard].after, max(state.Size/Shards, leastPage))
+		ids, next, err := f.Truth.ListByStatus(ctx, p, project.New, shard, c.shards[shard].after, share)
 		if err != nil {
 			return added, err
 		}
@@ -151,7 +162,7 @@ func (f *Populate) Refill(ctx context.Context, p project.ID) (int, error) {
 			if err != nil {
 				return added, err
 			}
-			added, missing = added+n, lacking
+			added, missing, c.found, c.since = added+n, lacking, c.found+n, c.since+n
 			// When the queue became full, the last ids may not have been looked at: they come again.
 			fits = lacking > 0 || n == len(ids)
 		}
@@ -159,7 +170,7 @@ func (f *Populate) Refill(ctx context.Context, p project.ID) (int, error) {
 			c.shards[shard] = part{after: next, ended: next == Place{}}
 		}
 	}
-	if whole { // from the beginning to the end: there is no more
+	if whole { // all shards, and nothing was found: there is no more
 		if waiting > c.waiting || added > 0 {
 			c.resting = 0
 		}

@@ -16,7 +16,7 @@ type Reviewing struct {
 	Effort         project.EffortID
 	Verdict        project.Verdict
 	Comment        string
-	Expected       *int    // the effort's version that the reviewer has seen
+	Expected       *int    `json:",omitempty"` // the effort's version that the reviewer has seen
 	IdempotencyKey *string `json:"-"`
 }
 
@@ -43,7 +43,7 @@ func (s *Service) Review(ctx context.Context, in Reviewing) (project.FinishedIte
 			case !effort.UndoneAt.IsZero():
 				return item, effort, Transition{}, ErrUndone
 			case in.Expected != nil && *in.Expected != effort.Version():
-				return item, effort, Transition{}, &project.EffortConflict{Current: effort}
+				return item, effort, Transition{}, &project.EffortConflict{Current: effort, Own: effort.Review.By == p.Member.User}
 			}
 			was, is := effort.Review.Verdict == project.Incorrect, in.Verdict == project.Incorrect
 			after := item
@@ -86,7 +86,7 @@ func (s *Service) Undo(ctx context.Context, in Undoing) (project.FinishedItem, e
 			}
 			after := s.next(item)
 			after.Status = project.Claimed
-			after.Claim = project.Claim{User: effort.User, Token: token, Since: since, Until: since.Add(Lease)}
+			after.Claim = project.Claim{User: effort.User, Token: token, Since: since, Until: since.Add(p.Lease.Time()), Lease: p.Lease}
 			after.Efforts--
 			after.LastEffort, after.Category, after.Subcategory, after.Keywords = "", "", "", nil
 			for _, e := range all {

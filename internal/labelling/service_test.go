@@ -144,6 +144,28 @@ func TestClaimTakesOthersForItemsThatAreGone(t *testing.T) {
 	assert.Len(t, claims, 6)
 }
 
+// A claim has the lease that the project had when it was made.
+func TestLeaseOfAProject(t *testing.T) {
+	w := newWorld(t, 2, queue.Options{})
+	usual := w.claim(ada, 1)[0]
+	p := w.truth.projects[w.project]
+	p.Lease = 90
+	w.truth.projects[w.project] = p
+	long := w.claim(ada, 1)[0]
+	assert.Equal(t, 90*time.Minute, long.Claim.Until.Sub(long.Claim.Since))
+	for _, i := range []project.Item{usual, long} {
+		after, err := w.service.Extend(w.as(ada), labelling.Held{Item: i.ItemID, Token: i.Claim.Token})
+		require.NoError(t, err)
+		assert.WithinDuration(t, i.Claim.Until, after.Claim.Until, 5*time.Minute)
+	}
+	done := w.finish(long)
+	undone, err := w.service.Undo(w.as(ada), labelling.Undoing{Effort: done.Effort.EffortID})
+	require.NoError(t, err)
+	assert.Equal(t, 90*time.Minute, undone.Item.Claim.Until.Sub(undone.Item.Claim.Since))
+	w.deliver()
+	w.exact()
+}
+
 // The limit is that of the items that the user has, not of those that the queue has not yet followed to their ends.
 func TestClaimRightAfterFinishes(t *testing.T) {
 	w := newWorld(t, 3*labelling.MaxClaims, queue.Options{})

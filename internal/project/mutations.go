@@ -86,11 +86,12 @@ type Update struct {
 	ID                ID
 	Name, Description *string
 	Keywords          *[]string // that the project suggests
+	LeaseMinutes      *int      `json:",omitempty"` // MinLease to MaxLease
 	ExpectedVersion   *int
 	IdempotencyKey    *string `json:"-"`
 }
 
-// Update changes name, description or suggested keywords, for managers. It returns the project after the change, and
+// Update changes name, description, suggested keywords or the lease of claims from now on, for managers. It returns the project after the change, and
 // *[VersionConflict] as an expected outcome.
 func (s *Service) Update(ctx context.Context, in Update) (Project, error) {
 	var name, description string
@@ -111,6 +112,9 @@ func (s *Service) Update(ctx context.Context, in Update) (Project, error) {
 			return Project{}, err
 		}
 	}
+	if l := in.LeaseMinutes; l != nil && (*l < MinLease || *l > MaxLease) {
+		return Project{}, fault.Invalidf("input.leaseMinutes", "a claim lasts %d to %d minutes", MinLease, MaxLease)
+	}
 	return once(ctx, s, "updateProject", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Project, error) {
 		return s.edit(ctx, in.ID, in.ExpectedVersion, func(before Project) (Project, error) {
 			after := before
@@ -123,8 +127,11 @@ func (s *Service) Update(ctx context.Context, in Update) (Project, error) {
 			if in.Keywords != nil {
 				after.Keywords = keywords
 			}
+			if in.LeaseMinutes != nil {
+				after.Lease = Lease(*in.LeaseMinutes)
+			}
 			// What is not different only records the key.
-			if after.Name != before.Name || after.Description != before.Description || !slices.Equal(after.Keywords, before.Keywords) {
+			if after.Name != before.Name || after.Description != before.Description || after.Lease != before.Lease || !slices.Equal(after.Keywords, before.Keywords) {
 				after.Version++
 				after.UpdatedAt = domain.Later(s.o.Now, before.UpdatedAt)
 			}

@@ -7,6 +7,7 @@
 package project
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -51,11 +52,28 @@ type Project struct {
 	Keywords    []string // that the project suggests
 	Paused      bool     // nothing is handed out
 	QueueSize   int      // how many items wait in its queue; 0 for the usual number
+	Lease       Lease    // of its claims from now on
 	Version     int
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 	Member      Member // the viewer; of no team when the viewer is no member
 }
+
+// LeaseMinutes is how long a claim lasts.
+func (p Project) LeaseMinutes() int { return int(p.Lease.Time() / time.Minute) }
+
+// Lease is how long a claim lasts, from when it was made or extended, in minutes; 0 is the usual time.
+type Lease int
+
+// UsualLease, and the bounds of what can be set, in minutes.
+const (
+	UsualLease = 15
+	MinLease   = 1
+	MaxLease   = 24 * 60
+)
+
+// Time is the lease as a duration.
+func (l Lease) Time() time.Duration { return time.Duration(cmp.Or(l, UsualLease)) * time.Minute }
 
 // TeamType says what the members of a team do.
 type TeamType string
@@ -199,6 +217,7 @@ type Claim struct {
 	Token string // fences: changes with each claim
 	Since time.Time
 	Until time.Time // the end of the lease
+	Lease Lease     // for which an extension is
 }
 
 // TokenFor returns the token for who has the item, nil for everybody else.
@@ -252,15 +271,19 @@ type Effort struct {
 // Version rises by one with each change.
 func (e Effort) Version() int { return 1 + e.Changes }
 
-// EffortConflict says that an effort is not at the expected version: somebody else reviewed it, or its author took it back.
-type EffortConflict struct{ Current Effort }
+// EffortConflict says that an effort is not at the expected version: it was reviewed meanwhile, perhaps by the viewer.
+type EffortConflict struct {
+	Current Effort
+	Own     bool // the last review is the viewer's
+}
 
 // Error says what happened, for people.
 func (c *EffortConflict) Error() string {
-	if v := c.Current.Review.Verdict; v != "" {
-		return "somebody else has reviewed this meanwhile, as " + strings.ToLower(string(v)) + ": look at it again"
+	who := "somebody else has"
+	if c.Own {
+		who = "you have"
 	}
-	return "this was changed meanwhile: look at it again"
+	return who + " reviewed this meanwhile, as " + strings.ToLower(string(c.Current.Review.Verdict)) + ": look at it again"
 }
 
 // FinishedItem is an item after it was finished, and that somebody did it.

@@ -100,12 +100,19 @@ export function Review() {
     if (store.get().project !== project) return; // another project or user is shown
     setSending(false);
     const refused = failure?.message ?? data?.reviewEffort?.problem?.message;
-    const others = data?.reviewEffort?.problem?.__typename === 'EffortConflict' && !again; // somebody else was first
-    if (refused && !others) return setProblem(refused);
+    const conflict = data?.reviewEffort?.problem;
+    if (conflict?.__typename === 'EffortConflict' && again) { // the next try is about what it is now
+      const fresh = { ...again, item: seen(again.item, conflict.current.version) };
+      setAgain(fresh);
+      store.set({ reviewed: reviewed.map((other) => (other.item.id === item.id ? fresh : other)) });
+    }
+    if (refused && (conflict?.__typename !== 'EffortConflict' || again)) return setProblem(refused);
     setFound((before) => before?.filter(({ id }) => id !== item.id) ?? null);
-    if (refused) {
+    if (refused) { // somebody else was first
       setProblem('');
-      return store.say('plain', `“${item.name}”: ${refused}.`);
+      store.say('plain', `“${item.name}”: ${refused}.`);
+      if (open.length <= 1) void load();
+      return;
     }
     if (!again) setChosen(open[at + 1]?.id ?? '');
     setAgain(null);

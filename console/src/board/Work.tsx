@@ -4,14 +4,14 @@ import { useBoard, useBoardState, useNow } from './hooks';
 import { ItemForm } from './ItemForm';
 import { useKeys } from './keys';
 import { Picture } from './Picture';
-import { watch } from './text';
+import { span, watch } from './text';
 
 const PAUSED_TEXT = 'Nothing is handed out until a manager resumes the project.';
 
 /** The page on which one works: one's items, the picture, the form. */
 export function Work() {
   const { store, settings } = useBoard();
-  const { held, selected, live, busy } = useBoardState();
+  const { held, selected, live, busy, project } = useBoardState();
   const [skipping, setSkipping] = useState(false);
   const list = useRef<HTMLUListElement>(null);
   const item = held.find(({ id }) => id === selected);
@@ -47,7 +47,7 @@ export function Work() {
             {live.paused
               ? PAUSED_TEXT
               : live.counts?.new
-                ? `${live.counts.new} items wait to be looked at. Claim one: it is yours for 15 minutes, and longer while you type.`
+                ? `${live.counts.new} items wait to be looked at. Claim one: it is yours for ${span((project?.leaseMinutes ?? 15) * 60_000)}, and longer while you type.`
                 : live.counts?.total === 0
                   ? 'A manager brings items into the project. They show up here at once.'
                   : 'Nothing waits in the queue. What comes in shows up here at once.'}

@@ -25,7 +25,7 @@ export const KEYS: { title: string; keys: [string, string][] }[] = [
       ['Ctrl+Enter', 'Finish, from any field'],
       ['s', 'Skip: then l for later, o for others, x for nobody, which asks once more: Tab, Enter'],
       ['r', 'Release: give it back to the queue'],
-      ['e', 'Extend by 15 minutes'],
+      ['e', 'Begin its time again'],
       ['z', 'Picture: fit or full size'],
       ['o', 'Open the original in another tab'],
     ],

@@ -142,7 +142,7 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
       if (quiet && failure) return {};
       return { failure, problem: data?.extendClaim?.problem?.message, item: data?.extendClaim?.item ?? undefined };
     });
-    if (done && !quiet) say('plain', 'You have another 15 minutes for it.');
+    if (done && !quiet) say('plain', 'The time for it begins again.');
   }
 
   /** Takes back what was finished last, before it is sent or within five minutes. */
@@ -242,7 +242,7 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
     if (!item?.claim) return;
     const draft = drafts.get(item.id);
     const left = Date.parse(item.claim.until) - serverNow();
-    if (left < EXTEND_BEFORE_MS && Date.now() - draft.at < ACTIVE_MS && get().connection === 'live') void extend(item.id, true);
+    if (left < Math.min(EXTEND_BEFORE_MS, ((get().project?.leaseMinutes ?? 15) * 60_000) / 3) && Date.now() - draft.at < ACTIVE_MS && get().connection === 'live') void extend(item.id, true);
   }
 
   return {

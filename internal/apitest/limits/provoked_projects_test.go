@@ -71,6 +71,9 @@ func provokedProjects() map[string]map[string]provocation {
 			"Suggested keywords, a project": creating(func(p *provoker) apitest.Vars {
 				return apitest.Vars{"suggestedKeywords": apitest.Numbered("k", p.most()+1)}
 			}),
+			"Time that a claim can be set to last, a project": unnumbered(mutated("updateProject", func(p *provoker) apitest.Vars {
+				return apitest.Vars{"projectId": p.Project("P").ID, "leaseMinutes": p.most()*60 + 1}
+			})),
 			"Teams, a project": asked(func(p *provoker) *apitest.Answer {
 				l := p.Project("P") // with a team of managers
 				return p.until(p.most()-1, func(n int) *apitest.Answer {

@@ -120,9 +120,9 @@ var entityMutations = map[string]repeated{
 	},
 	"updateProject": {
 		prepare: inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars {
-			return apitest.Vars{"projectId": l.ID, "name": "second", "expectedVersion": 1}
+			return apitest.Vars{"projectId": l.ID, "name": "second", "leaseMinutes": 60, "expectedVersion": 1}
 		}),
-		selection: "project { name version } problem { __typename }", other: apitest.Vars{"name": "other"},
+		selection: "project { name leaseMinutes version } problem { __typename }", other: apitest.Vars{"name": "other"},
 	},
 	"addProjectCategories": {
 		prepare: inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars {

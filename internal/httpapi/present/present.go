@@ -24,8 +24,10 @@ import (
 )
 
 const (
-	Internal = "the server made a mistake" // is all that clients are told of an error of ours
-	Late     = "not answered in time"      // is what they are told when the time was up
+	// Internal is all that clients are told of an error of ours.
+	Internal = "the server made a mistake"
+	// Late is what they are told when the time was up.
+	Late = "not answered in time"
 	// MaxMessage bounds messages. Those of the parser and validator quote the client's own text, which may be as long as the request.
 	MaxMessage = 500
 )

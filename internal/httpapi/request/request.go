@@ -33,8 +33,10 @@ const JSON = "application/json"
 
 const (
 	// MaxBody bounds a body: a content of 350,000 bytes grows sixfold when every character is written as \u00XX.
-	MaxBody   = 3 << 20
-	MaxValues = 200_000 // in the variables, more than attributes of 350,000 bytes have: a number takes up a hundred times its bytes
+	MaxBody = 3 << 20
+	// MaxValues bounds the values in the variables, which are more than attributes of 350,000 bytes have: a number takes up a hundred
+	// times its bytes.
+	MaxValues = 200_000
 )
 
 // The response extensions that a request may ask for.

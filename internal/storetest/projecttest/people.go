@@ -69,7 +69,7 @@ func projectOfNobody(t *testing.T, w *World) {
 
 func updatedProject(t *testing.T, w *World) {
 	after := w.Project
-	after.Name, after.Description, after.Keywords = "owls", "", nil
+	after.Name, after.Description, after.Keywords, after.Lease = "owls", "", nil, 90
 	after.Version, after.UpdatedAt = 2, w.Clock.Now().Add(time.Second)
 	require.NoError(t, w.Projects.UpdateProject(t.Context(), w.Project, after, idempotency.Key{}))
 	found, errs := w.Projects.ProjectsByID(t.Context(), w.Ada, []project.ID{w.Project.ID})
