@@ -15,7 +15,7 @@ import (
 
 // Things of which every attribute is there.
 var fullProject = project.Project{
-	ID: dynamotest.AUUID, Name: "Birds", Description: "of the garden", Keywords: []string{"night", "day"}, Paused: true, QueueSize: 50, Version: 3,
+	ID: dynamotest.AUUID, Name: "Birds", Description: "of the garden", Keywords: []string{"night", "day"}, Paused: true, QueueSize: 50, Lease: 90, Version: 3,
 	CreatedAt: dynamotest.FullTime, UpdatedAt: dynamotest.FullTime.Add(time.Second),
 }
 
@@ -34,14 +34,14 @@ var fullItem = project.Item{
 	ItemID: project.ItemID{Project: dynamotest.AUUID, ID: "i1"}, ExternalID: "e", Name: "n", Type: "image/png", URL: "https://example.org", Metadata: map[string]any{"a": "b"},
 	Status: project.Claimed, Seq: "s", Category: "c", Subcategory: "d", Keywords: []string{"k"}, Efforts: 2, EffortsMade: 5, LastEffort: "l",
 	LastTransition: project.TransitionRef{ID: "d", At: dynamotest.FullTime},
-	Claim:          project.Claim{User: "u", Token: "t", Since: dynamotest.FullTime, Until: dynamotest.FullTime}, ReturnedTo: "r", Version: 3, CreatedAt: dynamotest.FullTime,
+	Claim:          project.Claim{User: "u", Token: "t", Since: dynamotest.FullTime, Until: dynamotest.FullTime, Lease: 90}, ReturnedTo: "r", Version: 3, CreatedAt: dynamotest.FullTime,
 	UpdatedAt: dynamotest.FullTime.Add(time.Second), Import: "x", Line: 4, Original: project.OriginalID{Owner: dynamotest.AUUID, Score: dynamotest.AUUID, ID: dynamotest.AUUID},
 }
 
 var fullEffort = project.Effort{
 	EffortID: project.EffortID{Project: dynamotest.AUUID, ID: "e1"}, Item: "i1", User: "u1", Team: "t1", Category: "c", Subcategory: "d", Keywords: []string{"k"}, FinishedAt: dynamotest.FullTime,
 	Review:   project.Review{Verdict: project.Incorrect, Comment: "a cat", By: "u2", At: dynamotest.FullTime.Add(time.Second)},
-	UndoneAt: dynamotest.FullTime.Add(2 * time.Second), UpdatedAt: dynamotest.FullTime.Add(3 * time.Second),
+	UndoneAt: dynamotest.FullTime.Add(2 * time.Second), UpdatedAt: dynamotest.FullTime.Add(3 * time.Second), Changes: 2,
 }
 
 var fullImport = project.Import{
