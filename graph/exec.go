@@ -8032,7 +8032,10 @@ type User implements Node {
   too. For the user alone.
   """
   noteChanges(
-    "Only changes at or after this instant. Without it, all existing notes."
+    """
+    Only changes at or after this instant. Without it, all notes that exist, and the deletions and ends of shares of the
+    last 30 days.
+    """
     changedSince: DateTime
     first: Int
     after: Cursor
