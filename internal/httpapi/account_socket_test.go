@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/httpapi/request"
 )
@@ -51,10 +52,10 @@ func TestCancelledOperationsArePaidFor(t *testing.T) {
 		th := newTheatre(t, withBudget(p), func(o *Options) { o.Operations = 1 })
 		c := th.ready("ada")
 		finish := th.upload(`{ hello }`) // has its turn
-		c.send(`{"type":"subscribe","id":"1","payload":{"query":"{ hello }","variables":{"a":"` + strings.Repeat("x", bulkyBody) + `"}}}`)
+		c.send(`{"type":"subscribe","id":"1","payload":{"query":"{ hello }","variables":{"a":"` + strings.Repeat("x", admission.BulkyBody) + `"}}}`)
 		synctest.Wait()
 		c.complete("1")
-		assert.GreaterOrEqual(t, p.spent(t, 1)[0], operationCost+bulkyBody/document.BytesPerUnit)
+		assert.GreaterOrEqual(t, p.spent(t, 1)[0], operationCost+admission.BulkyBody/document.BytesPerUnit)
 		finish()
 		p.spent(t, 1+maxBulky)
 

@@ -16,11 +16,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/taggie/taggie/internal/fault"
-	"github.com/taggie/taggie/internal/httpapi/caller"
 	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/httpapi/request"
-	"github.com/taggie/taggie/internal/viewer"
 )
 
 // purse is a budget into which nothing comes back.
@@ -251,65 +248,6 @@ func TestAnOperationWaitsForItsBudget(t *testing.T) {
 		}()
 		assert.Empty(t, s.ask(`{ viewer { name } }`, nil).Errors)
 	})
-}
-
-func TestSpenders(t *testing.T) {
-	ada := viewer.Viewer{Identity: viewer.Identity{Issuer: "i", Subject: "ada"}}
-	assert.NotEqual(t, caller.Name(viewer.Viewer{Network: "192.0.2.0/24"}), caller.Name(viewer.Viewer{Network: "198.51.100.0/24"}))
-	assert.NotEqual(t, caller.Name(ada), caller.Name(viewer.Viewer{Identity: viewer.Identity{Issuer: "j", Subject: "ada"}}))
-	ada.UserID, ada.Network = adaID, "192.0.2.0/24"
-	assert.Equal(t, "user:"+string(adaID), caller.Name(ada))
-}
-
-func TestSpentOn(t *testing.T) {
-	for data, want := range map[string]int{
-		`{"a":1}`: 1, `{"a":1,"b":[1,2,3]}`: 2 + 3, `{"a":{"b":null}}`: 2, `{"a":"{[,,\",\\"}`: 1, `{"a":"` + strings.Repeat("x", 10*document.TextPerUnit) + `"}`: 10 * document.TextPerUnit / document.BytesPerUnit, // its bytes say more than its one value
-		`"a\`: 0,
-	} {
-		assert.Equal(t, want, spentOn([]byte(data)), data)
-	}
-}
-
-func TestGate(t *testing.T) {
-	g := newGate(2)
-	var leave []func()
-	for range 2 {
-		l, err := g.enter(t.Context(), "ada", 1)
-		require.NoError(t, err)
-		leave = append(leave, l)
-	}
-	_, err := g.enter(t.Context(), "grace", 1)
-	require.NoError(t, err, "she has operations of her own")
-
-	over, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err = g.enter(over, "ada", 1)
-	require.True(t, fault.Is(err, fault.Unavailable), "%v", err)
-
-	entered := make(chan func())
-	var waiting sync.WaitGroup
-	for range 2 * waitingPer {
-		waiting.Go(func() {
-			if l, err := g.enter(t.Context(), "ada", 1); assert.NoError(t, err) {
-				entered <- l
-			}
-		})
-	}
-	require.Eventually(t, func() bool {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		return g.callers["ada"].all == 2*(1+waitingPer)
-	}, 10*time.Second, time.Millisecond)
-	_, err = g.enter(t.Context(), "ada", 1)
-	require.True(t, fault.Is(err, fault.Exhausted), "%v", err)
-	leave[0]()
-	leave[0]() // has no effect
-	leave[1]()
-	for range 2 * waitingPer {
-		(<-entered)()
-	}
-	waiting.Wait()
-	assert.NotContains(t, g.callers, "ada")
 }
 
 // Operations of one caller wait for one another, whatever they came over, and others do not.

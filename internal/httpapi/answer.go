@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -15,6 +16,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/httpapi/request"
@@ -213,4 +215,23 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", request.JSON+"; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, string(encode(v))+"\n")
+}
+
+// statusOfLimit is the status of an operation that is not carried out, 0 when nothing but its media type says.
+func statusOfLimit(h http.Header, errs gqlerror.List) int {
+	for _, err := range errs {
+		known, ok := errors.AsType[*fault.Error](err)
+		if !ok {
+			continue
+		}
+		switch {
+		case known.RetryAfter > 0:
+			h.Set("Retry-After", strconv.Itoa(present.Seconds(known.RetryAfter)))
+			return http.StatusTooManyRequests
+		case known.Kind == fault.Unavailable:
+			h.Set("Retry-After", "1")
+			return http.StatusServiceUnavailable
+		}
+	}
+	return 0
 }

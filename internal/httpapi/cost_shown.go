@@ -6,12 +6,10 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/httpapi/request"
 )
-
-// statAccount is where the statistics of an operation keep its account.
-const statAccount = "TaggieAccount"
 
 // costShown is the response extension cost.
 type costShown struct {
@@ -43,12 +41,13 @@ type limitsShown struct {
 // account finds out what an operation has cost when its last part is there, and tells it with the first and the last one when it
 // is asked for.
 func (o operations) account(ctx context.Context, op *graphql.OperationContext, resp *graphql.Response, d *delivery) {
-	a, charged := op.Stats.GetExtension(statAccount).(*account)
+	a := admission.AccountOf(op)
+	charged := a != nil
 	event, last := typeOf(op) == string(ast.Subscription), !goesOn(resp)
 	if charged && !event && last && !d.failed && ctx.Err() == nil {
-		a.uses(a.fixed + d.cost)
+		a.Showed(d.cost)
 	} else if charged && goesOn(resp) {
-		a.usedAlready(a.fixed + d.cost)
+		a.ShowedAlready(d.cost)
 	}
 	if !asksFor(op, request.ExtensionCost) || d.parts > 1 && !last {
 		return
@@ -63,11 +62,11 @@ func (o operations) account(ctx context.Context, op *graphql.OperationContext, r
 	}
 	if charged {
 		if !event && last && resp.Data != nil {
-			o.spenders.close(ctx, a)
+			o.spenders.Close(ctx, a)
 		}
-		kept, left := a.state()
+		kept, left := a.State()
 		shown.Budget = &budgetShown{
-			Capacity: o.options.BudgetSize, PerSecond: o.options.BudgetRate, Charged: a.charge, Kept: kept, Remaining: max(left, 0),
+			Capacity: o.options.BudgetSize, PerSecond: o.options.BudgetRate, Charged: a.Charged(), Kept: kept, Remaining: max(left, 0),
 		}
 	}
 	extend(resp, request.ExtensionCost, shown)

@@ -9,6 +9,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/httpapi/request"
 )
@@ -16,7 +17,7 @@ import (
 // endpoint carries one query or mutation over POST or GET. gqlgen's own transports echo the body in errors, ignore what
 // follows the first JSON value, and have other status codes.
 type endpoint struct {
-	exec    graphql.GraphExecutor
+	exec    admission.Executor
 	intake  intake
 	timeout time.Duration
 }
@@ -35,21 +36,21 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, status, refused)
 		return
 	}
-	held, release := holding(r.Context())
+	held, release := admission.Holding(r.Context())
 	defer release()
-	e.intake.exec.turn(held)
+	e.exec.AwaitTurn(held)
 	ctx, cancel := context.WithTimeout(graphql.StartOperationTrace(held), e.timeout)
 	defer cancel()
 
 	op, errs := prepare(ctx, e.exec, params)
 	if errs == nil && op.Operation.Operation == ast.Subscription {
-		forgo(op)
+		admission.Forgo(op)
 		const hint = "subscriptions are carried out over a WebSocket with the subprotocol " + subprotocol + ", or as " + mediaStream
 		writeError(w, r, http.StatusBadRequest, refusal.Of(model.ErrorCodeBadRequest, hint))
 		return
 	}
 	if r.Method != http.MethodPost && op.Operation != nil && op.Operation.Operation == ast.Mutation {
-		forgo(op)
+		admission.Forgo(op)
 		w.Header().Set("Allow", http.MethodPost)
 		writeError(w, r, http.StatusMethodNotAllowed, refusal.Of(model.ErrorCodeBadRequest, "over GET only queries are carried out: use POST"))
 		return
@@ -65,7 +66,7 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !inParts && defers(op) {
-		forgo(op)
+		admission.Forgo(op)
 		writeError(w, r, http.StatusNotAcceptable, refusal.Of(model.ErrorCodeBadRequest, messageDefer))
 		return
 	}

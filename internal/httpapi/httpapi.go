@@ -2,8 +2,8 @@
 //
 // It knows gqlgen, media types, status codes, limits and which kind of fault becomes which `extensions.code`. It must not
 // know engines, settings or rules of the domain. Start reading at [New]: it lists the routes; then endpoint, which is
-// the way of one operation, and limited, which bounds it. Rooms below this one answer single questions: caller who calls, request what
-// is asked for, present what an error tells.
+// the way of one operation, and [admission.Executor], which bounds it. Rooms below this one answer single questions: caller who calls,
+// request what is asked for, admission what may be done, present what an error tells.
 // Documents that requests only name are found by persisted.
 //
 // Sockets speak graphql-transport-ws at the same address: [upgrader] opens them, [socket] reads what the client says and
@@ -25,7 +25,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"runtime"
 	"slices"
 	"time"
 
@@ -33,8 +32,10 @@ import (
 	"github.com/99designs/gqlgen/graphql/executor"
 	"github.com/99designs/gqlgen/graphql/handler/extension"
 
+	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/httpapi/present"
+	"github.com/taggie/taggie/internal/httpapi/request"
 	"github.com/taggie/taggie/internal/telemetry"
 	"github.com/taggie/taggie/internal/viewer"
 	"github.com/taggie/taggie/loaders"
@@ -83,10 +84,10 @@ type Options struct {
 	Operations int
 	// AnswerBytes is how much all answers together may take up that are not sent yet; 256 MiB when 0.
 	AnswerBytes int64
-	unsent      *answers // of tests, which look at it
+	unsent      *admission.Answers // of tests, which look at it
 	// Budget bounds what a caller spends; nil for none. BudgetSize and BudgetRate are what it holds and how much comes back each
 	// second.
-	Budget                 Budget
+	Budget                 admission.Budget
 	BudgetSize, BudgetRate int
 	// HideSchema refuses introspection, HideSuggestions leaves out of errors what the client may have meant.
 	HideSchema, HideSuggestions bool
@@ -124,9 +125,9 @@ func New(o Options) (http.Handler, error) {
 		o.Log.Warn("trusted documents do not fit the schema", "count", len(ids), "first", ids[0])
 	}
 	exec, ops := graphQL(o)
-	in := newIntake(exec)
-	requests := crossOrigin(o.AllowedOrigins, signIn(o, ops.spenders.admit(endpoint{exec: exec, intake: in, timeout: o.OperationTimeout})))
-	live := api{options: o, exec: exec, ops: ops, intake: in, sockets: o.Sockets, setUps: newTurns(setUpsPerCore*runtime.GOMAXPROCS(0), maxSetUpWait), signIns: newTurns(signInsPerCore*runtime.GOMAXPROCS(0), maxSignInWait)}
+	in := intake{Intake: exec.Intake(), exec: exec}
+	requests := crossOrigin(o.AllowedOrigins, signIn(o, solvent(ops.spenders, endpoint{exec: exec, intake: in, timeout: o.OperationTimeout})))
+	live := api{options: o, exec: exec, ops: ops, intake: in, sockets: o.Sockets, setUps: admission.SetUpTurns(), signIns: admission.SignInTurns()}
 	sockets, streams := &upgrader{live}, &streamer{live}
 	mux := http.NewServeMux()
 	mux.Handle("/graphql", plain(inPlace(sockets.or(streams.or(requests)))))
@@ -150,12 +151,12 @@ func New(o Options) (http.Handler, error) {
 // api is what sockets and event streams share.
 type api struct {
 	options Options
-	exec    graphql.GraphExecutor
+	exec    admission.Executor
 	ops     operations
 	intake  intake
 	sockets *Sockets
-	setUps  *turns // of subscriptions
-	signIns *turns // of sockets, of networks in place of callers
+	setUps  *admission.Turns // of subscriptions
+	signIns *admission.Turns // of sockets, of networks in place of callers
 }
 
 // trusts reports whether the page that asks, if it is one, is ours or of an allowed origin: browsers let any page open
@@ -167,31 +168,34 @@ func (a *api) trusts(r *http.Request) bool {
 }
 
 // graphQL returns what carries operations out, over HTTP and over sockets alike.
-func graphQL(o Options) (limited, operations) {
+func graphQL(o Options) (admission.Executor, operations) {
 	cache := document.NewDocuments()
 	if o.Operations == 0 {
 		o.Operations = 32
 	}
 	if o.unsent == nil {
-		o.unsent = newAnswers(o.AnswerBytes, o.OperationTimeout/2)
+		o.unsent = admission.NewAnswers(o.AnswerBytes, o.OperationTimeout/2)
 	}
-	l := limited{schema: o.Schema.Schema(), suggests: !o.HideSuggestions, writable: o.Writable, fresh: o.fresh, gate: newGate(o.Operations), patience: o.OperationTimeout, answers: o.unsent, documents: document.NewPersisted(o.Trusted, o.Documents, o.Log)}
+	var spenders *admission.Spenders
 	if o.Budget != nil {
-		l.spenders = &spenders{budget: o.Budget, perSecond: o.BudgetRate, now: time.Now, overdrew: make(map[string]time.Time)}
+		spenders = admission.NewSpenders(o.Budget, o.BudgetRate, time.Now)
 	}
-	ops := operations{options: o, answers: l.answers, spenders: l.spenders, sources: o.Loaders, metrics: o.Metrics, log: o.Log, capacity: o.Session != nil}
+	documents := document.NewPersisted(o.Trusted, o.Documents, o.Log)
+	ops := operations{options: o, answers: o.unsent, spenders: spenders, sources: o.Loaders, metrics: o.Metrics, log: o.Log, capacity: o.Session != nil}
 	exec := executor.New(o.Schema)
 	exec.SetQueryCache(cache)
 	exec.SetParserTokenLimit(document.MaxTokens)
 	exec.SetErrorPresenter(present.Error)
 	exec.SetRecoverFunc(ops.recovered)
 	exec.SetDefaultRulesFn(document.QuietRules)
-	exec.Use(l.documents)
+	exec.Use(documents)
 	exec.Use(document.Bounds{Known: cache, Hidden: o.HideSchema, Told: document.Introspected(o.Schema.Schema())})
 	exec.Use(extension.Introspection{})
 	exec.AroundResponses(ops.respond)
-	l.GraphExecutor = exec
-	return l, ops
+	return admission.NewExecutor(admission.Options{
+		Inner: exec, Schema: o.Schema.Schema(), Suggests: !o.HideSuggestions, Fresh: o.fresh, Operations: o.Operations, Patience: o.OperationTimeout,
+		Answers: o.unsent, Spenders: spenders, Writable: o.Writable, Documents: documents,
+	}), ops
 }
 
 // Server returns a server whose clients cannot hold a connection by being slow. The time to write counts from when the
@@ -203,8 +207,8 @@ func Server(h http.Handler, addr string, timeout time.Duration) *http.Server {
 		Addr:              addr,
 		Handler:           h,
 		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       maxReading,
-		WriteTimeout:      2*maxReading + 3*timeout + writing,
+		ReadTimeout:       request.MaxReading,
+		WriteTimeout:      2*request.MaxReading + 3*timeout + writing,
 		IdleTimeout:       60 * time.Second,
 		MaxHeaderBytes:    64 << 10,
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/httpapi/request"
 	"github.com/taggie/taggie/internal/telemetry"
@@ -118,7 +119,7 @@ func goesOn(resp *graphql.Response) bool { return resp.HasNext != nil && *resp.H
 func (d *delivery) add(resp *graphql.Response) {
 	d.parts++
 	d.bytes += len(resp.Data)
-	d.cost += spentOn(resp.Data)
+	d.cost += admission.CostOf(resp.Data)
 	d.failed = d.failed || len(resp.Data) == 0 || string(resp.Data) == "null"
 }
 

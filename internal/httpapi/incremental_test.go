@@ -21,6 +21,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/httpapi/request"
@@ -276,5 +277,5 @@ func TestPartsThatAreTooLargeTogether(t *testing.T) {
 	assert.Contains(t, texts[1], "67108864 bytes")
 	assert.Contains(t, texts[1], `"code":"EXHAUSTED"`)
 	assert.True(t, strings.HasSuffix(texts[1], `,"hasNext":false}`), texts[1])
-	assert.Equal(t, []int{operationCost + 1 + spentOn([]byte(`{"viewer":{"id":"`+half+`"}}`))}, p.spent(t, 1), "the part that was sent is paid for")
+	assert.Equal(t, []int{operationCost + 1 + admission.CostOf([]byte(`{"viewer":{"id":"`+half+`"}}`))}, p.spent(t, 1), "the part that was sent is paid for")
 }

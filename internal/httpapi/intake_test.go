@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/request"
 )
 
@@ -121,9 +122,9 @@ func TestTheTimeToReadBeginsBehindTheGate(t *testing.T) {
 		r, _ := dam(`{ viewer { name } }`, open())
 		var asked sync.WaitGroup
 		asked.Go(func() { s.handler.ServeHTTP(w, r) })
-		time.Sleep(maxReading - time.Second)
+		time.Sleep(request.MaxReading - time.Second)
 		assert.Zero(t, w.until)
-		until := time.Now().Add(maxReading)
+		until := time.Now().Add(request.MaxReading)
 		finish()
 		asked.Wait()
 		assert.Equal(t, http.StatusOK, w.Code)
@@ -136,7 +137,7 @@ func TestTheTimeToReadBeginsBehindTheGate(t *testing.T) {
 func TestTheTimeToReadIsNotThatOfTheOperation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		th := newTheatre(t, func(o *Options) { o.OperationTimeout = 30 * time.Second })
-		time.AfterFunc(maxReading+time.Second, func() { close(th.play.gate) }) // of the bubble's clock
+		time.AfterFunc(request.MaxReading+time.Second, func() { close(th.play.gate) }) // of the bubble's clock
 		var asked sync.WaitGroup
 		for method, body := range map[string]string{http.MethodGet: "", http.MethodPost: `{"query":"{ slow }"}`} {
 			asked.Go(func() {
@@ -161,7 +162,7 @@ func TestWhoWaitsInVainToBeReadPaysNothing(t *testing.T) {
 		a.only(t, http.StatusTooManyRequests, "EXHAUSTED")
 		assert.Equal(t, "1", a.Header().Get("Retry-After"))
 		assert.Equal(t, "close", a.Header().Get("Connection"))
-		assert.Equal(t, maxReading, time.Since(began))
+		assert.Equal(t, request.MaxReading, time.Since(began))
 		assert.False(t, body.asked.Load())
 		finish()
 		assert.Equal(t, []int{operationCost + 2, operationCost + 2}, p.spent(t, 2))
@@ -184,7 +185,7 @@ func TestEventStreamsWaitToBeReadAlike(t *testing.T) {
 }
 
 func TestLargeMessagesWaitToBeReadAlike(t *testing.T) {
-	large := `{"type":"subscribe","id":"1","payload":{"query":"{ hello }","variables":{"a":"` + strings.Repeat("x", bulkyBody) + `"}}}`
+	large := `{"type":"subscribe","id":"1","payload":{"query":"{ hello }","variables":{"a":"` + strings.Repeat("x", admission.BulkyBody) + `"}}}`
 	synctest.Test(t, func(t *testing.T) {
 		th := newTheatre(t)
 		c, other := th.ready("ada"), th.ready("ada2")

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/request"
 	"github.com/taggie/taggie/internal/lean"
 	"github.com/taggie/taggie/internal/limit"
@@ -18,16 +19,8 @@ func Limits() []limit.Limit {
 		message = "the socket is closed with 4400"
 	)
 	return []limit.Limit{
-		{What: "Time to send it", Of: "a request", Most: limit.Time(maxReading), Then: "the connection is closed"},
-		{What: "Requests above " + limit.Bytes(bulkyBody) + " that are read at a time", Of: "a caller", Most: limit.Count(maxBulky), Code: limit.Exhausted, Then: "after a wait of " + limit.Time(maxReading)},
-		{What: "Memory of requests that were read and have not ended, each value counted as its text and " + limit.Count(valueSize) + " bytes more", Of: "a caller", Most: limit.Bytes(maxRead), Code: limit.Exhausted, Then: "after a wait of " + limit.Time(maxReading)},
-		{What: "Operations that wait, for each that may be carried out at a time", Of: "a caller", Most: limit.Count(waitingPer), Code: limit.Exhausted, Then: "also for what would wait, or has waited, longer than `TAGGIE_OPERATION_TIMEOUT`"},
-		{What: "Time to wait to be set up", Of: "a subscription", Most: limit.Time(maxSetUpWait), Code: limit.Exhausted, Then: "at once, for what would wait longer"},
-		{What: "Time to wait to sign in", Of: "a socket", Most: limit.Time(maxSignInWait), Then: "it is closed with 1013; at once, when it would wait longer"},
 		{What: "Size, all parts together", Of: "an answer", Most: limit.Bytes(min(maxAnswer, lean.MaxAnswer)), Code: limit.Exhausted},
 		{What: "Errors that are told", Of: "an answer", Most: limit.Count(maxErrors), Then: "counted in `extensions.omittedErrors`"},
-		{What: "Answers that are not sent yet, together", Of: "a caller", Most: limit.Bytes(maxUnsent), Code: limit.Exhausted, Then: "after a wait of half of `TAGGIE_OPERATION_TIMEOUT`"},
-		{What: "Answers that are not sent yet, together", Of: "a server", Most: "a quarter of its memory", Code: limit.Exhausted, Then: "after a wait of half of `TAGGIE_OPERATION_TIMEOUT`"},
 		{What: "Sockets and event streams", Of: "a server", Most: limit.Count(maxSockets), Code: limit.Exhausted, Then: "with the status 503"},
 		{What: "Sockets and event streams", Of: "the bearer of a token, on a server", Most: limit.Count(maxPerUser), Code: limit.Exhausted, Then: closed},
 		{What: "Sockets and event streams without a token", Of: "a network, on a server", Most: limit.Count(maxSockets / networkShare), Code: limit.Exhausted, Then: closed},
@@ -37,7 +30,7 @@ func Limits() []limit.Limit {
 		{What: "Size of operations under way, together, but for a single one", Of: "a socket", Most: limit.Bytes(request.MaxBody), Code: limit.Exhausted},
 		{What: "Operations that are worked on at a time", Of: "a socket", Most: limit.Count(maxWorking), Then: "others wait"},
 		{What: "Size of a message before `connection_ack`", Of: "a socket", Most: limit.Bytes(maxBeforeInit), Then: "the socket is closed with 1009"},
-		{What: "Size of a message without a token", Of: "a socket", Most: limit.Bytes(bulkyBody), Then: "the socket is closed with 1009"},
+		{What: "Size of a message without a token", Of: "a socket", Most: limit.Bytes(admission.BulkyBody), Then: "the socket is closed with 1009"},
 		{What: "Size of the id of an operation", Of: "a socket", Most: limit.Bytes(maxID), Then: message},
 		{What: "Size of the payload of `ping` and `pong`", Of: "a socket", Most: limit.Bytes(maxPing), Then: message},
 		{What: "Time to take what is ready", Of: "a socket or an event stream", Most: limit.Time(standardPace.whole), Then: "it is closed"},

@@ -15,9 +15,11 @@ import (
 	"time"
 
 	"github.com/rs/cors"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/caller"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/httpapi/request"
@@ -225,6 +227,23 @@ func (o Options) identify(ctx context.Context, authorization []string, network s
 		o.Log.ErrorContext(ctx, "sign-in failed", "error", err)
 	}
 	return viewer.Viewer{}, err
+}
+
+// solvent refuses requests of callers who have overdrawn before they are read.
+func solvent(spenders *admission.Spenders, next http.Handler) http.Handler {
+	if spenders == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		err := spenders.Solvent(r.Context(), caller.Name(viewer.From(r.Context())))
+		if err == nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		refused := gqlerror.Wrap(err)
+		w.Header().Set("Connection", "close") // rather than read the body
+		writeError(w, r, statusOfLimit(w.Header(), gqlerror.List{refused}), refused)
+	})
 }
 
 // thisMachine refuses requests that name another host than this machine: a page whose name was made to resolve to

@@ -16,6 +16,7 @@ import (
 	"github.com/taggie/taggie/graph"
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/httpapi/request"
@@ -32,8 +33,8 @@ type operations struct {
 	// capacity has everybody told what was consumed, not only administrators.
 	capacity bool
 	options  Options
-	spenders *spenders
-	answers  *answers
+	spenders *admission.Spenders
+	answers  *admission.Answers
 }
 
 // create makes an operation of the parameters of a request that is answered in one piece, or says why it is refused.
@@ -41,7 +42,7 @@ func create(ctx context.Context, exec graphql.GraphExecutor, params *graphql.Raw
 	op, errs := prepare(ctx, exec, params)
 	if errs == nil && defers(op) {
 		errs = gqlerror.List{refusal.Of(model.ErrorCodeBadRequest, messageDefer)}
-		forgo(op)
+		admission.Forgo(op)
 	}
 	return op, errs
 }
@@ -55,7 +56,7 @@ func prepare(ctx context.Context, exec graphql.GraphExecutor, params *graphql.Ra
 	if errs == nil {
 		if refused := deferrable(op); refused != nil {
 			errs = gqlerror.List{refused}
-			forgo(op)
+			admission.Forgo(op)
 		}
 	}
 	return op, errs
@@ -74,7 +75,7 @@ func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *
 	if d := later(op); d != nil { // its loaders, and its place in the counts, are those of the part before
 		resp := d.bound(ctx, within(ctx, next))
 		if resp != nil {
-			resp = o.current(ctx, op, o.answers.weighed(ctx, op, resp))
+			resp = o.current(ctx, op, o.weighed(ctx, op, resp))
 			d.add(resp)
 			o.cost(ctx, resp, d.tally)
 			o.account(ctx, op, resp, d)
@@ -91,7 +92,7 @@ func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *
 	if resp == nil {
 		return nil
 	}
-	resp = o.current(ctx, op, o.answers.weighed(ctx, op, resp))
+	resp = o.current(ctx, op, o.weighed(ctx, op, resp))
 	if event := typeOf(op) == string(ast.Subscription) && resp.Data != nil; !event {
 		// A subscription is counted once, by begun: most of the time before an event was spent waiting for it.
 		o.metrics.Operation(typeOf(op), outcome(resp), time.Since(start))
@@ -100,6 +101,14 @@ func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *
 	o.cost(ctx, resp, tally)
 	o.account(ctx, op, resp, d)
 	o.tell(ctx, resp)
+	return resp
+}
+
+// weighed returns a part of an answer, or what stands for it when there is no room for it: its estimate was too low, and nobody reads.
+func (o operations) weighed(ctx context.Context, op *graphql.OperationContext, resp *graphql.Response) *graphql.Response {
+	if err := o.answers.Weigh(ctx, op, cap(resp.Data), goesOn(resp)); err != nil {
+		return &graphql.Response{Data: []byte("null"), Errors: gqlerror.List{present.Error(ctx, err)}}
+	}
 	return resp
 }
 

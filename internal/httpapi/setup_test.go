@@ -31,6 +31,17 @@ import (
 	"github.com/taggie/taggie/resolvers"
 )
 
+// What operations cost besides what they show, and how many may come, as callers meet it.
+const (
+	operationCost = 100
+	changeCost    = 100
+	refusedCost   = 2_000
+	messageCost   = 50
+	refusalPause  = time.Second
+	waitingPer    = 64 // of one that is carried out
+	maxBulky      = 2
+)
+
 const adaID = user.ID("11111111-1111-4111-8111-111111111111")
 
 var adaGID = gid.Of("User", string(adaID)).String()

@@ -17,6 +17,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/request"
 	"github.com/taggie/taggie/internal/telemetry"
@@ -104,7 +105,7 @@ func (s *socket) read() (kind websocket.MessageType, data []byte, err error) {
 	if err != nil {
 		return kind, nil, err
 	}
-	s.wire.comes(time.Now().Add(maxReading))
+	s.wire.comes(time.Now().Add(request.MaxReading))
 	defer s.wire.comes(time.Time{})
 	data, err = io.ReadAll(r)
 	return kind, data, err
@@ -138,7 +139,7 @@ func (s *socket) handle(data []byte) {
 		return
 	}
 	m, wrong := readMessage(data)
-	if wrong == "" && m.Type != "subscribe" && len(data) > bulkyBody {
+	if wrong == "" && m.Type != "subscribe" && len(data) > admission.BulkyBody {
 		wrong = "only subscribe may be that long"
 	}
 	if wrong != "" {
@@ -160,7 +161,7 @@ func (s *socket) handle(data []byte) {
 
 // malformed closes the socket of somebody who sent what is no message, and charges for having looked at it.
 func (s *socket) malformed(ctx context.Context, wrong string, weight int) {
-	s.api.intake.exec.fine(ctx, weight)
+	s.api.exec.Fine(ctx, weight)
 	s.close(codeBadMessage, wrong)
 }
 

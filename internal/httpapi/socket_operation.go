@@ -12,6 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/httpapi/request"
@@ -49,8 +50,8 @@ func (s *socket) subscribe(ctx context.Context, m message, size int) {
 		return
 	}
 	if refusal.CodeOf(refused[0]) == model.ErrorCodeExhausted {
-		s.api.intake.exec.fine(ctx, op.size)
-		s.api.intake.exec.brake(ctx)
+		s.api.exec.Fine(ctx, op.size)
+		s.api.exec.HoldBack(ctx)
 		s.wire.excuse()
 	}
 	s.send(nil, false, errorMessage(op.id, refused))
@@ -131,16 +132,16 @@ func (s *socket) ended(op *operation) {
 // when the payload is malformed, which closes the socket. Errors: that nobody wants it any more, faults of enter.
 func (s *socket) take(op *operation) (*graphql.RawParams, error) {
 	in := s.api.intake
-	ctx, cancel := context.WithTimeout(op.ctx, maxReading)
+	ctx, cancel := context.WithTimeout(op.ctx, request.MaxReading)
 	defer cancel()
-	if op.size > bulkyBody {
-		done, err := in.turn(ctx)
+	if op.size > admission.BulkyBody {
+		done, err := in.Turn(ctx)
 		if err != nil {
 			return nil, err
 		}
 		defer done()
 	}
-	leave, err := in.place(ctx, op.payload)
+	leave, err := in.Place(ctx, op.payload)
 	if err != nil {
 		return nil, err
 	}
@@ -178,14 +179,14 @@ func (s *socket) run(op *operation) {
 	switch {
 	case err == nil:
 	case op.ctx.Err() != nil:
-		a.intake.exec.unwanted(op.ctx, op.size)
+		a.exec.ChargeReceipt(op.ctx, op.size)
 	default:
 		s.fail(op, oc, &graphql.Response{Errors: gqlerror.List{present.Error(op.ctx, err)}}, start)
 	}
 	if params == nil {
 		return
 	}
-	held, release := holding(op.ctx)
+	held, release := admission.Holding(op.ctx)
 	defer release()
 	free, err := s.slot(op.ctx)
 	if err != nil {
@@ -194,7 +195,7 @@ func (s *socket) run(op *operation) {
 		}
 		return
 	}
-	a.intake.exec.turn(held)
+	a.exec.AwaitTurn(held)
 	start = time.Now() // to wait is not to be slow
 	ctx, stop := context.WithTimeout(graphql.StartOperationTrace(held), a.options.OperationTimeout)
 	defer stop()
@@ -223,7 +224,7 @@ func (s *socket) run(op *operation) {
 		s.send(op, true, errorMessage(op.id, resp.Errors))
 		return
 	}
-	op.sent = keepUnsent(s.ctx, oc)
+	op.sent = admission.KeepRoom(s.ctx, oc)
 	if !s.send(op, true, nextMessage(op.id, resp), completeMessage(op.id)) && op.sent != nil {
 		op.sent()
 	}
@@ -237,7 +238,7 @@ func (s *socket) slot(ctx context.Context) (free func(), err error) {
 	case s.slots <- struct{}{}:
 		return sync.OnceFunc(func() { <-s.slots }), nil
 	case <-late.C:
-		return nil, tooManyOfYours(0)
+		return nil, admission.TooManyOperations(0)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -263,12 +264,12 @@ func (s *socket) stream(op *operation, oc *graphql.OperationContext, start time.
 			}
 		},
 		first: func(resp *graphql.Response) { s.logged(op.ctx, oc, resp, start) },
-		tell: func(resp *graphql.Response, room *unsent) bool {
-			op.sent = room.sent
+		tell: func(resp *graphql.Response, sent func()) bool {
+			op.sent = sent
 			if s.send(op, false, nextMessage(op.id, resp)) {
 				return true
 			}
-			room.sent()
+			sent()
 			return false
 		},
 	})

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/httpapi/request"
@@ -34,7 +35,7 @@ func (s *socket) initialise(m message) {
 
 // signIn finds out whose the socket is, and acknowledges it.
 func (s *socket) signIn(authorization []string) {
-	leave, err := s.api.signIns.enter(s.ctx, s.network)
+	leave, err := s.api.signIns.Enter(s.ctx, s.network)
 	if err != nil {
 		s.refuse(err)
 		return
@@ -94,7 +95,7 @@ func (s *socket) ready(v viewer.Viewer, who owner) {
 	s.authorization = nil
 	limit := int64(request.MaxBody)
 	if v.Anonymous() { // who has nothing to say that is long, and may have many sockets
-		limit = bulkyBody
+		limit = admission.BulkyBody
 	}
 	s.ws.SetReadLimit(limit)
 	s.push(outgoing{data: ackMessage(s.expires, pace.ping)})

@@ -14,6 +14,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/request"
 )
@@ -47,7 +48,7 @@ func TestSocketCloseCodes(t *testing.T) {
 		{"ping with a number", true, []string{`{"type":"ping","payload":1}`}, 4400, "payload"},
 		{"pong with a number", false, []string{`{"type":"pong","payload":1}`}, 4400, "payload"},
 		{"ping with a long payload", false, []string{`{"type":"ping","payload":{"a":"` + strings.Repeat("x", 1024) + `"}}`}, 4400, "too long"},
-		{"complete that is long", false, []string{`{"type":"complete","id":"1","x":"` + strings.Repeat("x", bulkyBody) + `"}`}, 4400, "that long"},
+		{"complete that is long", false, []string{`{"type":"complete","id":"1","x":"` + strings.Repeat("x", admission.BulkyBody) + `"}`}, 4400, "that long"},
 		{"a type of another name", true, []string{`{"Type":"ping"}`}, 4400, "type"},
 		{"subscribe without id", false, []string{`{"type":"subscribe","payload":{"query":"{ hello }"}}`}, 4400, "id"},
 		{"subscribe with an empty id", false, []string{subscribe(`""`, `{"query":"{ hello }"}`)}, 4400, "id"},
@@ -309,7 +310,7 @@ func TestSocketsAreLimited(t *testing.T) {
 func TestMessagesOfNobodyAreShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		th := newTheatre(t)
-		long := `{"type":"subscribe","id":"1","payload":{"query":"{ hello }","variables":{"a":"` + strings.Repeat("x", bulkyBody) + `"}}}`
+		long := `{"type":"subscribe","id":"1","payload":{"query":"{ hello }","variables":{"a":"` + strings.Repeat("x", admission.BulkyBody) + `"}}}`
 		c := th.ready("ada")
 		c.send(long)
 		c.expects(`{"type":"next","id":"1","payload":{"data":{"hello":"world"}}}`)

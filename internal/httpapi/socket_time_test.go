@@ -14,6 +14,8 @@ import (
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/httpapi/request"
 )
 
 func TestSocketWithoutInitIsClosed(t *testing.T) {
@@ -84,7 +86,7 @@ func TestMessageThatDoesNotEnd(t *testing.T) {
 		})
 		start := time.Now()
 		assert.Contains(t, c.closed(codeNoPong), "whole message")
-		assert.Equal(t, maxReading, time.Since(start))
+		assert.Equal(t, request.MaxReading, time.Since(start))
 	})
 }
 

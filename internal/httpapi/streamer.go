@@ -12,6 +12,7 @@ import (
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/httpapi/request"
@@ -31,7 +32,7 @@ type streamer struct{ api }
 
 // or hands requests that do not prefer an event stream to next.
 func (a *streamer) or(next http.Handler) http.Handler {
-	streams := crossOrigin(a.options.AllowedOrigins, signIn(a.options, a.ops.spenders.admit(a)))
+	streams := crossOrigin(a.options.AllowedOrigins, signIn(a.options, solvent(a.ops.spenders, a)))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case preferred(r, request.JSON, mediaResponse, mediaStream) != mediaStream:
@@ -113,15 +114,15 @@ func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, status, refused)
 		return
 	}
-	held, release := holding(s.ctx)
+	held, release := admission.Holding(s.ctx)
 	defer release()
-	a.intake.exec.turn(held)
+	a.exec.AwaitTurn(held)
 	start := time.Now() // only now: sending the body, and to wait, have time limits of their own
 	ctx, cancel := context.WithTimeout(graphql.StartOperationTrace(held), a.options.OperationTimeout)
 	defer cancel()
 	oc, errs := create(ctx, a.exec, params)
 	if errs == nil && r.Method != http.MethodPost && oc.Operation.Operation == ast.Mutation {
-		forgo(oc)
+		admission.Forgo(oc)
 		w.Header().Set("Allow", http.MethodPost)
 		writeError(w, r, http.StatusMethodNotAllowed, refusal.Of(model.ErrorCodeBadRequest, "over GET no mutations are carried out: use POST"))
 		return
@@ -171,8 +172,8 @@ func (a *streamer) subscribe(w http.ResponseWriter, r *http.Request, s *eventStr
 			}
 			describe(w, oc, first)
 		},
-		tell: func(resp *graphql.Response, room *unsent) bool {
-			defer room.sent()
+		tell: func(resp *graphql.Response, sent func()) bool {
+			defer sent()
 			return s.next(at.next(), resp)
 		},
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/caller"
 	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
@@ -28,6 +29,9 @@ const (
 	revoked                   // its token does not count any more
 )
 
+// firstWithin is how long a subscription keeps its turn without a first message: some have nothing to tell at first.
+const firstWithin = 100 * time.Millisecond
+
 // messageInterrupted is why a connection is closed whose subscription was interrupted.
 const messageInterrupted = "the subscription was interrupted; connect again"
 
@@ -35,15 +39,15 @@ const messageInterrupted = "the subscription was interrupted; connect again"
 type follower struct {
 	prepared func(inTime bool)       // the set-up has ended, with which the subscription waits
 	first    func(*graphql.Response) // with what it begins with; nil when it ends with nothing, or nobody wants it any more
-	// tell hands on an event, and gives its room back when it is written; false when nobody wants more.
-	tell func(*graphql.Response, *unsent) bool
+	// tell hands on an event, and calls sent when it is written, which gives its room back; false when nobody wants more.
+	tell func(_ *graphql.Response, sent func()) bool
 }
 
 // follow carries a subscription out until it ends or ctx does. Only its set-up has a time limit, after which it cancels ctx.
 // It returns how the subscription ended, and for refused the response that says why. Clients begin again after a connection that was closed, and
 // never after an error or the word that all is complete: hence what passes is neither of these.
 func (a *api) follow(ctx context.Context, cancel context.CancelFunc, oc *graphql.OperationContext, f follower) (ending, *graphql.Response) {
-	leave, err := a.setUps.enter(ctx, caller.Name(viewer.From(ctx)))
+	leave, err := a.setUps.Enter(ctx, caller.Name(viewer.From(ctx)))
 	if err != nil {
 		return a.untimely(ctx, oc, err, f)
 	}
@@ -52,8 +56,8 @@ func (a *api) follow(ctx context.Context, cancel context.CancelFunc, oc *graphql
 	var end resolvers.Ending
 	resolvers.WithEnding(oc, &end)
 	asked, _ := oc.Stats.GetExtension(document.StatPrice).(document.Price)
-	rooms := a.ops.answers.messages(caller.Name(viewer.From(ctx)), asked.Weight.Bytes())
-	defer rooms.end()
+	rooms := a.ops.answers.Messages(caller.Name(viewer.From(ctx)), asked.Weight.Bytes())
+	defer rooms.End()
 	resolvers.WithRoom(oc, rooms)
 	var basis resolvers.Basis
 	resolvers.WithBasis(oc, &basis)
@@ -73,13 +77,10 @@ func (a *api) follow(ctx context.Context, cancel context.CancelFunc, oc *graphql
 	// Its turn lasts until its first message is rendered, which is most of the work.
 	silent := time.AfterFunc(firstWithin, leave)
 	defer silent.Stop()
-	owed := 0
+	tab := a.ops.spenders.Tab()
 	for counted := false; ; counted = true {
-		if owed >= messagesOwed {
-			a.ops.spenders.told(ctx, owed)
-			owed = 0
-		}
-		rooms.want()
+		tab.Pay(ctx)
+		rooms.Want()
 		resp := next(running)
 		if !counted {
 			first := resp
@@ -103,20 +104,20 @@ func (a *api) follow(ctx context.Context, cancel context.CancelFunc, oc *graphql
 			a.ops.tell(ctx, resp)
 			return refused, resp
 		}
-		room, err := rooms.next(ctx, cap(resp.Data))
+		sent, err := rooms.Next(ctx, cap(resp.Data))
 		if err == nil {
 			if how := a.still(ctx, &basis); how != finished {
-				room.sent()
+				sent()
 				return how, nil
 			}
 		}
 		switch {
 		case err != nil && ctx.Err() == nil: // who comes back gets it, when there is room
 			return interrupted, nil
-		case err != nil, !f.tell(resp, room):
+		case err != nil, !f.tell(resp, sent):
 			return unwanted, nil
-		case counted && a.ops.spenders != nil: // the first one is paid for
-			owed += messageCost + spentOn(resp.Data)
+		case counted: // the first one is paid for
+			tab.Add(resp.Data)
 		}
 		leave()
 	}
@@ -124,7 +125,7 @@ func (a *api) follow(ctx context.Context, cancel context.CancelFunc, oc *graphql
 
 // untimely ends a subscription that got no turn to be set up.
 func (a *api) untimely(ctx context.Context, oc *graphql.OperationContext, err error, f follower) (ending, *graphql.Response) {
-	forgo(oc)
+	admission.Forgo(oc)
 	if ctx.Err() != nil {
 		f.first(nil)
 		return unwanted, nil

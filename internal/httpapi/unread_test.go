@@ -16,6 +16,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/request"
 )
 
@@ -25,11 +26,40 @@ const (
 )
 
 // unreadTheatre is a server with the room that servers have.
-func unreadTheatre(t *testing.T, change ...func(*Options)) (*theatre, *answers) {
+func unreadTheatre(t *testing.T, change ...func(*Options)) (*theatre, measured) {
 	t.Helper()
-	room := newAnswers(defaultUnsent, 2500*time.Millisecond)
-	return newTheatre(t, append(change, func(o *Options) { o.unsent = room })...), room
+	room := newRoom(256 << 20)
+	return newTheatre(t, append(change, func(o *Options) { o.unsent = room.Answers })...), room
 }
+
+// measured is the room for answers of a server, of which one caller has a quarter, or a half of a small one.
+type measured struct {
+	*admission.Answers
+	most, share int
+}
+
+func newRoom(most int) measured {
+	return measured{admission.NewAnswers(int64(most), 2500*time.Millisecond), most, min(most/2, 64<<20)}
+}
+
+// has reports whether nobody has so many bytes of the room: callers who have nothing else there take them up for a moment.
+func (m measured) has(bytes int) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Nanosecond)
+	defer cancel()
+	for i := 0; bytes > 0; i++ {
+		part := min(bytes, m.share)
+		sent, err := m.Messages(fmt.Sprint("measuring ", i), 0).Next(ctx, part)
+		if err != nil {
+			return false
+		}
+		defer sent()
+		bytes -= part
+	}
+	return true
+}
+
+// empty is whether nobody has room.
+func (m measured) empty() bool { return m.has(m.most) }
 
 // request sends a query on a connection of its own and reads nothing of what comes.
 func (th *theatre) request(token, query, accept string) net.Conn {
@@ -210,8 +240,8 @@ func TestUnreadAnswersInParts(t *testing.T) {
 // Messages of subscriptions are built when there is room for them, and take it up until they are written.
 func TestUnreadMessagesOfSubscriptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		room := newAnswers(2<<20, 2500*time.Millisecond) // 1 MiB of a caller: three notes
-		th := newTheatre(t, func(o *Options) { o.unsent = room })
+		room := newRoom(2 << 20) // 1 MiB of a caller: three notes
+		th := newTheatre(t, func(o *Options) { o.unsent = room.Answers })
 		clients := make([]*client, 5)
 		for i := range clients {
 			clients[i] = th.ready("ada")
@@ -263,10 +293,9 @@ func TestUnreadMessagesOfSubscriptionsThatEnd(t *testing.T) {
 			th.play.source(name) <- 300_000
 			synctest.Wait()
 		}
-		held := func() int64 { // in steps of 16 KiB
-			for n := int64(0); ; n += 16 << 10 {
-				if room.all.TryAcquire(room.most - n) {
-					room.all.Release(room.most - n)
+		held := func() int { // in steps of 16 KiB
+			for n := 0; ; n += 16 << 10 {
+				if room.has(room.most - n) {
 					return n
 				}
 			}

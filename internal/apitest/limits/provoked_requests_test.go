@@ -64,12 +64,12 @@ func suggests(p *provoker, query string, want bool) {
 
 // provokedRequests are the provocations of limits of what a request is, whatever it is about.
 func provokedRequests() map[string]map[string]provocation {
-	const room, costly = "internal/httpapi", `{ viewer { notes(first: 40) { nodes { tags { notes { nodes { tags { notes { nodes { title } } } } } } } } } }`
+	const room, admission, costly = "internal/httpapi", "internal/httpapi/admission", `{ viewer { notes(first: 40) { nodes { tags { notes { nodes { tags { notes { nodes { title } } } } } } } } } }`
 	return map[string]map[string]provocation{
 		"internal/config": {
 			"Cost of operations at once, a caller, on all servers":                      asked(overspent),
 			"Cost of operations each second, in the long run, a caller, on all servers": asked(overspent),
-			"Operations in progress, a caller, on a server":                             testedIn(room, "TestGate", "wait"),
+			"Operations in progress, a caller, on a server":                             testedIn(admission, "TestGate", "wait"),
 			"Time, a query or mutation":                                                 testedIn(room, "TestOperationTimeout", "UNAVAILABLE"),
 			"Time without Redis, a subscription":                                        testedIn("internal/apitest/subscriptions", "TestSubscriptionsOutliveARedisThatIsAway", "StatusTryAgainLater"),
 			"Size of items, thumbnails and uploads in progress, together, a user": asked(func(p *provoker) *apitest.Answer {
@@ -82,25 +82,27 @@ func provokedRequests() map[string]map[string]provocation {
 				return p.Send([]byte(`{"query":"{ viewer { id } }","variables":{"a":"` + p.long() + `"}}`))
 			}),
 			"Size of the address, a request": asked(func(p *provoker) *apitest.Answer { return got(p.Client, "/graphql?query="+p.long()) }),
+			"Time to send it, a request":     testedIn(room, "TestSlowBodiesAreCutOff", "until the server hangs up"),
 			"Values in the variables, a request": asked(func(p *provoker) *apitest.Answer {
 				return p.Send([]byte(`{"query":"{ viewer { id } }","variables":{"a":[0` + strings.Repeat(",0", p.most()) + `]}}`))
 			}),
 		},
-		room: {
-			"Time to send it, a request":                              testedIn(room, "TestSlowBodiesAreCutOff", "until the server hangs up"),
-			"Requests above 64 KiB that are read at a time, a caller": testedIn(room, "TestWhoWaitsInVainToBeReadPaysNothing", `"EXHAUSTED"`),
+		admission: {
+			"Requests above 64 KiB that are read at a time, a caller":                                                          testedIn(room, "TestWhoWaitsInVainToBeReadPaysNothing", `"EXHAUSTED"`),
 			"Memory of requests that were read and have not ended, each value counted as its text and 50 bytes more, a caller": testedIn(room, "TestWhatWasReadOverASocketIsBounded", `"EXHAUSTED"`),
-			"Time to wait to be set up, a subscription":                                  testedIn(room, "TestWhoWouldWaitTooLongIsToldAtOnce", "fault.Exhausted"),
-			"Time to wait to sign in, a socket":                                          testedIn(room, "TestNobodyWaitsForATurnInVain", "fault.Exhausted"),
-			"Operations that wait, for each that may be carried out at a time, a caller": testedIn(room, "TestOperationsOfACallerAreBounded", "EXHAUSTED"),
-			"Size, all parts together, an answer":                                        testedIn(room, "TestAnswerThatIsTooLarge", "EXHAUSTED"),
+			"Time to wait to be set up, a subscription":                                                                        testedIn(admission, "TestWhoWouldWaitTooLongIsToldAtOnce", "fault.Exhausted"),
+			"Time to wait to sign in, a socket":                                                                                testedIn(admission, "TestNobodyWaitsForATurnInVain", "fault.Exhausted"),
+			"Operations that wait, for each that may be carried out at a time, a caller":                                       testedIn(room, "TestOperationsOfACallerAreBounded", "EXHAUSTED"),
+			"Answers that are not sent yet, together, a caller":                                                                testedIn(room, "TestUnreadAnswersOverHTTP", "EXHAUSTED"),
+			"Answers that are not sent yet, together, a server":                                                                testedIn(admission, "TestRoomForAnswers", "server"),
+		},
+		room: {
+			"Size, all parts together, an answer": testedIn(room, "TestAnswerThatIsTooLarge", "EXHAUSTED"),
 			"Errors that are told, an answer": met(func(p *provoker) {
 				a := p.Do(`query($ids: [ID!]!) { nodes(ids: $ids) { id } }`, apitest.Vars{"ids": apitest.Many("!", p.most()+5)})
 				assert.Len(p.T, a.Errors, p.most())
 				assert.Equal(p.T, 5, a.Extensions.OmittedErrors)
 			}),
-			"Answers that are not sent yet, together, a caller":                      testedIn(room, "TestUnreadAnswersOverHTTP", "EXHAUSTED"),
-			"Answers that are not sent yet, together, a server":                      testedIn(room, "TestRoomForAnswers", "server"),
 			"Sockets and event streams, a server":                                    testedIn(room, "TestEventStreamsAreLimitedWithSockets", `StatusServiceUnavailable, "EXHAUSTED"`),
 			"Sockets and event streams, the bearer of a token, on a server":          testedIn(room, "TestEventStreamsAreLimitedWithSockets", `"EXHAUSTED"`),
 			"Sockets and event streams without a token, a network, on a server":      testedIn(room, "TestStrangersHaveAShareOfTheSockets", "EXHAUSTED"),

@@ -37,6 +37,8 @@ const (
 	// MaxValues bounds the values in the variables, which are more than attributes of 350,000 bytes have: a number takes up a hundred
 	// times its bytes.
 	MaxValues = 200_000
+	// MaxReading bounds the time to read a request, and before it the time that a large one waits for others to be read.
+	MaxReading = 15 * time.Second
 )
 
 // The response extensions that a request may ask for.

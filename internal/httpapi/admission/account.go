@@ -1,15 +1,13 @@
-package httpapi
+package admission
 
 import (
 	"context"
 	"crypto/rand"
-	"net/http"
 	"sync"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
-	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/httpapi/caller"
@@ -41,8 +39,11 @@ type Budget interface {
 // nobody busy.
 const refusalPause = time.Second
 
-// spenders charges callers, and remembers for a moment who has overdrawn, so that checking documents of theirs costs nothing.
-type spenders struct {
+// statAccount is where the statistics of an operation keep its account.
+const statAccount = "TaggieAccount"
+
+// Spenders charges callers, and remembers for a moment who has overdrawn, so that checking documents of theirs costs nothing.
+type Spenders struct {
 	budget    Budget
 	perSecond int
 	now       func() time.Time
@@ -51,8 +52,13 @@ type spenders struct {
 	overdrew map[string]time.Time // until when
 }
 
-// account is what one operation is charged.
-type account struct {
+// NewSpenders returns what charges callers, into whose budgets comes back so much each second.
+func NewSpenders(budget Budget, perSecond int, now func() time.Time) *Spenders {
+	return &Spenders{budget: budget, perSecond: perSecond, now: now, overdrew: make(map[string]time.Time)}
+}
+
+// Account is what one operation is charged.
+type Account struct {
 	who, id  string
 	received int // of the charge, what it takes to receive it
 	fixed    int // of the charge, what is not given back when it was carried out
@@ -65,7 +71,7 @@ type account struct {
 }
 
 // uses notes what an operation has cost, unless it is settled; that may be more than it was charged.
-func (a *account) uses(cost int) {
+func (a *Account) uses(cost int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.settled {
@@ -73,24 +79,36 @@ func (a *account) uses(cost int) {
 	}
 }
 
-// usedAlready notes what the parts of an answer have cost that are there, when that is more than what is to be paid whatever comes.
-func (a *account) usedAlready(cost int) {
+// AccountOf is what an operation is charged, nil for one that is not.
+func AccountOf(op *graphql.OperationContext) *Account {
+	a, _ := op.Stats.GetExtension(statAccount).(*Account)
+	return a
+}
+
+// Showed notes what the whole answer of an operation has cost: it is charged no more than that, and what is kept of each operation.
+func (a *Account) Showed(cost int) { a.uses(a.fixed + cost) }
+
+// ShowedAlready notes what the parts of an answer have cost that are there, when that is more than what is to be paid whatever comes.
+func (a *Account) ShowedAlready(cost int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.settled {
-		a.used = max(a.used, cost)
+		a.used = max(a.used, a.fixed+cost)
 	}
 }
 
-// state is what an operation has cost, and what is left of the budget.
-func (a *account) state() (used, left int) {
+// Charged is what the operation was charged when it began.
+func (a *Account) Charged() int { return a.charge }
+
+// State is what an operation has cost, and what is left of the budget.
+func (a *Account) State() (used, left int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.used, a.left
 }
 
 // open charges an operation that costs this much at most, and of it kept whatever comes. Fault: Exhausted.
-func (s *spenders) open(ctx context.Context, who string, op *graphql.OperationContext, text int, p document.Price) (*account, error) {
+func (s *Spenders) open(ctx context.Context, who string, op *graphql.OperationContext, text int, p document.Price) (*Account, error) {
 	received := operationCost + text/document.BytesPerUnit
 	fixed := received + p.Kept
 	if op.Operation.Operation == ast.Mutation {
@@ -101,7 +119,7 @@ func (s *spenders) open(ctx context.Context, who string, op *graphql.OperationCo
 	if op.Operation.Operation != ast.Subscription { // whose messages are charged as they come
 		charge = fixed + p.Charged()
 	}
-	a := &account{who: who, id: rand.Text(), received: received, fixed: fixed, charge: charge, used: whole}
+	a := &Account{who: who, id: rand.Text(), received: received, fixed: fixed, charge: charge, used: whole}
 	left, wait := s.budget.Charge(ctx, who, a.id, charge)
 	if wait > 0 {
 		pause(ctx, wait)
@@ -114,15 +132,15 @@ func (s *spenders) open(ctx context.Context, who string, op *graphql.OperationCo
 	return a, nil
 }
 
-// forgo notes that an operation is not carried out: all but what it takes to receive it is given back.
-func forgo(op *graphql.OperationContext) {
-	if a, charged := op.Stats.GetExtension(statAccount).(*account); charged {
+// Forgo notes that an operation is not carried out: all but what it takes to receive it is given back.
+func Forgo(op *graphql.OperationContext) {
+	if a := AccountOf(op); a != nil {
 		a.uses(a.received)
 	}
 }
 
-// close gives back what an operation did not use.
-func (s *spenders) close(ctx context.Context, a *account) {
+// Close gives back what an operation did not use.
+func (s *Spenders) Close(ctx context.Context, a *Account) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.settled {
@@ -132,12 +150,12 @@ func (s *spenders) close(ctx context.Context, a *account) {
 }
 
 // receive charges a caller for what it takes to receive an operation, and nothing else of it.
-func (s *spenders) receive(ctx context.Context, who string, text int) {
+func (s *Spenders) receive(ctx context.Context, who string, text int) {
 	s.budget.Settle(context.WithoutCancel(ctx), who, rand.Text(), operationCost+text/document.BytesPerUnit)
 }
 
 // fine charges a caller for a request that was looked at in vain.
-func (s *spenders) fine(ctx context.Context, who string, text int) {
+func (s *Spenders) fine(ctx context.Context, who string, text int) {
 	left := s.budget.Settle(context.WithoutCancel(ctx), who, rand.Text(), refusedCost+text/document.BytesPerUnit)
 	if left >= 0 {
 		return
@@ -153,8 +171,8 @@ func (s *spenders) fine(ctx context.Context, who string, text int) {
 	s.overdrew[who] = now.Add(time.Duration(-left) * time.Second / time.Duration(s.perSecond))
 }
 
-// solvent refuses callers who have overdrawn. Fault: Exhausted.
-func (s *spenders) solvent(ctx context.Context, who string) error {
+// Solvent refuses callers who have overdrawn. Fault: Exhausted.
+func (s *Spenders) Solvent(ctx context.Context, who string) error {
 	s.mu.Lock()
 	until, has := s.overdrew[who]
 	s.mu.Unlock()
@@ -168,9 +186,33 @@ func (s *spenders) solvent(ctx context.Context, who string) error {
 	return nil
 }
 
+// Tab is what messages of one subscription have cost and is not charged yet.
+type Tab struct {
+	of   *Spenders
+	owed int
+}
+
+// Tab begins to count what messages of a subscription cost; without a budget they cost nothing.
+func (s *Spenders) Tab() *Tab { return &Tab{of: s} }
+
+// Add notes what a message has cost.
+func (t *Tab) Add(data []byte) {
+	if t.of != nil {
+		t.owed += messageCost + CostOf(data)
+	}
+}
+
+// Pay charges what is owed when that is much.
+func (t *Tab) Pay(ctx context.Context) {
+	if t.owed >= messagesOwed {
+		t.of.told(ctx, t.owed)
+		t.owed = 0
+	}
+}
+
 // told charges what messages of a subscription have cost, and slows it down when that is more than comes back. Others cause them, so
 // that they have a budget of their own, as large as that of operations.
-func (s *spenders) told(ctx context.Context, cost int) {
+func (s *Spenders) told(ctx context.Context, cost int) {
 	left := s.budget.Settle(ctx, "messages:"+caller.Name(viewer.From(ctx)), rand.Text(), cost)
 	if left < 0 {
 		sleep(ctx, time.Duration(-left)*time.Second/time.Duration(s.perSecond))
@@ -189,30 +231,13 @@ func sleep(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// admit refuses requests of callers who have overdrawn before they are read.
-func (s *spenders) admit(next http.Handler) http.Handler {
-	if s == nil {
-		return next
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := s.solvent(r.Context(), caller.Name(viewer.From(r.Context())))
-		if err == nil {
-			next.ServeHTTP(w, r)
-			return
-		}
-		refused := gqlerror.Wrap(err)
-		w.Header().Set("Connection", "close") // rather than read the body
-		writeError(w, r, statusOfLimit(w.Header(), gqlerror.List{refused}), refused)
-	})
-}
-
 func overdrawn(wait time.Duration, format string, args ...any) error {
 	err := fault.New(fault.Exhausted, format, args...)
 	err.RetryAfter = wait
 	return err
 }
 
-// spentOn is what an answer has cost: one for each value in it, and what its texts are worth; or what it weighs, when that is more.
-func spentOn(data []byte) int {
+// CostOf is what an answer has cost: one for each value in it, and what its texts are worth; or what it weighs, when that is more.
+func CostOf(data []byte) int {
 	return max(request.Values(data)+len(data)/document.TextPerUnit, len(data)/document.BytesPerUnit)
 }

@@ -1,4 +1,4 @@
-package httpapi
+package admission
 
 import (
 	"context"
@@ -55,7 +55,7 @@ func (g *gate) enter(ctx context.Context, who string, weight int) (leave func(),
 	longer := c.pace.wait(c.waiting+int(n)) - time.Until(until)
 	if c.all >= g.all || bounded && longer > 0 && !c.inside.TryAcquire(n) {
 		g.mu.Unlock()
-		return nil, tooManyOfYours(longer)
+		return nil, TooManyOperations(longer)
 	}
 	entered := bounded && longer > 0
 	c.all++
@@ -74,7 +74,7 @@ func (g *gate) enter(ctx context.Context, who string, weight int) (leave func(),
 	case err == nil:
 		return sync.OnceFunc(func() { c.inside.Release(n); g.left(c, int(n)); g.forget(who, c) }), nil
 	case ctx.Err() == context.DeadlineExceeded: //nolint:errorlint // contexts return it bare
-		err = tooManyOfYours(longer)
+		err = TooManyOperations(longer)
 	default:
 		err = fault.Wrap(fault.Unavailable, err, present.Late)
 	}
@@ -82,7 +82,8 @@ func (g *gate) enter(ctx context.Context, who string, weight int) (leave func(),
 	return nil, err
 }
 
-func tooManyOfYours(longer time.Duration) error {
+// TooManyOperations is why an operation is refused whose caller has too many under way; longer is for how much longer it would wait. Fault: Exhausted.
+func TooManyOperations(longer time.Duration) error {
 	return &fault.Error{
 		Kind: fault.Exhausted, Message: "too many operations of yours are under way: wait for answers", RetryAfter: max(longer, time.Second),
 	}
@@ -123,25 +124,25 @@ type hold struct {
 
 type holdKey struct{}
 
-// holding returns a context for one operation, which stays in its gate until release is called: what is written of it is in
+// Holding returns a context for one operation, which stays in its gate until release is called: what is written of it is in
 // memory, though its time may be up.
-func holding(ctx context.Context) (held context.Context, release func()) {
+func Holding(ctx context.Context) (held context.Context, release func()) {
 	h := &hold{leave: func() {}}
 	return context.WithValue(ctx, holdKey{}, h), func() { h.leave() }
 }
 
-// turn waits until an operation below holding may be carried out, for as long as the operation may take then. Whether it may is found out
+// AwaitTurn waits until an operation below [Holding] may be carried out, for as long as the operation may take then. Whether it may is found out
 // by CreateOperationContext: what passes until then is not of the operation's own time.
-func (l limited) turn(ctx context.Context) {
+func (e Executor) AwaitTurn(ctx context.Context) {
 	h, ok := ctx.Value(holdKey{}).(*hold)
-	if !ok || l.patience <= 0 {
+	if !ok || e.options.Patience <= 0 {
 		return
 	}
-	bounded, cancel := context.WithTimeout(ctx, l.patience)
+	bounded, cancel := context.WithTimeout(ctx, e.options.Patience)
 	defer cancel()
 	h.asked = true
 	var leave func()
-	if leave, h.err = l.gate.enter(bounded, caller.Name(viewer.From(ctx)), 1); h.err == nil {
+	if leave, h.err = e.gate.enter(bounded, caller.Name(viewer.From(ctx)), 1); h.err == nil {
 		h.leave = leave
 	}
 }

@@ -1,14 +1,14 @@
-package httpapi
+package admission
 
 import (
 	"context"
 	"sync"
 )
 
-// messages gives room to those of one subscription: to each before it is built, until it is written. A subscription that waits for room
+// Messages gives room to those of one subscription: to each before it is built, until it is written. A subscription that waits for room
 // falls behind, as one does whose client is slow.
-type messages struct {
-	of     *answers
+type Messages struct {
+	of     *Answers
 	who    string
 	weight int           // of one of them, at most
 	wanted chan struct{} // holds one token when the next message is waited for
@@ -18,12 +18,13 @@ type messages struct {
 	over    bool
 }
 
-func (a *answers) messages(who string, weight int) *messages {
-	return &messages{of: a, who: who, weight: weight, wanted: make(chan struct{}, 1)}
+// Messages returns what gives room to the messages of a subscription of who, of which each weighs this much at most.
+func (a *Answers) Messages(who string, weight int) *Messages {
+	return &Messages{of: a, who: who, weight: weight, wanted: make(chan struct{}, 1)}
 }
 
-// want says that the next message can be built: what it may weigh is not reserved for as long as the one before is not taken.
-func (m *messages) want() {
+// Want says that the next message can be built: what it may weigh is not reserved for as long as the one before is not taken.
+func (m *Messages) Want() {
 	select {
 	case m.wanted <- struct{}{}:
 	default:
@@ -31,7 +32,7 @@ func (m *messages) want() {
 }
 
 // Admit waits until the next message is wanted and there is room for it. Error: the context's.
-func (m *messages) Admit(ctx context.Context) error {
+func (m *Messages) Admit(ctx context.Context) error {
 	select {
 	case <-m.wanted:
 	case <-ctx.Done():
@@ -52,9 +53,9 @@ func (m *messages) Admit(ctx context.Context) error {
 	return nil
 }
 
-// next is the room of the message that was built now, as large as the message; whoever takes it gives it back. Faults: those of reserve,
+// Next makes the room of the message that was built now as large as the message; sent gives it back. Faults: those of reserve,
 // for a message that is larger than its estimate.
-func (m *messages) next(ctx context.Context, size int) (*unsent, error) {
+func (m *Messages) Next(ctx context.Context, size int) (sent func(), err error) {
 	m.mu.Lock()
 	var u *unsent
 	if len(m.waiting) > 0 {
@@ -70,11 +71,11 @@ func (m *messages) next(ctx context.Context, size int) (*unsent, error) {
 		u.sent()
 		return nil, refusedRoom(ctx, err)
 	}
-	return u, nil
+	return u.sent, nil
 }
 
-// end gives back the room of what is not built any more.
-func (m *messages) end() {
+// End gives back the room of what is not built any more.
+func (m *Messages) End() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.over = true

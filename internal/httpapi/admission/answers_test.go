@@ -1,8 +1,7 @@
-package httpapi
+package admission
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,7 +14,7 @@ import (
 // One caller waits for its own answers, and is told to come again; others have room until the server has none.
 func TestRoomForAnswers(t *testing.T) {
 	t.Parallel()
-	a := newAnswers(100<<20, 20*time.Millisecond)
+	a := NewAnswers(100<<20, 20*time.Millisecond)
 	light, err := a.reserve(t.Context(), "ada", lightAnswer)
 	require.NoError(t, err)
 	assert.Nil(t, light)
@@ -47,11 +46,37 @@ func TestRoomForAnswers(t *testing.T) {
 	assert.True(t, a.all.TryAcquire(100<<20))
 }
 
-// What was written is charged, by its bytes when these say more than its values.
-func TestLargeAnswersCostTheirBytes(t *testing.T) {
+// Whatever becomes of a message, nobody is remembered who has no room any more.
+func TestRoomForMessages(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, 3_500, spentOn([]byte(`"`+strings.Repeat("x", 349_998)+`"`)))
-	a := &account{charge: 100, used: 100}
-	a.uses(620_000)
-	assert.Equal(t, 620_000, a.used)
+	a := NewAnswers(2<<20, time.Millisecond)
+	m := a.Messages("ada", 1<<20)
+	m.Want()
+	require.NoError(t, m.Admit(t.Context()))
+	sent, err := m.Next(t.Context(), 1<<10)
+	require.NoError(t, err)
+	m.Want()
+	waiting := make(chan error)
+	go func() { waiting <- m.Admit(t.Context()) }()
+	sent() // the rest of its room
+	require.NoError(t, <-waiting)
+	sent()
+	m.End()
+	assert.Empty(t, a.callers, "what was admitted is not built any more")
+	m.Want()
+	require.ErrorIs(t, m.Admit(t.Context()), context.Canceled)
+	assert.Empty(t, a.callers)
+
+	other := a.Messages("ada", 1<<20)
+	first, err := other.Next(t.Context(), 1<<20)
+	require.NoError(t, err)
+	_, err = other.Next(t.Context(), 1)
+	assert.True(t, fault.Is(err, fault.Exhausted), "%v", err)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, other.Admit(ended), context.Canceled)
+	other.Want()
+	require.Error(t, other.Admit(ended), "there is no room")
+	first()
+	assert.Empty(t, a.callers)
 }

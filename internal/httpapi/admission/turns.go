@@ -1,7 +1,8 @@
-package httpapi
+package admission
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -19,17 +20,15 @@ const (
 	// signInsPerCore is how many sockets sign in at a time, for each core. They are twice as many as set-ups: who has not signed in takes up a
 	// place of those that are few.
 	signInsPerCore = 32
-	// firstWithin is how long a subscription keeps its turn without a first message: some have nothing to tell at first.
-	firstWithin = 100 * time.Millisecond
 	// paceKnown is how many turns have to end until they tell how long those who come have to wait.
 	paceKnown = 32
 	// paceMean is how many of the last turns make up the pace: one that was held up, as by a pause of a store, must not refuse thousands.
 	paceMean = 512
 )
 
-// turns have a number of things done at a time. Others wait: those of one caller in their order, and callers one after the other, so that
+// Turns have a number of things done at a time. Others wait: those of one caller in their order, and callers one after the other, so that
 // who has thousands waiting holds nobody else up. Who would wait for too long, as far as the pace of the last turns tells, is refused at once.
-type turns struct {
+type Turns struct {
 	most     int
 	patience time.Duration
 
@@ -76,12 +75,18 @@ func (p *pacer) wait(turns int) time.Duration {
 	return time.Duration(turns) * p.each
 }
 
-func newTurns(most int, patience time.Duration) *turns {
-	return &turns{most: most, patience: patience, lines: make(map[string]*line)}
+// SetUpTurns are the turns of subscriptions that are set up on this server.
+func SetUpTurns() *Turns { return newTurns(setUpsPerCore*runtime.GOMAXPROCS(0), maxSetUpWait) }
+
+// SignInTurns are the turns of sockets that sign in on this server.
+func SignInTurns() *Turns { return newTurns(signInsPerCore*runtime.GOMAXPROCS(0), maxSignInWait) }
+
+func newTurns(most int, patience time.Duration) *Turns {
+	return &Turns{most: most, patience: patience, lines: make(map[string]*line)}
 }
 
-// enter waits for a turn of who, and returns what ends it. Faults: Exhausted for who waits too long, or would; the context's error.
-func (t *turns) enter(ctx context.Context, who string) (leave func(), err error) {
+// Enter waits for a turn of who, and returns what ends it. Faults: Exhausted for who waits too long, or would; the context's error.
+func (t *Turns) Enter(ctx context.Context, who string) (leave func(), err error) {
 	t.mu.Lock()
 	if t.inside < t.most && t.waiting == 0 {
 		t.inside++
@@ -136,7 +141,7 @@ func tooManyWait(longer time.Duration) error {
 }
 
 // leaver returns what ends a turn, once.
-func (t *turns) leaver() func() {
+func (t *Turns) leaver() func() {
 	return sync.OnceFunc(func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -151,7 +156,7 @@ func (t *turns) leaver() func() {
 }
 
 // drop takes a ticket out of its line: nobody waits any more. The caller holds the mutex.
-func (t *turns) drop(from *line, mine *ticket) {
+func (t *Turns) drop(from *line, mine *ticket) {
 	at := slices.Index(from.first, mine)
 	from.first = slices.Delete(from.first, at, at+1)
 	t.waiting--
@@ -164,7 +169,7 @@ func (t *turns) drop(from *line, mine *ticket) {
 }
 
 // call calls those whose turn it is. The caller holds the mutex.
-func (t *turns) call() {
+func (t *Turns) call() {
 	for t.inside < t.most && len(t.order) > 0 {
 		next := t.order[0]
 		t.order[0] = nil

@@ -1,4 +1,4 @@
-package httpapi
+package admission
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
-	"github.com/vektah/gqlparser/v2/gqlerror"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/taggie/taggie/internal/fault"
@@ -22,16 +21,16 @@ const (
 	// maxUnsent is how many bytes the answers of one caller may take up that are not sent yet, on one server; half of what there is for
 	// all callers, where that is less.
 	maxUnsent = 64 << 20
-	// defaultUnsent is the same of all callers together, unless Options say otherwise.
+	// defaultUnsent is the same of all callers together, unless somebody says otherwise.
 	defaultUnsent = 256 << 20
 	// lightAnswer is what every operation in its gate may answer without asking for room.
 	lightAnswer = 64 << 10
 	statUnsent  = "TaggieUnsent"
 )
 
-// answers gives room to answers before they are built: to each as much as it may weigh, until it is known what it does, and of that until
+// Answers gives room to answers before they are built: to each as much as it may weigh, until it is known what it does, and of that until
 // it is sent.
-type answers struct {
+type Answers struct {
 	most, share int64 // of all, and of one caller
 	waiting     time.Duration
 	all         *semaphore.Weighted
@@ -46,17 +45,18 @@ type holder struct {
 	all    int
 }
 
-func newAnswers(most int64, waiting time.Duration) *answers {
+// NewAnswers returns room of so many bytes for all answers together, the usual number when most is 0; waiting is how long an answer waits for room.
+func NewAnswers(most int64, waiting time.Duration) *Answers {
 	if most <= 0 {
 		most = defaultUnsent
 	}
 	share := max(1, min(maxUnsent, most/2))
-	return &answers{most: most, share: share, waiting: waiting, all: semaphore.NewWeighted(most), callers: make(map[string]*holder)}
+	return &Answers{most: most, share: share, waiting: waiting, all: semaphore.NewWeighted(most), callers: make(map[string]*holder)}
 }
 
 // unsent is the room of one answer.
 type unsent struct {
-	of  *answers
+	of  *Answers
 	who string
 	own *holder
 
@@ -67,7 +67,7 @@ type unsent struct {
 }
 
 // begin makes room for nothing yet.
-func (a *answers) begin(who string) *unsent {
+func (a *Answers) begin(who string) *unsent {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	own := a.callers[who]
@@ -80,7 +80,7 @@ func (a *answers) begin(who string) *unsent {
 }
 
 // reserve waits until there is room for an answer of this weight, nil for a light one. Faults: those of resize.
-func (a *answers) reserve(ctx context.Context, who string, weight int) (*unsent, error) {
+func (a *Answers) reserve(ctx context.Context, who string, weight int) (*unsent, error) {
 	if weight <= lightAnswer {
 		return nil, nil
 	}
@@ -169,8 +169,8 @@ func (u *unsent) over() {
 	}
 }
 
-// keepUnsent keeps the room of an answer until what it returns is called, or the context ends; nil for a light one.
-func keepUnsent(ctx context.Context, op *graphql.OperationContext) (sent func()) {
+// KeepRoom keeps the room of an answer until what it returns is called, or the context ends; nil for a light one.
+func KeepRoom(ctx context.Context, op *graphql.OperationContext) (sent func()) {
 	u := unsentOf(op)
 	if u == nil {
 		return nil
@@ -203,7 +203,7 @@ func (u *unsent) belongsTo(ctx context.Context, op *graphql.OperationContext) {
 }
 
 // room reserves what the answer of an operation may weigh. Faults: those of reserve.
-func (a *answers) room(ctx context.Context, who string, op *graphql.OperationContext) error {
+func (a *Answers) room(ctx context.Context, who string, op *graphql.OperationContext) error {
 	asked, _ := op.Stats.GetExtension(document.StatPrice).(document.Price)
 	u, err := a.reserve(ctx, who, asked.Weight.Bytes())
 	if u != nil {
@@ -212,31 +212,32 @@ func (a *answers) room(ctx context.Context, who string, op *graphql.OperationCon
 	return err
 }
 
-// weighed brings the room of an answer in line with what a part of it takes up, and returns the part, or what stands for it when there is
-// no room for it: its estimate was too low, and nobody reads. Room is given back with the last part.
-func (a *answers) weighed(ctx context.Context, op *graphql.OperationContext, resp *graphql.Response) *graphql.Response {
-	if typeOf(op) == string(ast.Subscription) {
-		return resp // its messages have room of their own
+// Weigh brings the room of an answer in line with the size of a part of it, after which come others or not. Its estimate may have been too
+// low. Room is given back with the last part; messages of subscriptions have room of their own. Faults: those of refusedRoom, for a part that
+// nobody has room for.
+func (a *Answers) Weigh(ctx context.Context, op *graphql.OperationContext, size int, goesOn bool) error {
+	if op.Operation != nil && op.Operation.Operation == ast.Subscription {
+		return nil
 	}
-	size, u := cap(resp.Data), unsentOf(op)
+	u := unsentOf(op)
 	switch {
 	case u == nil && size <= lightAnswer:
-		return resp
+		return nil
 	case u == nil:
 		u = a.begin(caller.Name(viewer.From(ctx)))
 		u.belongsTo(ctx, op)
-	case goesOn(resp):
+	case goesOn:
 		u.mu.Lock()
 		enough := u.held >= min(int64(size), a.share)
 		u.mu.Unlock()
 		if enough {
-			return resp
+			return nil
 		}
 	}
 	bounded, cancel := context.WithTimeout(ctx, a.waiting)
 	defer cancel()
 	if err := u.resize(bounded, size); err != nil {
-		return &graphql.Response{Data: []byte("null"), Errors: gqlerror.List{present.Error(ctx, refusedRoom(ctx, err))}}
+		return refusedRoom(ctx, err)
 	}
-	return resp
+	return nil
 }
