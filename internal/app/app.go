@@ -28,6 +28,7 @@ import (
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/filetag"
 	"github.com/taggie/taggie/internal/httpapi"
+	"github.com/taggie/taggie/internal/httpapi/connection"
 	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/jobs"
 	"github.com/taggie/taggie/internal/memory"
@@ -56,7 +57,7 @@ type Application struct {
 	Tasks     *jobs.Tasks
 	tags      *filetag.Service
 	Labelling *labeller
-	Sockets   *httpapi.Sockets
+	Sockets   *connection.Registry
 	Revoked   revocations
 	requests  slog.LevelVar // at which requests are logged
 	noJobs    bool          // others run them
@@ -65,7 +66,7 @@ type Application struct {
 
 // Assemble wires the rooms: stores under domain services under loaders and resolvers under HTTP.
 func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *telemetry.Metrics, log *slog.Logger) (*Application, error) {
-	a := &Application{Cfg: cfg, Log: log, Stores: s, Sockets: httpapi.NewSockets(httpapi.SocketLimits{})}
+	a := &Application{Cfg: cfg, Log: log, Stores: s, Sockets: connection.NewRegistry(connection.Bounds{})}
 	secrets, err := cursorSecrets(cfg)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 
 	"github.com/taggie/taggie/internal/edge"
 	"github.com/taggie/taggie/internal/fault"
-	"github.com/taggie/taggie/internal/httpapi"
+	"github.com/taggie/taggie/internal/httpapi/connection"
 	"github.com/taggie/taggie/internal/jobs"
 	"github.com/taggie/taggie/internal/user"
 	"github.com/taggie/taggie/internal/viewer"
@@ -22,7 +22,7 @@ import (
 type revocations struct {
 	news    *edge.Revocations
 	Users   *user.Service
-	sockets *httpapi.Sockets
+	sockets *connection.Registry
 	Every   time.Duration // about how often DynamoDB is asked
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/internal/httpapi/admission"
+	"github.com/taggie/taggie/internal/httpapi/connection"
 	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/httpapi/request"
 )
@@ -117,7 +118,7 @@ func TestMessagesOfSubscriptionsAreSlowedDown(t *testing.T) {
 func TestAFloodOfSubscriptionsIsSlowedDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPurse().leave(2*(operationCost+1) + 3*refusedCost)
-		th := newTheatre(t, withBudget(p), func(o *Options) { o.Sockets = NewSockets(SocketLimits{Operations: 2}) })
+		th := newTheatre(t, withBudget(p), func(o *Options) { o.Sockets = connection.NewRegistry(connection.Bounds{Operations: 2}) })
 		c := th.ready("ada")
 		for _, id := range []string{"a", "b"} {
 			c.subscribe(id, `subscription { ticks(source: "a") }`)
@@ -139,7 +140,7 @@ func TestAFloodOfSubscriptionsIsSlowedDown(t *testing.T) {
 // Whoever does not read what is answered to a flood is not read any more, and is given up.
 func TestAFloodOfSubscriptionsWithoutReadingIsHeldUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		th := newTheatre(t, func(o *Options) { o.Sockets = NewSockets(SocketLimits{Operations: 1}) })
+		th := newTheatre(t, func(o *Options) { o.Sockets = connection.NewRegistry(connection.Bounds{Operations: 1}) })
 		c := th.ready("ada")
 		sent := 0
 		for c.ws.Write(t.Context(), websocket.MessageText, fmt.Appendf(nil, `{"type":"subscribe","id":"%d","payload":{"query":"{ bye }"}}`, sent)) == nil {

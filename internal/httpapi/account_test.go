@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/internal/httpapi/connection"
 	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/httpapi/request"
 )
@@ -109,11 +110,11 @@ func TestWhatComesIsPaidFor(t *testing.T) {
 		}
 		c := th.ready("ada")
 		c.send(`{"type":"subscribe","id":"1","payload":{"query":{},"variables":{"a":` + list + `}}}`)
-		c.closed(codeBadMessage)
+		c.closed(connection.CodeBadMessage)
 		assert.GreaterOrEqual(t, p.spent(t, 6)[5], least)
 		c = th.ready("ada")
 		c.send(`{"type":"ping","payload":{"a":` + list + `}}`)
-		c.closed(codeBadMessage)
+		c.closed(connection.CodeBadMessage)
 		assert.GreaterOrEqual(t, p.spent(t, 7)[6], least)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/coder/websocket"
 
+	"github.com/taggie/taggie/internal/httpapi/connection"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -49,7 +50,6 @@ type eventStream struct {
 	conn    *http.ResponseController
 	ctx     context.Context // of the operation; carries the viewer
 	cancel  context.CancelFunc
-	pace    pace
 	expires time.Time // of the token; zero for none
 
 	writing sync.Mutex // held while something is written
@@ -64,8 +64,8 @@ type eventStream struct {
 }
 
 // newEventStream returns the stream of a request whose context carries the viewer. Until begin, another answer may be given.
-func newEventStream(w http.ResponseWriter, r *http.Request, pace pace) *eventStream {
-	s := &eventStream{w: w, conn: http.NewResponseController(w), pace: pace}
+func newEventStream(w http.ResponseWriter, r *http.Request) *eventStream {
+	s := &eventStream{w: w, conn: http.NewResponseController(w)}
 	s.expires = viewer.From(r.Context()).Identity.ExpiresAt
 	s.ctx, s.cancel = context.WithCancel(r.Context())
 	return s
@@ -86,7 +86,7 @@ func (s *eventStream) begin() {
 
 	s.mu.Lock() // tick may come before timer is set
 	defer s.mu.Unlock()
-	s.timer = time.AfterFunc(untilTick(s.pace.ping, s.expires), s.tick)
+	s.timer = time.AfterFunc(connection.UntilTick(s.expires), s.tick)
 }
 
 // wait says that the stream is of a subscription that is set up: a shutdown need not let it end.
@@ -133,13 +133,13 @@ func (s *eventStream) complete(last *graphql.Response) {
 
 // write writes chunk by chunk, each with a deadline of its own, and all with one, unless the stream ends. The caller holds writing.
 func (s *eventStream) write(text string) bool {
-	until := time.Now().Add(s.pace.whole)
+	until := time.Now().Add(connection.TakenTime)
 	for rest := text; len(rest) > 0; {
 		if s.ctx.Err() != nil {
 			s.broken = s.broken || len(rest) < len(text) // nothing may follow half of an event, which clients drop
 			return false
 		}
-		n := min(len(rest), chunk)
+		n := min(len(rest), connection.Chunk)
 		if !s.put(rest[:n], until) {
 			s.cancel()
 			return false
@@ -150,7 +150,7 @@ func (s *eventStream) write(text string) bool {
 }
 
 func (s *eventStream) put(text string, until time.Time) bool {
-	s.broken = s.broken || s.conn.SetWriteDeadline(s.pace.by(until)) != nil
+	s.broken = s.broken || s.conn.SetWriteDeadline(connection.ChunkBy(until)) != nil
 	if s.broken {
 		return false
 	}
@@ -162,7 +162,7 @@ func (s *eventStream) put(text string, until time.Time) bool {
 // tick is what happens by the clock: a token that expires, a comment that keeps the connection alive.
 func (s *eventStream) tick() {
 	if !s.expires.IsZero() && !time.Now().Before(s.expires) {
-		s.close(codeForbidden, "the token has expired")
+		s.Close(connection.CodeForbidden, "the token has expired")
 		return
 	}
 	if s.writing.TryLock() { // otherwise something is being written
@@ -172,12 +172,12 @@ func (s *eventStream) tick() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ctx.Err() == nil {
-		s.timer.Reset(untilTick(s.pace.ping, s.expires))
+		s.timer.Reset(connection.UntilTick(s.expires))
 	}
 }
 
-// close ends the stream before its operation does; event streams have no codes.
-func (s *eventStream) close(_ websocket.StatusCode, reason string) {
+// Close ends the stream before its operation does; event streams have no codes.
+func (s *eventStream) Close(_ websocket.StatusCode, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closeLocked(reason)
@@ -190,8 +190,8 @@ func (s *eventStream) closeLocked(reason string) {
 	}
 }
 
-// drain lets a query or mutation end, and ends the stream of a subscription.
-func (s *eventStream) drain() {
+// Drain lets a query or mutation end, and ends the stream of a subscription.
+func (s *eventStream) Drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.draining = true
@@ -205,14 +205,14 @@ func (s *eventStream) leave() {
 	}
 }
 
-// cutOff gives up what is being written.
-func (s *eventStream) cutOff() {
+// CutOff gives up what is being written.
+func (s *eventStream) CutOff() {
 	s.cancel()
 	_ = s.conn.SetWriteDeadline(time.Now())
 }
 
-// whose is the viewer that the stream belongs to, signed up perhaps since a moment ago.
-func (s *eventStream) whose() viewer.Viewer { return viewer.From(s.ctx) }
+// Viewer is the viewer that the stream belongs to, signed up perhaps since a moment ago.
+func (s *eventStream) Viewer() viewer.Viewer { return viewer.From(s.ctx) }
 
 // end is the last that is done with the stream: what it is written to is gone afterwards. The client of a stream that was
 // closed reads why, if it reads comments, and connects again.

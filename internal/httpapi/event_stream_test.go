@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/internal/httpapi/connection"
 	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/httpapi/request"
 )
@@ -148,7 +149,7 @@ func TestEventStreamIsNotBegun(t *testing.T) {
 				synctest.Wait()
 				assert.Empty(t, th.counted(), "nothing is carried out")
 				assert.Zero(t, th.sockets.Open())
-				assert.Empty(t, th.sockets.owners)
+				th.isVacant()
 			})
 		})
 	}
@@ -174,7 +175,7 @@ func TestAnEventSourceComesAgain(t *testing.T) {
 	t.Run("a server that is full", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			th := newTheatre(t)
-			for th.sockets.reserve() == nil {
+			for th.sockets.Reserve() == nil {
 			}
 			l := th.source(`subscription { ticks(source: "a") }`)
 			require.Equal(t, http.StatusOK, l.resp.StatusCode)
@@ -228,7 +229,7 @@ func TestWhoPrefersAnEventStream(t *testing.T) {
 		t.Run(tt.accept, func(t *testing.T) {
 			s := newServer(t)
 			reached := false
-			a := &streamer{api{options: s.options, sockets: NewSockets(SocketLimits{})}}
+			a := &streamer{api{options: s.options, sockets: connection.NewRegistry(connection.Bounds{})}}
 			h := a.or(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
 			s.handler = h
 			s.get("/graphql", "Accept", tt.accept)

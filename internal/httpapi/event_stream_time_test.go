@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/taggie/taggie/internal/httpapi/connection"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/request"
 )
@@ -196,7 +197,7 @@ func TestSlowListenerGetsALargeAnswer(t *testing.T) {
 
 func TestEventStreamsAreLimitedWithSockets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		th := newTheatre(t, func(o *Options) { o.Sockets = NewSockets(SocketLimits{Sockets: 4, PerUser: 2}) })
+		th := newTheatre(t, func(o *Options) { o.Sockets = connection.NewRegistry(connection.Bounds{Sockets: 4, PerUser: 2}) })
 		const query = `subscription { ticks(source: "a") }`
 		first := th.stream(query).opened()
 		th.ready("ada")
@@ -261,9 +262,10 @@ func TestShutdownGivesUpFrozenListeners(t *testing.T) {
 // Strangers have a half of all sockets and event streams, and those of one network a sixteenth: what they take, nobody who has a token misses.
 func TestStrangersHaveAShareOfTheSockets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		const networkShare, anonymousShare = 16, 2
 		const all = 2 * networkShare
 		th := newTheatre(t, func(o *Options) {
-			o.Sockets, o.TrustedProxies = NewSockets(SocketLimits{Sockets: all}), []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}
+			o.Sockets, o.TrustedProxies = connection.NewRegistry(connection.Bounds{Sockets: all}), []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}
 		})
 		stranger := func(network int) *listener {
 			return th.begin(http.MethodPost, "/graphql", `{"query":"subscription { ticks(source: \"a\") }"}`, "Content-Type", request.JSON, "X-Forwarded-For", fmt.Sprintf("192.0.%d.1", network))

@@ -45,7 +45,7 @@ func (o Options) again(ctx context.Context, v viewer.Viewer) error {
 		viewer.LookedAgain(ctx, lookedAt(now, began))
 		return nil
 	case fault.Is(err, fault.Unauthenticated):
-		return fault.Wrap(fault.Unauthenticated, err, messageRevoked)
+		return fault.Wrap(fault.Unauthenticated, err, present.Revoked)
 	case ctx.Err() == nil: // else it is the client's affair
 		o.Log.WarnContext(ctx, "sign-in unavailable", "error", err)
 	}

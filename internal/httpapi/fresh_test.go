@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/telemetry"
 	"github.com/taggie/taggie/internal/user"
@@ -56,7 +57,7 @@ func TestWhoIsConnectedForLongIsLookedAtAgain(t *testing.T) {
 		fails  error
 		code   websocket.StatusCode
 		reason string
-	}{{errRevoked, 4403, messageRevoked}, {errAway, 1013, messageInterrupted}} {
+	}{{errRevoked, 4403, present.Revoked}, {errAway, 1013, messageInterrupted}} {
 		synctest.Test(t, func(t *testing.T) {
 			l := &looking{}
 			th := newTheatre(t, l.change)

@@ -7,7 +7,7 @@
 // Documents that requests only name are found by persisted.
 //
 // Sockets speak graphql-transport-ws at the same address: [upgrader] opens them, [socket] reads what the client says and
-// carries it out, [Sockets] keeps them so that the server can close them. Their close codes are in socket_messages.go. Who
+// carries it out, [connection.Registry] keeps them so that the server can close them. Their close codes are in internal/httpapi/connection. Who
 // prefers text/event-stream gets one operation a connection by graphql-sse: [streamer] carries it out, [eventStream] is what
 // is written; the same registry keeps these.
 //
@@ -33,6 +33,7 @@ import (
 	"github.com/99designs/gqlgen/graphql/handler/extension"
 
 	"github.com/taggie/taggie/internal/httpapi/admission"
+	"github.com/taggie/taggie/internal/httpapi/connection"
 	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/request"
@@ -75,7 +76,7 @@ type Options struct {
 	OperationTimeout time.Duration // bounds each operation, and before it the sign-in
 	// Sockets keeps the open WebSockets and event streams, so that the server can close them; without any, a registry that
 	// nobody closes.
-	Sockets *Sockets
+	Sockets *connection.Registry
 	// Documents keeps the documents that clients register by their hash; without it none are kept.
 	Documents document.Documents
 	Trusted   document.Trusted
@@ -119,7 +120,7 @@ func New(o Options) (http.Handler, error) {
 		o.Requests = slog.LevelInfo
 	}
 	if o.Sockets == nil {
-		o.Sockets = NewSockets(SocketLimits{})
+		o.Sockets = connection.NewRegistry(connection.Bounds{})
 	}
 	if ids := o.Trusted.Misfits(o.Schema.Schema()); len(ids) > 0 {
 		o.Log.Warn("trusted documents do not fit the schema", "count", len(ids), "first", ids[0])
@@ -154,7 +155,7 @@ type api struct {
 	exec    admission.Executor
 	ops     operations
 	intake  intake
-	sockets *Sockets
+	sockets *connection.Registry
 	setUps  *admission.Turns // of subscriptions
 	signIns *admission.Turns // of sockets, of networks in place of callers
 }

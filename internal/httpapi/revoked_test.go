@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -47,11 +48,11 @@ func TestWhoIsRevokedMeanwhileIsNotLetIn(t *testing.T) {
 			revoked = false
 			c := th.open()
 			c.send(`{"type":"connection_init","payload":{"authorization":"Bearer ` + token + `"}}`)
-			assert.Equal(t, messageRevoked, c.closed(4403), "without an acknowledgement before")
+			assert.Equal(t, present.Revoked, c.closed(4403), "without an acknowledgement before")
 			synctest.Wait()
 		}
 		assert.Zero(t, th.sockets.Open())
-		assert.Empty(t, th.sockets.owners)
+		th.isVacant()
 	})
 }
 
@@ -84,7 +85,7 @@ func TestWhoMayBeRevokedIsNotLetIn(t *testing.T) {
 				assert.NotContains(t, c.closed(1013), "secret")
 				synctest.Wait()
 				assert.Zero(t, th.sockets.Open())
-				assert.Empty(t, th.sockets.owners)
+				th.isVacant()
 				assert.Len(t, th.logged("sign-in unavailable"), 2)
 			})
 		})

@@ -18,6 +18,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/taggie/taggie/internal/httpapi/admission"
+	"github.com/taggie/taggie/internal/httpapi/connection"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/request"
 	"github.com/taggie/taggie/internal/telemetry"
@@ -41,7 +42,7 @@ const (
 type socket struct {
 	api           *upgrader
 	ws            *websocket.Conn
-	wire          *wire
+	wire          *connection.Wire
 	requestID     string
 	network       string      // that the upgrade request came from
 	authorization []string    // of the upgrade request, for an init without any
@@ -54,7 +55,7 @@ type socket struct {
 	room       *sync.Cond      // in the queue, or nobody wants it any more
 	ctx        context.Context // of all operations; carries the viewer once ready
 	stage      stage
-	owner      owner
+	owner      connection.Owner
 	admitted   bool      // counted among the sockets of its owner
 	expires    time.Time // of the token; zero for none
 	operations map[string]*operation
@@ -69,7 +70,7 @@ type socket struct {
 	code       websocket.StatusCode // that it was closed with
 }
 
-func newSocket(api *upgrader, ws *websocket.Conn, wire *wire, network, requestID string) *socket {
+func newSocket(api *upgrader, ws *websocket.Conn, wire *connection.Wire, network, requestID string) *socket {
 	s := &socket{api: api, ws: ws, wire: wire, network: network, requestID: requestID, started: time.Now(), code: websocket.StatusAbnormalClosure}
 	s.room = sync.NewCond(&s.mu)
 	s.ctx, s.cancel = context.WithCancel(telemetry.WithRequestID(context.Background(), requestID))
@@ -77,7 +78,7 @@ func newSocket(api *upgrader, ws *websocket.Conn, wire *wire, network, requestID
 	s.ws.SetReadLimit(maxBeforeInit)
 	s.mu.Lock() // tick may come before timer is set
 	defer s.mu.Unlock()
-	s.timer = time.AfterFunc(api.sockets.pace.init, s.tick)
+	s.timer = time.AfterFunc(connection.InitTime, s.tick)
 	return s
 }
 
@@ -91,7 +92,7 @@ func (s *socket) serve() {
 			return
 		}
 		if kind != websocket.MessageText {
-			s.close(codeBadMessage, "messages are text")
+			s.Close(connection.CodeBadMessage, "messages are text")
 			return
 		}
 		s.guard(func() { s.handle(data) })
@@ -105,8 +106,8 @@ func (s *socket) read() (kind websocket.MessageType, data []byte, err error) {
 	if err != nil {
 		return kind, nil, err
 	}
-	s.wire.comes(time.Now().Add(request.MaxReading))
-	defer s.wire.comes(time.Time{})
+	s.wire.Comes(time.Now().Add(request.MaxReading))
+	defer s.wire.Comes(time.Time{})
 	data, err = io.ReadAll(r)
 	return kind, data, err
 }
@@ -117,7 +118,7 @@ func (s *socket) guard(do func()) {
 		if p := recover(); p != nil {
 			ctx := telemetry.WithRequestID(context.Background(), s.requestID)
 			s.api.ops.log.ErrorContext(ctx, "panic", "error", fmt.Sprint(p), "stack", string(debug.Stack()))
-			s.close(codeInternal, present.Internal)
+			s.Close(connection.CodeInternal, present.Internal)
 		}
 	}()
 	do()
@@ -162,41 +163,32 @@ func (s *socket) handle(data []byte) {
 // malformed closes the socket of somebody who sent what is no message, and charges for having looked at it.
 func (s *socket) malformed(ctx context.Context, wrong string, weight int) {
 	s.api.exec.Fine(ctx, weight)
-	s.close(codeBadMessage, wrong)
-}
-
-// untilTick is when there is something to do again for a connection whose token expires, if it has one.
-func untilTick(ping time.Duration, expires time.Time) time.Duration {
-	if expires.IsZero() {
-		return ping
-	}
-	return max(min(ping, time.Until(expires)), time.Millisecond)
+	s.Close(connection.CodeBadMessage, wrong)
 }
 
 // tick is what happens by the clock: a client that does not introduce itself, a token that expires, a ping.
 func (s *socket) tick() {
-	pace := s.api.sockets.pace
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch s.stage {
 	case stageOpened:
-		s.closeLocked(codeNoInit, "connection_init did not come in time")
+		s.closeLocked(connection.CodeNoInit, "connection_init did not come in time")
 	case stageSigningIn: // has a time limit of its own
-		s.timer.Reset(pace.ping)
+		s.timer.Reset(connection.PingInterval)
 	case stageReady:
 		if !s.expires.IsZero() && !time.Now().Before(s.expires) {
-			s.closeLocked(codeForbidden, "the token has expired")
+			s.closeLocked(connection.CodeForbidden, "the token has expired")
 			return
 		}
 		if !s.queue.full() { // otherwise the write deadline finds out whether somebody reads
 			s.push(outgoing{data: pingMessage(), ping: true})
 		}
-		s.timer.Reset(untilTick(pace.ping, s.expires))
+		s.timer.Reset(connection.UntilTick(s.expires))
 	}
 }
 
-// close ends the socket with a code. It does not wait for the client to take note.
-func (s *socket) close(code websocket.StatusCode, reason string) {
+// Close ends the socket with a code. It does not wait for the client to take note.
+func (s *socket) Close(code websocket.StatusCode, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closeLocked(code, reason)
@@ -234,8 +226,8 @@ func (s *socket) cut() {
 	_ = s.ws.CloseNow()
 }
 
-// cutOff closes the connection of a socket that is given up.
-func (s *socket) cutOff() { _ = s.wire.Close() }
+// CutOff closes the connection of a socket that is given up.
+func (s *socket) CutOff() { _ = s.wire.Close() }
 
 // failed ends the socket after a failed read.
 func (s *socket) failed(err error) {
@@ -246,13 +238,13 @@ func (s *socket) failed(err error) {
 		s.shut(code)
 		s.mu.Unlock()
 	case errors.Is(err, websocket.ErrMessageTooBig):
-		s.close(websocket.StatusMessageTooBig, "")
+		s.Close(websocket.StatusMessageTooBig, "")
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		s.close(codeNoPong, "no pong, or no whole message, came in time")
+		s.Close(connection.CodeNoPong, "no pong, or no whole message, came in time")
 	case broken, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
 		s.cut()
 	default:
-		s.close(codeProtocol, "")
+		s.Close(connection.CodeProtocol, "")
 	}
 }
 
@@ -264,18 +256,18 @@ func (s *socket) end() {
 	who, admitted, code, begun, ctx := s.owner, s.admitted, s.code, s.begun, s.ctx
 	s.mu.Unlock()
 	if admitted {
-		s.api.sockets.dismiss(who)
+		s.api.sockets.Dismiss(who)
 	}
-	s.api.sockets.remove(s)
+	s.api.sockets.Remove(s)
 	s.api.ops.log.LogAttrs(ctx, slog.LevelInfo, "socket closed", slog.Int("code", int(code)),
 		slog.Int("operations", begun), slog.Duration("took", time.Since(s.started)))
 }
 
-// drain lets operations under way end, subscriptions aside, and then closes the socket.
-func (s *socket) drain() {
+// Drain lets operations under way end, subscriptions aside, and then closes the socket.
+func (s *socket) Drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.leaving = codeRestart
+	s.leaving = connection.CodeRestart
 	s.leave()
 }
 
@@ -284,7 +276,7 @@ func (s *socket) interrupt() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.leaving == 0 {
-		s.leaving = codeLater
+		s.leaving = connection.CodeLater
 	}
 	s.leave()
 }
@@ -295,14 +287,14 @@ func (s *socket) leave() {
 		return
 	}
 	reason := "the server shuts down"
-	if s.leaving == codeLater {
+	if s.leaving == connection.CodeLater {
 		reason = messageInterrupted
 	}
 	s.closeLocked(s.leaving, reason)
 }
 
-// whose is the viewer that the socket belongs to, signed up perhaps since a moment ago.
-func (s *socket) whose() viewer.Viewer {
+// Viewer is the viewer that the socket belongs to, signed up perhaps since a moment ago.
+func (s *socket) Viewer() viewer.Viewer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return viewer.From(s.ctx)

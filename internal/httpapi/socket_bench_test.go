@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/httpapi/connection"
 )
 
 // BenchmarkIdleSubscription tells what a socket with one subscription costs while nothing happens. The clients are of the same
@@ -37,7 +39,7 @@ func benchmarkIdle(b *testing.B, subscribe func(*testing.B, string) net.Conn, re
 	for range b.N {
 		th := &theatre{play: newPlay()}
 		th.server = newServer(&testing.T{}, func(o *Options) {
-			o.Schema, o.Sockets = th.play, NewSockets(SocketLimits{PerUser: sockets})
+			o.Schema, o.Sockets = th.play, connection.NewRegistry(connection.Bounds{PerUser: sockets})
 			th.sockets = o.Sockets
 		})
 		listener, err := net.Listen("tcp", "127.0.0.1:0")

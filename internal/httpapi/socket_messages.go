@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
-	"github.com/coder/websocket"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/graph/model"
@@ -19,25 +18,6 @@ import (
 	"github.com/taggie/taggie/internal/httpapi/request"
 	"github.com/taggie/taggie/internal/jsontext"
 )
-
-// The codes that sockets are closed with, besides 1009 for a message that is too large. Clients by graphql-ws connect again
-// after 1001, 1012, 1013, 4403 and 4408, and give up after the others.
-const (
-	codeNoPong      = websocket.StatusGoingAway      // 1001: nothing came in time after a ping
-	codeProtocol    = websocket.StatusProtocolError  // 1002: no WebSocket frames
-	codeRestart     = websocket.StatusServiceRestart // 1012: the server shuts down
-	codeLater       = websocket.StatusTryAgainLater  // 1013: too many sockets, or the issuer or a store is away
-	codeBadMessage  = websocket.StatusCode(4400)
-	codeNoAck       = websocket.StatusCode(4401) // subscribe before connection_ack
-	codeForbidden   = websocket.StatusCode(4403) // no valid token, or not any more
-	codeSubprotocol = websocket.StatusCode(4406)
-	codeNoInit      = websocket.StatusCode(4408)
-	codeSameID      = websocket.StatusCode(4409)
-	codeSecondInit  = websocket.StatusCode(4429)
-	codeInternal    = websocket.StatusCode(4500)
-)
-
-const messageRevoked = "the token was revoked"
 
 // maxID bounds the ids that clients choose: each is kept, and sent with every answer.
 const maxID = 128

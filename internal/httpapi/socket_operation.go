@@ -13,6 +13,7 @@ import (
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/httpapi/admission"
+	"github.com/taggie/taggie/internal/httpapi/connection"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/httpapi/request"
@@ -52,22 +53,22 @@ func (s *socket) subscribe(ctx context.Context, m message, size int) {
 	if refusal.CodeOf(refused[0]) == model.ErrorCodeExhausted {
 		s.api.exec.Fine(ctx, op.size)
 		s.api.exec.HoldBack(ctx)
-		s.wire.excuse()
+		s.wire.Excuse()
 	}
 	s.send(nil, false, errorMessage(op.id, refused))
 }
 
 // begin registers an operation, closes the socket, or tells why the operation is refused.
 func (s *socket) begin(op *operation) gqlerror.List {
-	most := s.api.sockets.limits.Operations
+	most := s.api.sockets.Operations()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, taken := s.operations[op.id]
 	switch {
 	case s.stage != stageReady:
-		s.closeLocked(codeNoAck, "subscribe came before connection_ack")
+		s.closeLocked(connection.CodeNoAck, "subscribe came before connection_ack")
 	case taken:
-		s.closeLocked(codeSameID, "an operation with this id is under way")
+		s.closeLocked(connection.CodeSameID, "an operation with this id is under way")
 	case s.leaving != 0: // clients send it again after the close, which is near; an error they would take for the end
 	case len(s.operations) >= most || s.live >= 2*most: // cancelled ones may need a moment to end
 		return refuseOperation(model.ErrorCodeExhausted, "a socket has at most %d operations under way: complete one first", most)
@@ -281,7 +282,7 @@ func (s *socket) stream(op *operation, oc *graphql.OperationContext, start time.
 	case interrupted:
 		s.interrupt()
 	case revoked:
-		s.close(codeForbidden, messageRevoked)
+		s.Close(connection.CodeForbidden, present.Revoked)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/internal/httpapi/connection"
 	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/request"
@@ -59,7 +60,7 @@ func TestSocketRefusesHalfCharacters(t *testing.T) {
 		assert.Contains(t, fmt.Sprint(m["payload"]), "INVALID_INPUT")
 		assert.Contains(t, fmt.Sprint(m["payload"]), "field:x")
 		c.send(`{"type":"subscribe","id":"\ud800","payload":{"query":"{ hello }"}}`) // would be the same id as "\udfff"
-		c.closed(codeBadMessage)
+		c.closed(connection.CodeBadMessage)
 	})
 }
 

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/taggie/taggie/internal/httpapi/connection"
 )
 
 // What waits for a client that is slower than its answers. Whoever has more to say waits too: an operation with its
@@ -126,11 +128,11 @@ func (s *socket) flush() {
 		}
 		s.mu.Unlock()
 		if m.ping {
-			s.wire.expect()
+			s.wire.Expect()
 		}
 		// The wire has the deadlines.
 		if !m.ready.IsZero() {
-			s.wire.finish(m.ready.Add(s.wire.pace.whole))
+			s.wire.Finish(m.ready.Add(connection.TakenTime))
 		}
 		err := s.ws.Write(context.Background(), websocket.MessageText, m.data)
 		m.gone()
@@ -138,6 +140,6 @@ func (s *socket) flush() {
 			s.cut()
 			return
 		}
-		s.wire.finish(time.Time{})
+		s.wire.Finish(time.Time{})
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/connection"
 	"github.com/taggie/taggie/internal/viewer"
 	"github.com/taggie/taggie/loaders"
 	"github.com/taggie/taggie/resolvers"
@@ -34,6 +35,7 @@ type play struct {
 	mu      sync.Mutex
 	sources map[string]chan int
 	built   int                // answers and messages with the content of notes
+	large   int                // answers of Query.big
 	fresh   []*loaders.Loaders // of each event
 	ended   int                // subscriptions whose context has ended
 }
@@ -72,6 +74,13 @@ func (p *play) contents() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.built
+}
+
+// bigs is how many answers of Query.big were built.
+func (p *play) bigs() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.large
 }
 
 // over is how many subscriptions have ended.
@@ -122,6 +131,9 @@ func (p *play) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.AddError(ctx, fault.New(fault.Conflict, "somebody was faster"))
 			value = nil
 		case "big":
+			p.mu.Lock()
+			p.large++
+			p.mu.Unlock()
 			value = strings.Repeat("x", int(args["size"].(int64)))
 		case "notes":
 			p.mu.Lock()
@@ -233,14 +245,14 @@ func (b bearers) Authenticate(ctx context.Context, authorization []string) (view
 type theatre struct {
 	*server
 	play    *play
-	sockets *Sockets
+	sockets *connection.Registry
 	http    *http.Server
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 func newTheatre(t *testing.T, change ...func(*Options)) *theatre {
 	t.Helper()
-	th := &theatre{play: newPlay(), sockets: NewSockets(SocketLimits{})}
+	th := &theatre{play: newPlay(), sockets: connection.NewRegistry(connection.Bounds{})}
 	th.server = newServer(t, append([]func(*Options){func(o *Options) {
 		o.Schema, o.Auth, o.Sockets, o.OperationTimeout = th.play, bearers{}, th.sockets, 5*time.Second
 		o.AllowedOrigins = []string{"https://spa.example"}
@@ -259,6 +271,28 @@ func newTheatre(t *testing.T, change ...func(*Options)) *theatre {
 		assert.ErrorIs(t, <-served, http.ErrServerClosed)
 	})
 	return th
+}
+
+// isVacant asserts that nobody takes up a place any more: everybody who comes in these tests may have as many as there are.
+func (th *theatre) isVacant() {
+	th.t.Helper()
+	for _, test := range []struct {
+		who    viewer.Viewer
+		places int
+	}{
+		{viewer.Viewer{Network: "127.0.0.0/24"}, 20_000 / 16},
+		{viewer.Viewer{Identity: viewer.Identity{Issuer: "test", Subject: "ada"}}, 20},
+		{viewer.Viewer{Identity: viewer.Identity{Issuer: "test", Subject: "ada2"}}, 20},
+	} {
+		owner, n := connection.OwnerOf(test.who), 0
+		for th.sockets.Admit(owner) {
+			n++
+		}
+		assert.Equal(th.t, test.places, n, owner)
+		for range n {
+			th.sockets.Dismiss(owner)
+		}
+	}
 }
 
 // counted returns what /metrics tells of operations.

@@ -4,6 +4,7 @@ import (
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/httpapi/admission"
+	"github.com/taggie/taggie/internal/httpapi/connection"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/httpapi/request"
@@ -14,7 +15,7 @@ import (
 func (s *socket) initialise(m message) {
 	authorization, err := readAuthorization(m.Payload)
 	if err != nil {
-		s.close(codeBadMessage, err.Error())
+		s.Close(connection.CodeBadMessage, err.Error())
 		return
 	}
 	s.mu.Lock()
@@ -27,7 +28,7 @@ func (s *socket) initialise(m message) {
 	}
 	s.mu.Unlock()
 	if !first {
-		s.close(codeSecondInit, "too many connection_init messages")
+		s.Close(connection.CodeSecondInit, "too many connection_init messages")
 		return
 	}
 	go s.guard(func() { s.signIn(authorization) })
@@ -46,16 +47,16 @@ func (s *socket) signIn(authorization []string) {
 		s.refuse(err)
 		return
 	}
-	who := ownerOf(v)
-	if !s.api.sockets.admit(who) {
-		s.close(codeLater, "too many sockets of one user are open")
+	who := connection.OwnerOf(v)
+	if !s.api.sockets.Admit(who) {
+		s.Close(connection.CodeLater, "too many sockets of one user are open")
 		return
 	}
-	s.api.sockets.introduce(s)
+	s.api.sockets.Introduce(s)
 	s.belongsTo(v)
 	// It is in the registry: a revocation from now on finds it there.
 	if err := s.api.options.again(s.ctx, v); err != nil {
-		s.api.sockets.dismiss(who)
+		s.api.sockets.Dismiss(who)
 		s.refuse(err)
 		return
 	}
@@ -67,11 +68,11 @@ func (s *socket) refuse(err error) {
 	shown := present.Error(s.ctx, err)
 	switch {
 	case fault.Is(err, fault.Unauthenticated), fault.Is(err, fault.Forbidden):
-		s.close(codeForbidden, shown.Message)
+		s.Close(connection.CodeForbidden, shown.Message)
 	case refusal.CodeOf(shown) == model.ErrorCodeUnavailable, refusal.CodeOf(shown) == model.ErrorCodeExhausted:
-		s.close(codeLater, shown.Message)
+		s.Close(connection.CodeLater, shown.Message)
 	default:
-		s.close(codeInternal, shown.Message)
+		s.Close(connection.CodeInternal, shown.Message)
 	}
 }
 
@@ -83,12 +84,11 @@ func (s *socket) belongsTo(v viewer.Viewer) {
 }
 
 // ready acknowledges the socket of a viewer, which is counted among those of the owner.
-func (s *socket) ready(v viewer.Viewer, who owner) {
-	pace := s.api.sockets.pace
+func (s *socket) ready(v viewer.Viewer, who connection.Owner) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stage == stageClosing {
-		s.api.sockets.dismiss(who)
+		s.api.sockets.Dismiss(who)
 		return
 	}
 	s.stage, s.owner, s.admitted, s.expires = stageReady, who, true, v.Identity.ExpiresAt
@@ -98,6 +98,6 @@ func (s *socket) ready(v viewer.Viewer, who owner) {
 		limit = admission.BulkyBody
 	}
 	s.ws.SetReadLimit(limit)
-	s.push(outgoing{data: ackMessage(s.expires, pace.ping)})
-	s.timer.Reset(untilTick(pace.ping, s.expires))
+	s.push(outgoing{data: ackMessage(s.expires, connection.PingInterval)})
+	s.timer.Reset(connection.UntilTick(s.expires))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/taggie/taggie/internal/httpapi/admission"
+	"github.com/taggie/taggie/internal/httpapi/connection"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/request"
 )
@@ -105,14 +106,14 @@ func TestSocketFindsTheToken(t *testing.T) {
 		`{"authToken":"ada"}`:                                      0,
 		`{"token":"Bearer ada"}`:                                   0,
 		`{"token":"ada","headers":{"AUTHORIZATION":"Bearer ada"}}`: 0,
-		`{"headers":{"Authorization":"Bearer wrong"}}`:             codeForbidden,
-		`{"authToken":"wrong"}`:                                    codeForbidden,
-		`{"token":"wrong"}`:                                        codeForbidden,
-		`{"token":""}`:                                             codeForbidden,
-		`{"token":"ada","authToken":"eve"}`:                        codeForbidden,
-		`{"token":1}`:                                              codeBadMessage,
-		`{"headers":"Bearer ada"}`:                                 codeBadMessage,
-		`{"headers":{"Authorization":["Bearer ada"]}}`:             codeBadMessage,
+		`{"headers":{"Authorization":"Bearer wrong"}}`:             connection.CodeForbidden,
+		`{"authToken":"wrong"}`:                                    connection.CodeForbidden,
+		`{"token":"wrong"}`:                                        connection.CodeForbidden,
+		`{"token":""}`:                                             connection.CodeForbidden,
+		`{"token":"ada","authToken":"eve"}`:                        connection.CodeForbidden,
+		`{"token":1}`:                                              connection.CodeBadMessage,
+		`{"headers":"Bearer ada"}`:                                 connection.CodeBadMessage,
+		`{"headers":{"Authorization":["Bearer ada"]}}`:             connection.CodeBadMessage,
 	} {
 		t.Run(payload, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -287,7 +288,7 @@ func TestCloseUserClosesNobodyElse(t *testing.T) {
 
 func TestSocketsAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		th := newTheatre(t, func(o *Options) { o.Sockets = NewSockets(SocketLimits{Sockets: 4, PerUser: 2}) })
+		th := newTheatre(t, func(o *Options) { o.Sockets = connection.NewRegistry(connection.Bounds{Sockets: 4, PerUser: 2}) })
 		first := th.ready("ada")
 		th.ready("ada")
 		third := th.open()
@@ -326,7 +327,7 @@ func TestMessagesOfNobodyAreShort(t *testing.T) {
 // TestMuteSocketsKeepNobodyOut opens more sockets than there may be, and says nothing on them.
 func TestMuteSocketsKeepNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		th := newTheatre(t, func(o *Options) { o.Sockets = NewSockets(SocketLimits{Sockets: 8, PerUser: 3}) })
+		th := newTheatre(t, func(o *Options) { o.Sockets = connection.NewRegistry(connection.Bounds{Sockets: 8, PerUser: 3}) })
 		first := th.ready("ada")
 		for range 20 {
 			th.open()

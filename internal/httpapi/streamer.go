@@ -13,6 +13,7 @@ import (
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/httpapi/admission"
+	"github.com/taggie/taggie/internal/httpapi/connection"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/httpapi/request"
@@ -85,22 +86,22 @@ func authorized(r *http.Request) *http.Request {
 // is wrong with the operation is told in the stream, because an EventSource cannot read anything else.
 func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v := viewer.From(r.Context())
-	who := ownerOf(v)
-	if err := a.sockets.reserve(); err != nil {
+	who := connection.OwnerOf(v)
+	if err := a.sockets.Reserve(); err != nil {
 		w.Header().Set("Retry-After", "5")
 		writeError(w, r, http.StatusServiceUnavailable, err)
 		return
 	}
-	if !a.sockets.admit(who) {
-		a.sockets.giveBack()
+	if !a.sockets.Admit(who) {
+		a.sockets.GiveBack()
 		w.Header().Set("Retry-After", "5")
-		writeError(w, r, 0, &fault.Error{Kind: fault.Exhausted, Message: "too many sockets and event streams of one user are open: close one, or connect again later", RetryAfter: fullFor})
+		writeError(w, r, 0, &fault.Error{Kind: fault.Exhausted, Message: "too many sockets and event streams of one user are open: close one, or connect again later", RetryAfter: connection.FullFor})
 		return
 	}
-	defer a.sockets.dismiss(who)
-	s := newEventStream(w, r, a.sockets.pace)
-	a.sockets.add(s)
-	defer a.sockets.remove(s)
+	defer a.sockets.Dismiss(who)
+	s := newEventStream(w, r)
+	a.sockets.Add(s)
+	defer a.sockets.Remove(s)
 	defer s.end()
 	// It is in the registry: a revocation from now on finds it there.
 	if err := a.options.again(r.Context(), v); err != nil {
@@ -181,8 +182,8 @@ func (a *streamer) subscribe(w http.ResponseWriter, r *http.Request, s *eventStr
 	case finished, refused:
 		s.complete(refusal)
 	case interrupted:
-		s.close(codeLater, messageInterrupted)
+		s.Close(connection.CodeLater, messageInterrupted)
 	case revoked:
-		s.close(codeForbidden, messageRevoked)
+		s.Close(connection.CodeForbidden, present.Revoked)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/httpapi/caller"
+	"github.com/taggie/taggie/internal/httpapi/connection"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/telemetry"
 )
@@ -47,15 +48,15 @@ func (u *upgrader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, http.StatusBadRequest, refusal.Of(model.ErrorCodeBadRequest, "the subprotocol of sockets is %s", subprotocol))
 		return
 	}
-	if err := u.sockets.reserve(); err != nil {
+	if err := u.sockets.Reserve(); err != nil {
 		w.Header().Set("Retry-After", "5")
 		writeError(w, r, http.StatusServiceUnavailable, err)
 		return
 	}
-	h := &handshake{ResponseWriter: w, pace: u.sockets.pace}
+	h := &handshake{ResponseWriter: w}
 	ws, err := websocket.Accept(h, r, &websocket.AcceptOptions{Subprotocols: []string{subprotocol}, InsecureSkipVerify: true})
 	if err != nil {
-		u.sockets.giveBack()
+		u.sockets.GiveBack()
 		if h.refused != 0 {
 			writeError(w, r, h.refused, refusal.Of(model.ErrorCodeBadRequest, "this is no well-formed WebSocket handshake"))
 		}
@@ -69,10 +70,10 @@ func (u *upgrader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if wanted := r.Header.Values(headerExtensions); len(wanted) > 0 {
 		s.header = http.Header{headerExtensions: slices.Clone(wanted)}
 	}
-	u.sockets.welcome(s, s.network)
+	u.sockets.Welcome(s, s.network)
 	go s.serve()
 	if !offers {
-		s.close(codeSubprotocol, "the subprotocol is "+subprotocol)
+		s.Close(connection.CodeSubprotocol, "the subprotocol is "+subprotocol)
 	}
 }
 
@@ -92,9 +93,8 @@ func listed(h http.Header, name string, form func(string) string, word string) b
 // hands out the connection with small buffers: those of net/http are 8 KiB a socket.
 type handshake struct {
 	http.ResponseWriter
-	pace    pace
 	refused int // the status
-	wire    *wire
+	wire    *connection.Wire
 }
 
 // WriteHeader keeps back the status of a refusal.
@@ -122,6 +122,6 @@ func (h *handshake) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, err
 	}
 	early, _ := rw.Reader.Peek(rw.Reader.Buffered()) // cannot fail: it is there
-	h.wire = &wire{Conn: conn, early: bytes.Clone(early), pace: h.pace}
+	h.wire = connection.NewWire(conn, bytes.Clone(early))
 	return h.wire, bufio.NewReadWriter(bufio.NewReaderSize(h.wire, reading), bufio.NewWriterSize(h.wire, writing)), nil
 }

@@ -103,19 +103,21 @@ func provokedRequests() map[string]map[string]provocation {
 				assert.Len(p.T, a.Errors, p.most())
 				assert.Equal(p.T, 5, a.Extensions.OmittedErrors)
 			}),
-			"Sockets and event streams, a server":                                    testedIn(room, "TestEventStreamsAreLimitedWithSockets", `StatusServiceUnavailable, "EXHAUSTED"`),
-			"Sockets and event streams, the bearer of a token, on a server":          testedIn(room, "TestEventStreamsAreLimitedWithSockets", `"EXHAUSTED"`),
-			"Sockets and event streams without a token, a network, on a server":      testedIn(room, "TestStrangersHaveAShareOfTheSockets", "EXHAUSTED"),
-			"Sockets and event streams without a token, a server":                    testedIn(room, "TestStrangersHaveAShareOfTheSockets", "EXHAUSTED"),
-			"Sockets that have not signed in yet, a server":                          testedIn(room, "TestMuteSocketsKeepNobodyOut", "Sockets: 8"),
-			"Operations under way, a socket":                                         testedIn(room, "TestAHundredSubscriptionsOnASocket", "EXHAUSTED"),
 			"Size of operations under way, together, but for a single one, a socket": testedIn(room, "TestOperationsOfASocketAreBoundedInBytes", "EXHAUSTED"),
 			"Operations that are worked on at a time, a socket":                      testedIn(room, "TestQueriesWaitForTheirTurn", "maxWorking"),
 			"Size of a message before `connection_ack`, a socket":                    testedIn(room, "TestSocketCloseCodes", `"a large message of a stranger"`),
 			"Size of a message without a token, a socket":                            testedIn(room, "TestMessagesOfNobodyAreShort", "StatusMessageTooBig"),
 			"Size of the id of an operation, a socket":                               testedIn(room, "TestSocketCloseCodes", `"subscribe with a long id"`),
 			"Size of the payload of `ping` and `pong`, a socket":                     testedIn(room, "TestSocketCloseCodes", `"ping with a long payload"`),
-			"Time to take what is ready, a socket or an event stream":                testedIn(room, "TestReaderThatIsTooSlow", "standardPace.whole"),
+		},
+		"internal/httpapi/connection": {
+			"Sockets and event streams, a server":                               testedIn(room, "TestEventStreamsAreLimitedWithSockets", `StatusServiceUnavailable, "EXHAUSTED"`),
+			"Sockets and event streams, the bearer of a token, on a server":     testedIn(room, "TestEventStreamsAreLimitedWithSockets", `"EXHAUSTED"`),
+			"Sockets and event streams without a token, a network, on a server": testedIn(room, "TestStrangersHaveAShareOfTheSockets", "EXHAUSTED"),
+			"Sockets and event streams without a token, a server":               testedIn(room, "TestStrangersHaveAShareOfTheSockets", "EXHAUSTED"),
+			"Sockets that have not signed in yet, a server":                     testedIn(room, "TestMuteSocketsKeepNobodyOut", "Sockets: 8"),
+			"Operations under way, a socket":                                    testedIn(room, "TestAHundredSubscriptionsOnASocket", "EXHAUSTED"),
+			"Time to take what is ready, a socket or an event stream":           testedIn(room, "TestReaderThatIsTooSlow", "connection.TakenTime"),
 		},
 		"internal/httpapi/present": {
 			"Size of a message of an error, an answer": met(func(p *provoker) {

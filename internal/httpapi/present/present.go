@@ -28,6 +28,8 @@ const (
 	Internal = "the server made a mistake"
 	// Late is what they are told when the time was up.
 	Late = "not answered in time"
+	// Revoked is why a token is refused that was valid once.
+	Revoked = "the token was revoked"
 	// MaxMessage bounds messages. Those of the parser and validator quote the client's own text, which may be as long as the request.
 	MaxMessage = 500
 )

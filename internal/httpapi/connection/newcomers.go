@@ -1,17 +1,17 @@
-package httpapi
+package connection
 
 // newcomers are the sockets whose bearers are not known yet, and the networks that they come from. The mutex of the registry guards them.
 type newcomers struct {
-	of   map[connection]string
+	of   map[Connection]string
 	many map[string]int // of each network
 }
 
-func (n newcomers) add(s connection, network string) {
+func (n newcomers) add(s Connection, network string) {
 	n.of[s] = network
 	n.many[network]++
 }
 
-func (n newcomers) remove(s connection) {
+func (n newcomers) remove(s Connection) {
 	network, there := n.of[s]
 	if !there {
 		return
@@ -23,7 +23,7 @@ func (n newcomers) remove(s connection) {
 }
 
 // crowding returns one of the network that has the most, but not s: who opens many sockets loses them to who opens few.
-func (n newcomers) crowding(s connection) (leaving connection) {
+func (n newcomers) crowding(s Connection) (leaving Connection) {
 	crowded, most := "", 0
 	for network, many := range n.many {
 		if many > most {
