@@ -561,6 +561,7 @@ type ComplexityRoot struct {
 		RestoreVersion         func(childComplexity int, input model.RestoreVersionInput) int
 		ResumeProject          func(childComplexity int, input model.ResumeProjectInput) int
 		RetryDeadLetter        func(childComplexity int, input model.RetryDeadLetterInput) int
+		ReturnSkippedItems     func(childComplexity int, input model.ReturnSkippedItemsInput) int
 		ReviewEffort           func(childComplexity int, input model.ReviewEffortInput) int
 		RevokeUser             func(childComplexity int, input model.RevokeUserInput) int
 		SetEntity              func(childComplexity int, input model.SetEntityInput) int
@@ -1059,6 +1060,12 @@ type ComplexityRoot struct {
 
 	RetryDeadLetterPayload struct {
 		ID func(childComplexity int) int
+	}
+
+	ReturnSkippedItemsPayload struct {
+		Items   func(childComplexity int) int
+		More    func(childComplexity int) int
+		Project func(childComplexity int) int
 	}
 
 	ReviewEffortPayload struct {
@@ -1591,6 +1598,7 @@ type MutationResolver interface {
 	FinishProjectItem(ctx context.Context, input model.FinishProjectItemInput) (*model.FinishProjectItemPayload, error)
 	FinishProjectItems(ctx context.Context, input model.FinishProjectItemsInput) (*model.FinishProjectItemsPayload, error)
 	SkipProjectItem(ctx context.Context, input model.SkipProjectItemInput) (*model.SkipProjectItemPayload, error)
+	ReturnSkippedItems(ctx context.Context, input model.ReturnSkippedItemsInput) (*model.ReturnSkippedItemsPayload, error)
 	ReleaseProjectItem(ctx context.Context, input model.ReleaseProjectItemInput) (*model.ReleaseProjectItemPayload, error)
 	ReviewEffort(ctx context.Context, input model.ReviewEffortInput) (*model.ReviewEffortPayload, error)
 	UndoFinish(ctx context.Context, input model.UndoFinishInput) (*model.UndoFinishPayload, error)
@@ -3734,6 +3742,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RetryDeadLetter(childComplexity, args["input"].(model.RetryDeadLetterInput)), true
+	case "Mutation.returnSkippedItems":
+		if e.ComplexityRoot.Mutation.ReturnSkippedItems == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_returnSkippedItems_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ReturnSkippedItems(childComplexity, args["input"].(model.ReturnSkippedItemsInput)), true
 	case "Mutation.reviewEffort":
 		if e.ComplexityRoot.Mutation.ReviewEffort == nil {
 			break
@@ -5776,6 +5795,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RetryDeadLetterPayload.ID(childComplexity), true
 
+	case "ReturnSkippedItemsPayload.items":
+		if e.ComplexityRoot.ReturnSkippedItemsPayload.Items == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReturnSkippedItemsPayload.Items(childComplexity), true
+	case "ReturnSkippedItemsPayload.more":
+		if e.ComplexityRoot.ReturnSkippedItemsPayload.More == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReturnSkippedItemsPayload.More(childComplexity), true
+	case "ReturnSkippedItemsPayload.project":
+		if e.ComplexityRoot.ReturnSkippedItemsPayload.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReturnSkippedItemsPayload.Project(childComplexity), true
+
 	case "ReviewEffortPayload.effort":
 		if e.ComplexityRoot.ReviewEffortPayload.Effort == nil {
 			break
@@ -7350,6 +7388,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputRestoreVersionInput,
 		ec.unmarshalInputResumeProjectInput,
 		ec.unmarshalInputRetryDeadLetterInput,
+		ec.unmarshalInputReturnSkippedItemsInput,
 		ec.unmarshalInputReviewEffortInput,
 		ec.unmarshalInputRevokeUserInput,
 		ec.unmarshalInputScorePageInput,
@@ -7816,6 +7855,12 @@ type Mutation {
   finishProjectItems(input: FinishProjectItemsInput!): FinishProjectItemsPayload
   "Gives up a claimed item and says why."
   skipProjectItem(input: SkipProjectItemInput!): SkipProjectItemPayload
+  """
+  Brings back items that were skipped with ` + "`" + `FOR_NOBODY` + "`" + `: those that are named, or the next 100. They are ` + "`" + `NEW` + "`" + ` again and wait
+  before others; items that are not ` + "`" + `SKIPPED` + "`" + ` stay as they are. If an error says that not all could be brought back, the
+  same request with the same idempotency key brings back the rest. For managers.
+  """
+  returnSkippedItems(input: ReturnSkippedItemsInput!): ReturnSkippedItemsPayload @cost(weight: "101")
   "Returns a claimed item to the queue."
   releaseProjectItem(input: ReleaseProjectItemInput!): ReleaseProjectItemPayload
   """
@@ -9999,6 +10044,8 @@ enum ProjectEventType {
   EXPIRED
   REVIEWED
   UNDONE
+  "A manager brought back an item that had been skipped with ` + "`" + `FOR_NOBODY` + "`" + `."
+  RETURNED
   "Items were imported."
   IMPORTED
   PAUSED
@@ -10227,6 +10274,26 @@ type SkipProjectItemPayload {
   item: ProjectItem
   "Why nothing was changed."
   problem: ClaimProblem
+}
+
+"Input of ` + "`" + `returnSkippedItems` + "`" + `."
+input ReturnSkippedItemsInput {
+  "The id of a ` + "`" + `Project` + "`" + `."
+  projectId: ID!
+  "1 to 100 ids of a ` + "`" + `ProjectItem` + "`" + ` of the project; null for the next 100 skipped items."
+  itemIds: [ID!]
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `returnSkippedItems` + "`" + `."
+type ReturnSkippedItemsPayload {
+  "The project."
+  project: Project
+  "The items that came back."
+  items: [ProjectItem!] @listSize(assumedSize: 100) @atMost(elements: 100)
+  "Whether more items are skipped; null if the items were named. Items skipped within the last seconds may be missed."
+  more: Boolean
 }
 
 "Input of ` + "`" + `releaseProjectItem` + "`" + `."
@@ -12820,6 +12887,18 @@ func (ec *executionContext) childFields_RetryDeadLetterPayload(ctx context.Conte
 	return nil, fmt.Errorf("no field named %q was found under type RetryDeadLetterPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_ReturnSkippedItemsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "project":
+		return ec.fieldContext_ReturnSkippedItemsPayload_project(ctx, field)
+	case "items":
+		return ec.fieldContext_ReturnSkippedItemsPayload_items(ctx, field)
+	case "more":
+		return ec.fieldContext_ReturnSkippedItemsPayload_more(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ReturnSkippedItemsPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_ReviewEffortPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "effort":
@@ -14608,6 +14687,20 @@ func (ec *executionContext) field_Mutation_retryDeadLetter_args(ctx context.Cont
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.RetryDeadLetterInput, error) {
 			return ec.unmarshalNRetryDeadLetterInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRetryDeadLetterInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_returnSkippedItems_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.ReturnSkippedItemsInput, error) {
+			return ec.unmarshalNReturnSkippedItemsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐReturnSkippedItemsInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -21994,6 +22087,50 @@ func (ec *executionContext) fieldContext_Mutation_skipProjectItem(ctx context.Co
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_returnSkippedItems(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_returnSkippedItems(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ReturnSkippedItems(ctx, fc.Args["input"].(model.ReturnSkippedItemsInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ReturnSkippedItemsPayload) graphql.Marshaler {
+			return ec.marshalOReturnSkippedItemsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐReturnSkippedItemsPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_returnSkippedItems(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ReturnSkippedItemsPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_returnSkippedItems_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_releaseProjectItem(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -29166,6 +29303,77 @@ func (ec *executionContext) _RetryDeadLetterPayload_id(ctx context.Context, fiel
 }
 func (ec *executionContext) fieldContext_RetryDeadLetterPayload_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("RetryDeadLetterPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ReturnSkippedItemsPayload_project(ctx context.Context, field graphql.CollectedField, obj *model.ReturnSkippedItemsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ReturnSkippedItemsPayload_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Project, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ReturnSkippedItemsPayload_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ReturnSkippedItemsPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ReturnSkippedItemsPayload_items(ctx context.Context, field graphql.CollectedField, obj *model.ReturnSkippedItemsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ReturnSkippedItemsPayload_items(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Items, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []project.Item) graphql.Marshaler {
+			return ec.marshalOProjectItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItemᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ReturnSkippedItemsPayload_items(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ReturnSkippedItemsPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItem(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ReturnSkippedItemsPayload_more(ctx context.Context, field graphql.CollectedField, obj *model.ReturnSkippedItemsPayload) (ret graphql.Marshaler) {
+	return ec.marshalOBoolean2ᚖbool(ctx, field.Selections, obj.More)
+}
+func (ec *executionContext) fieldContext_ReturnSkippedItemsPayload_more(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ReturnSkippedItemsPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
 func (ec *executionContext) _ReviewEffortPayload_effort(ctx context.Context, field graphql.CollectedField, obj *model.ReviewEffortPayload) (ret graphql.Marshaler) {
@@ -37358,6 +37566,50 @@ func (ec *executionContext) unmarshalInputRetryDeadLetterInput(ctx context.Conte
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputReturnSkippedItemsInput(ctx context.Context, obj any) (model.ReturnSkippedItemsInput, error) {
+	var it model.ReturnSkippedItemsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"projectId", "itemIds", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "projectId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("projectId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ProjectID = data
+		case "itemIds":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("itemIds"))
+			data, err := ec.unmarshalOID2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐIDᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ItemIds = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputReviewEffortInput(ctx context.Context, obj any) (model.ReviewEffortInput, error) {
 	var it model.ReviewEffortInput
 	if obj == nil {
@@ -44554,6 +44806,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "returnSkippedItems":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_returnSkippedItems(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "releaseProjectItem":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_releaseProjectItem(ctx, field)
@@ -50929,6 +51188,55 @@ func (ec *executionContext) _RetryDeadLetterPayload(ctx context.Context, sel ast
 			out.Values[i] = graphql.MarshalString("RetryDeadLetterPayload")
 		case "id":
 			out.Values[i] = ec._RetryDeadLetterPayload_id(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var returnSkippedItemsPayloadImplementors = []string{"ReturnSkippedItemsPayload"}
+
+func (ec *executionContext) _ReturnSkippedItemsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.ReturnSkippedItemsPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ReturnSkippedItemsPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendReturnSkippedItemsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ReturnSkippedItemsPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, returnSkippedItemsPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ReturnSkippedItemsPayload")
+		case "project":
+			out.Values[i] = ec._ReturnSkippedItemsPayload_project(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "items":
+			out.Values[i] = ec._ReturnSkippedItemsPayload_items(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "more":
+			out.Values[i] = ec._ReturnSkippedItemsPayload_more(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -58013,6 +58321,11 @@ func (ec *executionContext) unmarshalNRetryDeadLetterInput2githubᚗcomᚋtaggie
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNReturnSkippedItemsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐReturnSkippedItemsInput(ctx context.Context, v any) (model.ReturnSkippedItemsInput, error) {
+	res, err := ec.unmarshalInputReturnSkippedItemsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNReviewEffortInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐReviewEffortInput(ctx context.Context, v any) (model.ReviewEffortInput, error) {
 	res, err := ec.unmarshalInputReviewEffortInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -60382,6 +60695,13 @@ func (ec *executionContext) marshalORetryDeadLetterPayload2ᚖgithubᚗcomᚋtag
 		return graphql.Null
 	}
 	return ec._RetryDeadLetterPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOReturnSkippedItemsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐReturnSkippedItemsPayload(ctx context.Context, sel ast.SelectionSet, v *model.ReturnSkippedItemsPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ReturnSkippedItemsPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOReviewEffortPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐReviewEffortPayload(ctx context.Context, sel ast.SelectionSet, v *model.ReviewEffortPayload) graphql.Marshaler {

@@ -16,11 +16,12 @@ var ValueCosts = map[string]int{
 
 // ReadCosts are the costs of what fields read besides what they show: @cost of objects, less 1.
 var ReadCosts = map[string]int{
-	"Mutation.completeUpload": 20000,
-	"Mutation.requestUpload":  2000,
-	"Snapshot.changes":        4000,
-	"Snapshot.score":          4000,
-	"User.noteChanges":        500,
+	"Mutation.completeUpload":     20000,
+	"Mutation.requestUpload":      2000,
+	"Mutation.returnSkippedItems": 100,
+	"Snapshot.changes":            4000,
+	"Snapshot.score":              4000,
+	"User.noteChanges":            500,
 }
 
 // AssumedSizes are how many elements lists without pages are taken to have: @listSize.
@@ -39,6 +40,7 @@ var AssumedSizes = map[string]int{
 	"Query.itemSets":                     50,
 	"Query.uploadedParts":                50,
 	"RemoveItemTagsPayload.tags":         20,
+	"ReturnSkippedItemsPayload.items":    100,
 	"Scope.indexes":                      10,
 	"Score.annotations":                  500,
 	"Score.pages":                        100,
@@ -75,6 +77,7 @@ var MostElements = map[string]int{
 	"Query.itemSets":                     100,
 	"Query.uploadedParts":                320,
 	"RemoveItemTagsPayload.tags":         20,
+	"ReturnSkippedItemsPayload.items":    100,
 	"Scope.indexes":                      20,
 	"Score.annotations":                  1000,
 	"Score.pages":                        250,

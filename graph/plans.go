@@ -719,6 +719,11 @@ var planned = map[string]lean.Type{
 	"RetryDeadLetterPayload": {Implements: retryDeadLetterPayloadImplementors, Fields: map[string]lean.TypeField{
 		"id": {At: 1, Of: "", Resolved: false},
 	}},
+	"ReturnSkippedItemsPayload": {Implements: returnSkippedItemsPayloadImplementors, Fields: map[string]lean.TypeField{
+		"project": {At: 1, Of: "Project", Resolved: false},
+		"items":   {At: 2, Of: "ProjectItem", Resolved: false},
+		"more":    {At: 3, Of: "", Resolved: false},
+	}},
 	"ReviewEffortPayload": {Implements: reviewEffortPayloadImplementors, Fields: map[string]lean.TypeField{
 		"effort":  {At: 1, Of: "ProjectItemEffort", Resolved: false},
 		"item":    {At: 2, Of: "ProjectItem", Resolved: false},
@@ -5579,6 +5584,47 @@ func (ec *executionContext) appendRetryDeadLetterPayload(w *lean.Writer, p *lean
 				w.Null()
 			} else {
 				w.B = scalar.AppendString(w.B, *obj.ID)
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendReturnSkippedItemsPayload(w *lean.Writer, p *lean.Plan, obj *model.ReturnSkippedItemsPayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"ReturnSkippedItemsPayload"`...)
+		case 1: // project
+			if obj.Project == nil {
+				w.Null()
+			} else if !ec.appendProject(w, f.Below, obj.Project) {
+				return false
+			}
+		case 2: // items
+			if obj.Items == nil {
+				w.Null()
+			} else {
+				w.B = append(w.B, '[')
+				for i := range obj.Items {
+					if !w.Next(i) {
+						return false
+					}
+					if !ec.appendProjectItem(w, f.Below, &obj.Items[i]) {
+						return false
+					}
+				}
+				w.B = append(w.B, ']')
+			}
+		case 3: // more
+			if obj.More == nil {
+				w.Null()
+			} else {
+				w.B = strconv.AppendBool(w.B, *obj.More)
 			}
 		default:
 			return false

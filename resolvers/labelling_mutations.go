@@ -206,6 +206,23 @@ func (m mutation) SkipProjectItem(ctx context.Context, in model.SkipProjectItemI
 	return &model.SkipProjectItemPayload{Item: after, Problem: problem}, err
 }
 
+func (m mutation) ReturnSkippedItems(ctx context.Context, in model.ReturnSkippedItemsInput) (*model.ReturnSkippedItemsPayload, error) {
+	id, err := projectID("input.projectId", in.ProjectID)
+	if err != nil {
+		return nil, err
+	}
+	named, err := projectItemIDs("input.itemIds", in.ItemIds.Value())
+	if err != nil {
+		return nil, err
+	}
+	back, err := m.Labelling.ReturnSkipped(ctx, labelling.ReturnSkipped{Project: id, Items: named, IdempotencyKey: in.IdempotencyKey.Value()})
+	if err != nil {
+		return nil, err
+	}
+	m.projectItemsAhead(ctx, back.Items, payload(ctx).in("items", "ProjectItem", "Node"))
+	return &model.ReturnSkippedItemsPayload{Project: m.changed(ctx, id), Items: append([]project.Item{}, back.Items...), More: back.More}, nil
+}
+
 func (m mutation) ReleaseProjectItem(ctx context.Context, in model.ReleaseProjectItemInput) (*model.ReleaseProjectItemPayload, error) {
 	id, err := projectItemID("input.itemId", in.ItemID)
 	if err != nil {

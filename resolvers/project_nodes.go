@@ -2,6 +2,7 @@ package resolvers
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
@@ -78,6 +79,21 @@ func projectItemID(field string, id gid.ID) (project.ItemID, error) {
 		return project.ItemID{}, err
 	}
 	return project.ItemID{Project: project.ID(key[0]), ID: key[1]}, nil
+}
+
+// projectItemIDs reads a list of ids; nil for none. The field of an error names the place in the list.
+func projectItemIDs(field string, ids []gid.ID) ([]project.ItemID, error) {
+	if ids == nil {
+		return nil, nil
+	}
+	all := make([]project.ItemID, len(ids))
+	for i, id := range ids {
+		var err error
+		if all[i], err = projectItemID(field+"."+strconv.Itoa(i), id); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 func effortID(field string, id gid.ID) (project.EffortID, error) {

@@ -1324,6 +1324,26 @@ type RetryDeadLetterPayload struct {
 	ID *string `json:"id,omitempty"`
 }
 
+// Input of `returnSkippedItems`.
+type ReturnSkippedItemsInput struct {
+	// The id of a `Project`.
+	ProjectID gid.ID `json:"projectId"`
+	// 1 to 100 ids of a `ProjectItem` of the project; null for the next 100 skipped items.
+	ItemIds graphql.Omittable[[]gid.ID] `json:"itemIds,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `returnSkippedItems`.
+type ReturnSkippedItemsPayload struct {
+	// The project.
+	Project *project.Project `json:"project,omitempty"`
+	// The items that came back.
+	Items []project.Item `json:"items,omitempty"`
+	// Whether more items are skipped; null if the items were named. Items skipped within the last seconds may be missed.
+	More *bool `json:"more,omitempty"`
+}
+
 // Input of `reviewEffort`.
 type ReviewEffortInput struct {
 	// The id of a `ProjectItemEffort` of another user.

@@ -82,6 +82,7 @@ const (
 	Expired   Cause = "EXPIRED" // the lease ended
 	Reviewed  Cause = "REVIEWED"
 	Undone    Cause = "UNDONE"
+	Returns   Cause = "RETURNED" // what was skipped for nobody waits again
 	Imported  Cause = "IMPORTED" // many items at once
 	Paused    Cause = "PAUSED"
 	Resumed   Cause = "RESUMED"
@@ -118,8 +119,8 @@ type Transition struct {
 	Author     UserID
 	AuthorTeam string
 	Incorrect  bool
-	// Also for REVIEWED: how the item was before, the same as Status when only the effort was reviewed and the item stays where it
-	// is; and whether the effort counted as incorrect until now, and does not any more.
+	// Also for REVIEWED, and for RETURNED: how the item was before, the same as Status when only an effort was reviewed and the item stays
+	// where it is. For REVIEWED: whether the effort counted as incorrect until now, and does not any more.
 	From    project.Status
 	Cleared bool
 	// For DEFERRED: not before Later for the same user; zero: not for this user again.

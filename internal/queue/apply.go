@@ -24,7 +24,7 @@ type transition struct {
 	Until         string           `json:"until"` // ms
 	At            string           `json:"at"`    // ms
 	Later         string           `json:"later"` // ms, or nothing
-	From          project.Status   `json:"from"`  // of what is reviewed or undone
+	From          project.Status   `json:"from"`  // of what is reviewed, undone or returned
 	Incorrect     bool             `json:"incorrect"`
 	Cleared       bool             `json:"cleared"`
 	Keywords      []string         `json:"keywords"`

@@ -23,6 +23,8 @@ func testApply(t *testing.T, f *fixture) {
 	require.NoError(t, err)
 	assert.ElementsMatch(t, claims, mine)
 
+	back := f.after("i1", labelling.Returns, "ada")
+	back.From = project.Skipped
 	for _, step := range []struct {
 		do      labelling.Transition
 		counts  labelling.Counts
@@ -34,6 +36,7 @@ func testApply(t *testing.T, f *fixture) {
 		{f.ended(claims[3], labelling.Deferred, project.New), labelling.Counts{New: 3, Claimed: 1, Finished: 1, Skipped: 1}, []string{"i2", "i5", "i3"}},
 		{f.ended(claims[4], labelling.Expired, project.New), labelling.Counts{New: 4, Finished: 1, Skipped: 1}, []string{"i4", "i2", "i5", "i3"}},
 		{f.after("i0", labelling.Undone, "ada"), labelling.Counts{New: 5, Skipped: 1}, []string{"i4", "i2", "i5", "i3"}},
+		{back, labelling.Counts{New: 6}, []string{"i1", "i4", "i2", "i5", "i3"}},
 	} {
 		cursor := f.state(t).Cursor
 		step.counts.Total = 6
@@ -67,7 +70,7 @@ func testApply(t *testing.T, f *fixture) {
 	again := f.after("i4", labelling.Undone, "grace")
 	again.Status, again.Token, again.Until = project.Claimed, "again", time.UnixMilli(1e12).Add(time.Hour)
 	f.must(t, again)
-	assert.Equal(t, labelling.Counts{Total: 6, New: 4, Claimed: 1, Skipped: 1}, f.state(t).Counts)
+	assert.Equal(t, labelling.Counts{Total: 6, New: 5, Claimed: 1}, f.state(t).Counts)
 	mine, err = f.Claims(t.Context(), f.project, "grace")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"i4"}, names(mine))

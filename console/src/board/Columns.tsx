@@ -193,6 +193,7 @@ const verbs: Record<ProjectEventType, string> = {
   SKIPPED: 'skipped',
   DEFERRED: 'put off',
   RELEASED: 'released',
+  RETURNED: 'brought back',
   EXPIRED: 'ran out',
   REVIEWED: 'reviewed',
   UNDONE: 'undone',

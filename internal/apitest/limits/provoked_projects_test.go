@@ -3,6 +3,7 @@ package limits
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/stretchr/testify/assert"
@@ -155,6 +156,10 @@ func provokedProjects() map[string]map[string]provocation {
 					finishes[i] = apitest.Vars{"itemId": id, "token": "t", "categoryId": apitest.GIDOf("Category", "a", "b")}
 				}
 				return apitest.Vars{"finishes": finishes}
+			}),
+			"Items, `returnSkippedItems`": mutated("returnSkippedItems", func(p *provoker) apitest.Vars {
+				project := p.Project("P")
+				return apitest.Vars{"projectId": project.ID, "itemIds": slices.Repeat([]string{apitest.GIDOf("ProjectItem", string(project.Key()), "x")}, p.most()+1)}
 			}),
 			"Time for which an item is put off, a skip": unnumbered(mutated("skipProjectItem", func(p *provoker) apitest.Vars {
 				return apitest.Vars{"itemId": apitest.GIDOf("ProjectItem", string(p.Project("P").Key()), "x"), "token": "t", "reason": "TO_ME_LATER", "minutes": p.most()*24*60 + 1}

@@ -96,6 +96,7 @@ var arguments = map[string]string{
 	"Mutation.finishProjectItem":   `(input: {itemId: $held, token: $token, categoryId: $category, subcategoryId: $subcategory, keywords: ["walked"]})`,
 	"Mutation.finishProjectItems":  `(input: {finishes: [{itemId: $held, token: $token, categoryId: $category, subcategoryId: $subcategory, keywords: ["walked"]}]})`,
 	"Mutation.skipProjectItem":     `(input: {itemId: $held, token: $token, reason: FOR_NOBODY})`,
+	"Mutation.returnSkippedItems":  `(input: {projectId: $project, itemIds: [$goneItem]})`,
 	"Mutation.releaseProjectItem":  `(input: {itemId: $held, token: $token})`,
 	"Mutation.reviewEffort":        `(input: {effortId: $hers, verdict: CORRECT, comment: $fresh})`,
 	"Mutation.undoFinish":          `(input: {effortId: $mine})`,

@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,7 +36,7 @@ func TestBadInputChangesNoQueue(t *testing.T) {
 		{"a project that is not there", apitest.GIDOf("Project", "none"), "NOT_FOUND"}, {"another's project", his.ID, "NOT_FOUND"}, {"an item for a project", have.ID, apitest.Invalid}, {"no id", "", apitest.Invalid}, {"a huge id", huge, apitest.Invalid},
 		{"an empty key in an id", apitest.GIDOf("Project", ""), apitest.Invalid}, {"a control character in an id", l.ID + "\x00", apitest.Invalid},
 	} {
-		for _, mutation := range []string{"claimProjectItems", "pauseProject", "resumeProject", "setProjectQueueSize", "rebuildProjectQueue"} {
+		for _, mutation := range []string{"claimProjectItems", "pauseProject", "resumeProject", "setProjectQueueSize", "rebuildProjectQueue", "returnSkippedItems"} {
 			field := ""
 			if test.code == apitest.Invalid {
 				field = "input.projectId"
@@ -45,6 +46,21 @@ func TestBadInputChangesNoQueue(t *testing.T) {
 	}
 	for _, count := range []int{0, -1, 51, 10_000, 1<<31 - 1} {
 		add("a count out of bounds", "claimProjectItems", apitest.Vars{"projectId": l.ID, "count": count}, apitest.Invalid, "input.count")
+	}
+	for _, test := range []struct {
+		reason      string
+		ids         []any
+		code, field string
+	}{
+		{"no items", []any{}, apitest.Invalid, "input.itemIds"},
+		{"an item that is not there", []any{have.ID, none}, apitest.Invalid, "input.itemIds.1"},
+		{"an item of another project", []any{have.ID, foreign.ID}, apitest.Invalid, "input.itemIds.1"},
+		{"a note for an item", []any{have.ID, note}, apitest.Invalid, "input.itemIds.1"},
+		{"null for an item", []any{nil}, apitest.Unfit, "input.itemIds.0"},
+		{"a number for an item", []any{have.ID, 1.5}, apitest.Unfit, "input.itemIds.1"},
+		{"101 items", slices.Repeat([]any{have.ID}, 101), apitest.Invalid, "input.itemIds"},
+	} {
+		add(test.reason, "returnSkippedItems", apitest.Vars{"projectId": l.ID, "itemIds": test.ids}, test.code, test.field)
 	}
 	add("33 bits", "claimProjectItems", apitest.Vars{"projectId": l.ID, "count": 1 << 32}, apitest.Unfit, "input.count")
 	add("null for a count", "claimProjectItems", apitest.Vars{"projectId": l.ID, "count": nil}, apitest.Unfit, "input.count")

@@ -61,6 +61,13 @@ var queueMutations = map[string]repeated{
 		}),
 		selection: "item { id status version claim { token } } problem { __typename }", other: apitest.Vars{"reason": "FOR_NOBODY"},
 	},
+	"returnSkippedItems": {
+		prepare: inQueue(func(l apitest.Crew, h apitest.Held, _ *apitest.Client) apitest.Vars {
+			require.Empty(l.T, l.Mutate("skipProjectItem", "item { id }", h.Input(apitest.Vars{"reason": "FOR_NOBODY"})).Errors)
+			return apitest.Vars{"projectId": l.ID, "itemIds": []string{h.ID}}
+		}),
+		selection: "project { id } items { id status version } more", other: apitest.Vars{"itemIds": nil},
+	},
 	"releaseProjectItem": {
 		prepare:   inQueue(func(_ apitest.Crew, h apitest.Held, _ *apitest.Client) apitest.Vars { return h.Input() }),
 		selection: "item { id status version claim { token } } problem { __typename }", other: apitest.Vars{"token": "other"},

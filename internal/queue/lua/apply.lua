@@ -1,7 +1,7 @@
 -- apply follows a transition of an item.
 --
 -- The item is counted under the status that Redis counted it under so far, whatever the truth was in between: CLAIMED if its
--- claim was acknowledged, what the transition says if it takes back a finish or a review, NEW otherwise. So the counts add up to the total after
+-- claim was acknowledged, what the transition says if it takes back a finish, a review or a skip, NEW otherwise. So the counts add up to the total after
 -- every transition, lost and late acknowledgements included, and there are as many acknowledged claims as CLAIMED items.
 --
 -- KEYS: 1 epoch, 2 applied, 3 metadata, 4 queue, 5 queued, 6 wip, 7 claims, 8 held, 9 events, 10 the user's queue, 11 the list of
@@ -21,7 +21,7 @@ if redis.call('EXISTS', epoch) == 0 then return {'NOTREADY'} end
 local now = clock()
 if t.at == '' then t.at = whole(now) end
 if t['until'] == '' then t['until'] = t.at end
-local takesBack = t.cause == 'REVIEWED' or t.cause == 'UNDONE'
+local takesBack = t.cause == 'REVIEWED' or t.cause == 'UNDONE' or t.cause == 'RETURNED'
 local claim = claimOf(claims, t.item)
 if redis.call('ZSCORE', applied, t.id) then return {'OK', 0} end
 if t.follows ~= '' and not redis.call('ZSCORE', applied, t.follows) then return {'EARLY'} end
@@ -79,7 +79,7 @@ elseif to == 'CLAIMED' then
   redis.call('ZREM', held, t.item)
   unqueue(queue, queued, t.item)
 elseif to == 'NEW' and not claim and not late then
-  if takesBack then
+  if takesBack and t.cause ~= 'RETURNED' then -- to its author
     unqueue(queue, queued, t.item)
     redis.call('RPUSH', returned, t.item)
     redis.call('ZADD', held, whole(now + tonumber(ARGV[4])), t.item)
