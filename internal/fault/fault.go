@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Kind is the class of a fault; internal/httpapi maps each to one extensions.code.
+// Kind is the class of a fault; internal/httpapi/present maps each to one extensions.code.
 type Kind uint8
 
 // The kinds of faults. Internal is the zero value: what nobody classified is a bug of ours.

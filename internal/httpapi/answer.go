@@ -1,9 +1,7 @@
 package httpapi
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"mime"
@@ -17,16 +15,16 @@ import (
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/execution"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/httpapi/request"
+	"github.com/taggie/taggie/internal/httpapi/response"
 )
 
 const (
 	mediaResponse = "application/graphql-response+json"
-	// mediaMultipart is that of answers in parts; see incremental.go.
-	mediaMultipart = "multipart/mixed"
-	mediaStream    = "text/event-stream"
+	mediaStream   = "text/event-stream"
 )
 
 // accepted returns the media type of the answer: the one the client prefers, the first of those it likes equally, and
@@ -53,7 +51,7 @@ func preferred(r *http.Request, offered ...string) string {
 // acceptsParts reports whether the client takes an answer in parts, in the form that we send.
 func acceptsParts(r *http.Request) bool {
 	for media, wish := range wishes(r) {
-		if media == mediaMultipart && wish.quality > 0 && !another(wish.params) {
+		if media == execution.Multipart && wish.quality > 0 && !another(wish.params) {
 			return true
 		}
 	}
@@ -64,7 +62,7 @@ func acceptsParts(r *http.Request) bool {
 // parameters such as deferSpec and incrementalSpec, and there will be more.
 func another(params map[string]string) bool {
 	for name, value := range params {
-		if strings.HasSuffix(name, "spec") && (name != "deferspec" || value != deferSpec) {
+		if strings.HasSuffix(name, "spec") && (name != "deferspec" || value != execution.DeferSpec) {
 			return true
 		}
 	}
@@ -102,29 +100,9 @@ func wishes(r *http.Request) iter.Seq2[string, wish] {
 	}
 }
 
-// parts are what an answer is written from, one after the other. Its data is JSON already, which json.Marshal would read
-// through once more.
-func parts(resp *graphql.Response) (head, data, tail []byte) {
-	head = []byte{'{'}
-	if len(resp.Errors) > 0 {
-		head = append(append(head, `"errors":`...), encode(resp.Errors)...)
-	}
-	data = []byte(resp.Data)
-	if len(data) > 0 {
-		if len(resp.Errors) > 0 {
-			head = append(head, ',')
-		}
-		head = append(head, `"data":`...)
-	}
-	if len(resp.Extensions) > 0 {
-		tail = append([]byte(`,"extensions":`), encode(resp.Extensions)...)
-	}
-	return head, data, append(tail, '}')
-}
-
 // write sends an answer.
 func write(w http.ResponseWriter, media string, status int, resp *graphql.Response) {
-	head, data, tail := parts(resp)
+	head, data, tail := response.Parts(resp)
 	if media == "" {
 		media = request.JSON
 	}
@@ -137,15 +115,6 @@ func write(w http.ResponseWriter, media string, status int, resp *graphql.Respon
 			return // the client has gone
 		}
 	}
-}
-
-// encode writes errors and extensions, which hold nothing that JSON cannot express.
-func encode(v any) []byte {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(fmt.Errorf("encode a part of an answer: %w", err))
-	}
-	return text
 }
 
 // writeError answers a request that does not reach an operation, in the form of GraphQL. Status 0 stands for the one that
@@ -214,7 +183,7 @@ func statusOf(code model.ErrorCode) int {
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", request.JSON+"; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, string(encode(v))+"\n")
+	_, _ = io.WriteString(w, string(response.Encode(v))+"\n")
 }
 
 // statusOfLimit is the status of an operation that is not carried out, 0 when nothing but its media type says.

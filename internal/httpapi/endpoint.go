@@ -10,14 +10,16 @@ import (
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/httpapi/admission"
+	"github.com/taggie/taggie/internal/httpapi/execution"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/httpapi/request"
+	"github.com/taggie/taggie/internal/httpapi/response"
 )
 
 // endpoint carries one query or mutation over POST or GET. gqlgen's own transports echo the body in errors, ignore what
 // follows the first JSON value, and have other status codes.
 type endpoint struct {
-	exec    admission.Executor
+	run     *execution.Runner
 	intake  intake
 	timeout time.Duration
 }
@@ -38,11 +40,11 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	held, release := admission.Holding(r.Context())
 	defer release()
-	e.exec.AwaitTurn(held)
+	e.run.AwaitTurn(held)
 	ctx, cancel := context.WithTimeout(graphql.StartOperationTrace(held), e.timeout)
 	defer cancel()
 
-	op, errs := prepare(ctx, e.exec, params)
+	op, errs := e.run.Prepare(ctx, params)
 	if errs == nil && op.Operation.Operation == ast.Subscription {
 		admission.Forgo(op)
 		const hint = "subscriptions are carried out over a WebSocket with the subprotocol " + subprotocol + ", or as " + mediaStream
@@ -56,7 +58,7 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if errs != nil {
-		resp := e.exec.DispatchError(graphql.WithOperationContext(ctx, op), errs)
+		resp := e.run.Refuse(ctx, op, errs)
 		describe(w, op, resp)
 		timings(w.Header(), &op.Stats, 0)
 		if status = statusOfLimit(w.Header(), errs); status == 0 {
@@ -65,21 +67,21 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		write(w, media, status, resp)
 		return
 	}
-	if !inParts && defers(op) {
+	if !inParts && execution.Defers(op) {
 		admission.Forgo(op)
-		writeError(w, r, http.StatusNotAcceptable, refusal.Of(model.ErrorCodeBadRequest, messageDefer))
+		writeError(w, r, http.StatusNotAcceptable, refusal.Of(model.ErrorCodeBadRequest, execution.MessageDefer))
 		return
 	}
 	start := time.Now()
-	next, ctx := e.exec.DispatchOperation(ctx, op)
+	next, ctx := e.run.DispatchOperation(ctx, op)
 	resp := next(ctx)
 	timings(w.Header(), &op.Stats, time.Since(start))
 	status = statusOfResult(media, resp)
 	if resp == nil { // the time was up before anything was read
-		resp, status = late(ctx, e.exec, op), http.StatusServiceUnavailable
+		resp, status = e.run.Late(ctx, op), http.StatusServiceUnavailable
 	}
 	describe(w, op, resp)
-	if goesOn(resp) || media == "" {
+	if response.GoesOn(resp) || media == "" {
 		e.stream(ctx, w, op, resp, next)
 		return
 	}
@@ -89,6 +91,6 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // describe tells the access log what the request was.
 func describe(w http.ResponseWriter, op *graphql.OperationContext, resp *graphql.Response) {
 	if rec, ok := w.(*recorder); ok {
-		rec.operation, rec.code = typeOf(op), outcome(resp)
+		rec.operation, rec.code = execution.TypeOf(op), response.Outcome(resp)
 	}
 }

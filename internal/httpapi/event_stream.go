@@ -13,6 +13,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/taggie/taggie/internal/httpapi/connection"
+	"github.com/taggie/taggie/internal/httpapi/response"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -99,7 +100,7 @@ func (s *eventStream) wait() {
 
 // next writes a response as an event, with an id if it has one. It reports false when nobody wants it any more.
 func (s *eventStream) next(id string, resp *graphql.Response) bool {
-	head, data, tail := parts(resp)
+	head, data, tail := response.Parts(resp)
 	var b strings.Builder
 	b.Grow(len(id) + len(head) + len(data) + len(tail) + 64)
 	b.WriteString("event: next\n")

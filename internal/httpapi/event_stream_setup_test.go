@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/httpapi/response"
 )
 
 // listener is one event stream as its client sees it.
@@ -24,7 +26,7 @@ type listener struct {
 // stream asks for an event stream by POST, as graphql-sse does; headers are names and values in turn.
 func (th *theatre) stream(query string, headers ...string) *listener {
 	th.t.Helper()
-	body := `{"query":` + string(encode(query)) + `}`
+	body := `{"query":` + string(response.Encode(query)) + `}`
 	return th.begin(http.MethodPost, "/graphql", body, append([]string{"Content-Type", "application/json", "Authorization", "Bearer ada"}, headers...)...)
 }
 

@@ -227,9 +227,9 @@ func TestWhoPrefersAnEventStream(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.accept, func(t *testing.T) {
-			s := newServer(t)
+			s := newServer(t, func(o *Options) { o.Sockets = connection.NewRegistry(connection.Bounds{}) })
 			reached := false
-			a := &streamer{api{options: s.options, sockets: connection.NewRegistry(connection.Bounds{})}}
+			a := &streamer{s.options.api()}
 			h := a.or(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
 			s.handler = h
 			s.get("/graphql", "Accept", tt.accept)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/taggie/taggie/internal/httpapi/connection"
+	"github.com/taggie/taggie/internal/httpapi/execution"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/request"
 )
@@ -64,7 +65,7 @@ func TestSlowBodyTakesNothingFromItsSubscription(t *testing.T) {
 		}()
 		l := th.beginFrom(http.MethodPost, "/graphql", body, "Content-Type", "application/json").opened()
 		start := time.Now()
-		l.cut(messageInterrupted) // so that clients begin again
+		l.cut(execution.MessageInterrupted) // so that clients begin again
 		assert.Equal(t, th.options.OperationTimeout, time.Since(start))
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/execution"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/telemetry"
@@ -57,7 +58,7 @@ func TestWhoIsConnectedForLongIsLookedAtAgain(t *testing.T) {
 		fails  error
 		code   websocket.StatusCode
 		reason string
-	}{{errRevoked, 4403, present.Revoked}, {errAway, 1013, messageInterrupted}} {
+	}{{errRevoked, 4403, present.Revoked}, {errAway, 1013, execution.MessageInterrupted}} {
 		synctest.Test(t, func(t *testing.T) {
 			l := &looking{}
 			th := newTheatre(t, l.change)

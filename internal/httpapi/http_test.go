@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/request"
+	"github.com/taggie/taggie/internal/httpapi/response"
 	"go.uber.org/goleak"
 )
 
@@ -69,7 +70,7 @@ func TestRefusedBodies(t *testing.T) {
 func TestHalfCharactersAreRefused(t *testing.T) {
 	s := newServer(t)
 	literal := func(text string) string {
-		return `{"query":` + string(encode("# ü "+`\ud800`+"\n{ ü: node(id: \""+text+"\") { __typename } }")) + `}`
+		return `{"query":` + string(response.Encode("# ü "+`\ud800`+"\n{ ü: node(id: \""+text+"\") { __typename } }")) + `}`
 	}
 	for _, test := range []struct{ reason, body, field, says string }{
 		{"in a variable", `{"query":"query($a: ID!) { node(id: $a) { id } }","variables":{"a":"hunter2\ud83d"}}`, "a", "byte 76 "},

@@ -2,12 +2,12 @@
 //
 // It knows gqlgen, media types, status codes, limits and which kind of fault becomes which `extensions.code`. It must not
 // know engines, settings or rules of the domain. Start reading at [New]: it lists the routes; then endpoint, which is
-// the way of one operation, and [admission.Executor], which bounds it. Rooms below this one answer single questions: caller who calls,
-// request what is asked for, admission what may be done, present what an error tells.
-// Documents that requests only name are found by persisted.
+// the way of one operation, and [execution.Runner], which carries it out. Rooms below this one answer single questions: caller who calls,
+// signin who they are, request what is asked for, document what it costs, admission what may be done, operation how it is carried out, response
+// what is told of it, present what an error tells.
 //
-// Sockets speak graphql-transport-ws at the same address: [upgrader] opens them, [socket] reads what the client says and
-// carries it out, [connection.Registry] keeps them so that the server can close them. Their close codes are in internal/httpapi/connection. Who
+// Sockets speak graphql-transport-ws at the same address: [upgrader] opens them, [socket.Server] reads what the client says and
+// has it carried out, [connection.Registry] keeps them so that the server can close them. Their close codes are in internal/httpapi/connection. Who
 // prefers text/event-stream gets one operation a connection by graphql-sse: [streamer] carries it out, [eventStream] is what
 // is written; the same registry keeps these.
 //
@@ -29,30 +29,24 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
-	"github.com/99designs/gqlgen/graphql/executor"
-	"github.com/99designs/gqlgen/graphql/handler/extension"
 
 	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/connection"
 	"github.com/taggie/taggie/internal/httpapi/document"
-	"github.com/taggie/taggie/internal/httpapi/present"
+	"github.com/taggie/taggie/internal/httpapi/execution"
 	"github.com/taggie/taggie/internal/httpapi/request"
+	"github.com/taggie/taggie/internal/httpapi/signin"
+	"github.com/taggie/taggie/internal/httpapi/socket"
 	"github.com/taggie/taggie/internal/telemetry"
 	"github.com/taggie/taggie/internal/viewer"
 	"github.com/taggie/taggie/loaders"
 )
 
-// Authenticator turns the values of the Authorization header into an identity, the zero one when there are none.
-// Faults: Unauthenticated for what is no valid token, Unavailable when that cannot be found out.
-type Authenticator interface {
-	Authenticate(ctx context.Context, authorization []string) (viewer.Identity, error)
-}
-
 // Options are what an API is made of. Console, Session, Ready and AllowedOrigins may be left out.
 type Options struct {
 	Schema  graphql.ExecutableSchema
 	Loaders loaders.Sources
-	Auth    Authenticator
+	Auth    signin.Authenticator
 	// SignIn completes an identity with its user, and says since when it is known that the token counts. It is asked again whenever that is
 	// too long ago. Faults: Unauthenticated for a token that was revoked, Unavailable.
 	SignIn  func(context.Context, viewer.Identity) (viewer.Viewer, error)
@@ -125,11 +119,12 @@ func New(o Options) (http.Handler, error) {
 	if ids := o.Trusted.Misfits(o.Schema.Schema()); len(ids) > 0 {
 		o.Log.Warn("trusted documents do not fit the schema", "count", len(ids), "first", ids[0])
 	}
-	exec, ops := graphQL(o)
-	in := intake{Intake: exec.Intake(), exec: exec}
-	requests := crossOrigin(o.AllowedOrigins, signIn(o, solvent(ops.spenders, endpoint{exec: exec, intake: in, timeout: o.OperationTimeout})))
-	live := api{options: o, exec: exec, ops: ops, intake: in, sockets: o.Sockets, setUps: admission.SetUpTurns(), signIns: admission.SignInTurns()}
-	sockets, streams := &upgrader{live}, &streamer{live}
+	live := o.api()
+	requests := crossOrigin(o.AllowedOrigins, live.signedIn(solvent(live.run, endpoint{run: live.run, intake: live.intake, timeout: o.OperationTimeout})))
+	sockets := &upgrader{live, socket.NewServer(socket.Options{
+		Runner: live.run, Intake: live.intake.Intake, SignIn: live.signIn, Registry: o.Sockets, Timeout: o.OperationTimeout, Log: o.Log,
+	})}
+	streams := &streamer{live}
 	mux := http.NewServeMux()
 	mux.Handle("/graphql", plain(inPlace(sockets.or(streams.or(requests)))))
 	mux.Handle("/session", plain(only(session(o), http.MethodGet)))
@@ -149,15 +144,37 @@ func New(o Options) (http.Handler, error) {
 	return compressed(observe(o, h))
 }
 
+// api returns what sockets and event streams share.
+func (o Options) api() api {
+	run := o.runner()
+	return api{options: o, run: run, intake: intake{Intake: run.Intake(), run: run}, signIn: o.signIn(), sockets: o.Sockets}
+}
+
+// signIn returns what finds out who asks.
+func (o Options) signIn() signin.Service {
+	return signin.Service{Auth: o.Auth, SignIn: o.SignIn, Timeout: o.OperationTimeout, Log: o.Log}
+}
+
+// runner returns what carries operations out, over HTTP and over sockets alike.
+func (o Options) runner() *execution.Runner {
+	answers := o.unsent
+	if answers == nil {
+		answers = admission.NewAnswers(o.AnswerBytes, o.OperationTimeout/2)
+	}
+	return execution.New(execution.Options{
+		Schema: o.Schema, Loaders: o.Loaders, SignIn: o.signIn(), Metrics: o.Metrics, Log: o.Log, Timeout: o.OperationTimeout, Writable: o.Writable,
+		Documents: o.Documents, Trusted: o.Trusted, Operations: o.Operations, Answers: answers, Budget: o.Budget, BudgetSize: o.BudgetSize, BudgetRate: o.BudgetRate,
+		Capacity: o.Session != nil, HideSchema: o.HideSchema, HideSuggestions: o.HideSuggestions,
+	})
+}
+
 // api is what sockets and event streams share.
 type api struct {
 	options Options
-	exec    admission.Executor
-	ops     operations
+	run     *execution.Runner
 	intake  intake
+	signIn  signin.Service
 	sockets *connection.Registry
-	setUps  *admission.Turns // of subscriptions
-	signIns *admission.Turns // of sockets, of networks in place of callers
 }
 
 // trusts reports whether the page that asks, if it is one, is ours or of an allowed origin: browsers let any page open
@@ -166,37 +183,6 @@ func (a *api) trusts(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	return origin == "" || origin == "http://"+r.Host || origin == "https://"+r.Host ||
 		slices.Contains(a.options.AllowedOrigins, origin)
-}
-
-// graphQL returns what carries operations out, over HTTP and over sockets alike.
-func graphQL(o Options) (admission.Executor, operations) {
-	cache := document.NewDocuments()
-	if o.Operations == 0 {
-		o.Operations = 32
-	}
-	if o.unsent == nil {
-		o.unsent = admission.NewAnswers(o.AnswerBytes, o.OperationTimeout/2)
-	}
-	var spenders *admission.Spenders
-	if o.Budget != nil {
-		spenders = admission.NewSpenders(o.Budget, o.BudgetRate, time.Now)
-	}
-	documents := document.NewPersisted(o.Trusted, o.Documents, o.Log)
-	ops := operations{options: o, answers: o.unsent, spenders: spenders, sources: o.Loaders, metrics: o.Metrics, log: o.Log, capacity: o.Session != nil}
-	exec := executor.New(o.Schema)
-	exec.SetQueryCache(cache)
-	exec.SetParserTokenLimit(document.MaxTokens)
-	exec.SetErrorPresenter(present.Error)
-	exec.SetRecoverFunc(ops.recovered)
-	exec.SetDefaultRulesFn(document.QuietRules)
-	exec.Use(documents)
-	exec.Use(document.Bounds{Known: cache, Hidden: o.HideSchema, Told: document.Introspected(o.Schema.Schema())})
-	exec.Use(extension.Introspection{})
-	exec.AroundResponses(ops.respond)
-	return admission.NewExecutor(admission.Options{
-		Inner: exec, Schema: o.Schema.Schema(), Suggests: !o.HideSuggestions, Fresh: o.fresh, Operations: o.Operations, Patience: o.OperationTimeout,
-		Answers: o.unsent, Spenders: spenders, Writable: o.Writable, Documents: documents,
-	}), ops
 }
 
 // Server returns a server whose clients cannot hold a connection by being slow. The time to write counts from when the

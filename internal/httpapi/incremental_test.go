@@ -97,15 +97,9 @@ func TestDeferIsRefusedWhereItWouldLoseData(t *testing.T) {
 	a := s.ask(`mutation { createNote(input: {title: "a", content: "b"}) { ... @defer { note { id } } } }`, nil, "Accept", acceptsDefer)
 	assert.Contains(t, a.only(t, http.StatusOK, "BAD_REQUEST").Message, "for queries")
 
-	_, errs := create(graphql.StartOperationTrace(t.Context()), s.exec(), &graphql.RawParams{Query: deferring})
+	_, errs := s.options.runner().Create(graphql.StartOperationTrace(t.Context()), &graphql.RawParams{Query: deferring})
 	require.Len(t, errs, 1)
 	assert.Contains(t, errs[0].Message, "multipart/mixed", "sockets and event streams refuse it, too")
-}
-
-// exec is the executor of a server.
-func (s *server) exec() graphql.GraphExecutor {
-	exec, _ := graphQL(s.options)
-	return exec
 }
 
 // scripted answers every query with the responses that it is sent.
@@ -264,11 +258,10 @@ func TestAnAnswerInPartsThatIsLateIsPaidInFull(t *testing.T) {
 }
 
 func TestPartsThatAreTooLargeTogether(t *testing.T) {
-	assert.Equal(t, lean.MaxAnswer, maxAnswer)
 	script := scripted{newServer(t).options.Schema, make(chan *graphql.Response, 2)}
 	p := newPurse()
 	s := newServer(t, withBudget(p), func(o *Options) { o.Schema = script })
-	half := strings.Repeat("a", maxAnswer/2)
+	half := strings.Repeat("a", lean.MaxAnswer/2)
 	script.responses <- part(`{"viewer":{"id":"`+half+`"}}`, true)
 	script.responses <- part(`{"email":"`+half+`"}`, true, ast.PathName("viewer"))
 	texts := textsOf(t, s.ask(deferringNotes, nil, "Accept", acceptsDefer))

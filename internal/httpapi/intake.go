@@ -9,13 +9,14 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/internal/httpapi/admission"
+	"github.com/taggie/taggie/internal/httpapi/execution"
 	"github.com/taggie/taggie/internal/httpapi/request"
 )
 
 // intake reads requests when there is room for them.
 type intake struct {
 	admission.Intake
-	exec admission.Executor // charges the caller for what cannot be read
+	run *execution.Runner // charges the caller for what cannot be read
 }
 
 // read reads a request in its turn, or says with which status it is refused and why. One that waited in vain costs nothing. Whoever
@@ -54,7 +55,7 @@ func (i intake) read(w http.ResponseWriter, r *http.Request) (params *graphql.Ra
 		if bytes < 0 || bytes > request.MaxBody { // as much as may come
 			bytes = request.MaxBody
 		}
-		i.exec.Fine(r.Context(), int(bytes))
+		i.run.Fine(r.Context(), int(bytes))
 	}
 	if status == http.StatusRequestEntityTooLarge || status == http.StatusRequestTimeout {
 		w.Header().Set("Connection", "close") // rather than read the rest

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/request"
+	"github.com/taggie/taggie/internal/httpapi/response"
 )
 
 // dammed is a body that comes when its dam is opened.
@@ -33,7 +34,7 @@ func (d *dammed) Read(b []byte) (int, error) {
 
 // dam returns a request of Ada of unknown length, and its body.
 func dam(query string, dam <-chan struct{}, headers ...string) (*http.Request, *dammed) {
-	d := &dammed{dam: dam, body: strings.NewReader(`{"query":` + string(encode(query)) + `}`)}
+	d := &dammed{dam: dam, body: strings.NewReader(`{"query":` + string(response.Encode(query)) + `}`)}
 	r := httptest.NewRequest(http.MethodPost, "/graphql", d)
 	return with(r, append([]string{"Authorization", "Bearer ada", "Content-Type", request.JSON}, headers...)...), d
 }
@@ -219,7 +220,7 @@ func TestLargeMessagesWaitToBeReadAlike(t *testing.T) {
 
 // heavy are the parameters of a request that takes up a third of what a caller may have read at a time.
 func heavy(query string) string {
-	return `{"query":` + string(encode(query)) + `,"variables":{"a":[` + strings.Repeat("7,", request.MaxValues-10) + `7]}}`
+	return `{"query":` + string(response.Encode(query)) + `,"variables":{"a":[` + strings.Repeat("7,", request.MaxValues-10) + `7]}}`
 }
 
 func TestWhatWasReadOfACallerIsBounded(t *testing.T) {

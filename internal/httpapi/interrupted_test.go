@@ -5,6 +5,8 @@ import (
 	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/taggie/taggie/internal/httpapi/execution"
 )
 
 // interruptions are ways in which what a subscription needs goes away, after one message where there is a source.
@@ -33,7 +35,7 @@ func TestASocketIsClosedWhenASubscriptionIsInterrupted(t *testing.T) {
 				c.subscribe("1", tt.query)
 				synctest.Wait()
 				th.play.ends(tt.source)
-				assert.Equal(t, messageInterrupted, c.closed(1013), "no error, and no complete")
+				assert.Equal(t, execution.MessageInterrupted, c.closed(1013), "no error, and no complete")
 			})
 		})
 	}
@@ -65,7 +67,7 @@ func TestAnEventStreamIsCutWhenASubscriptionIsInterrupted(t *testing.T) {
 				l := th.stream(tt.query).opened()
 				synctest.Wait()
 				th.play.ends(tt.source)
-				l.cut(messageInterrupted)
+				l.cut(execution.MessageInterrupted)
 			})
 		})
 	}

@@ -19,18 +19,15 @@ import (
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
-	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/caller"
+	"github.com/taggie/taggie/internal/httpapi/execution"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/httpapi/request"
 	"github.com/taggie/taggie/internal/telemetry"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
-const (
-	headerRequestID  = "X-Request-Id"
-	headerExtensions = "Taggie-Extensions"
-)
+const headerRequestID = "X-Request-Id"
 
 // recorder remembers what was answered, for the log.
 type recorder struct {
@@ -76,7 +73,7 @@ func observe(o Options, next http.Handler) http.Handler {
 			} else if p != nil {
 				o.Log.ErrorContext(r.Context(), "panic", "route", r.Pattern, "error", fmt.Sprint(p), "stack", string(debug.Stack()))
 				if rec.status == 0 {
-					writeError(rec, r, http.StatusInternalServerError, &panicked{p})
+					writeError(rec, r, http.StatusInternalServerError, fmt.Errorf("panic: %v", p))
 				}
 			}
 			took := time.Since(start)
@@ -172,17 +169,17 @@ func crossOrigin(origins []string, next http.Handler) http.Handler {
 		// A function, because rs/cors takes an asterisk in a list for a pattern, and an empty list for every origin.
 		AllowOriginFunc: func(origin string) bool { return slices.Contains(origins, origin) },
 		AllowedMethods:  []string{http.MethodGet, http.MethodPost},
-		AllowedHeaders:  []string{"Authorization", "Content-Type", headerExtensions, headerLastEventID, headerRequestID},
+		AllowedHeaders:  []string{"Authorization", "Content-Type", request.HeaderExtensions, headerLastEventID, headerRequestID},
 		ExposedHeaders:  []string{headerRequestID},
 		MaxAge:          600,
 	}).Handler(h)
 }
 
-// signIn finds out who is asking. Without a token that is nobody, who may still ask what is public, such as the schema.
-func signIn(o Options, next http.Handler) http.Handler {
+// signedIn finds out who is asking. Without a token that is nobody, who may still ask what is public, such as the schema.
+func (a api) signedIn(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		v, err := o.identify(r.Context(), r.Header.Values("Authorization"), caller.Proxies(o.TrustedProxies).Network(r))
+		v, err := a.signIn.Identify(r.Context(), r.Header.Values("Authorization"), caller.Proxies(a.options.TrustedProxies).Network(r))
 		timed(w.Header(), "sign-in", time.Since(start))
 		if err == nil {
 			next.ServeHTTP(w, r.WithContext(viewer.With(r.Context(), v)))
@@ -203,39 +200,10 @@ func refuseSignIn(w http.ResponseWriter, r *http.Request, err error) {
 	writeError(w, r, 0, err)
 }
 
-// identify finds out who presents these values of the Authorization header, from a network, and logs what kept it from doing so.
-func (o Options) identify(ctx context.Context, authorization []string, network string) (viewer.Viewer, error) {
-	bounded, cancel := context.WithTimeout(ctx, o.OperationTimeout)
-	defer cancel()
-	identity, err := o.Auth.Authenticate(bounded, authorization)
-	if err == nil {
-		var v viewer.Viewer
-		began := time.Now()
-		if v, err = o.SignIn(bounded, identity); err == nil {
-			v.Network = network
-			if !v.Anonymous() {
-				v.Looked = lookedAt(v, began)
-			}
-			return v, nil
-		}
-	}
-	switch {
-	case fault.Is(err, fault.Unauthenticated), errors.Is(err, context.Canceled): // the client's affair
-	case fault.Is(err, fault.Unavailable), errors.Is(err, context.DeadlineExceeded):
-		o.Log.WarnContext(ctx, "sign-in unavailable", "error", err)
-	default:
-		o.Log.ErrorContext(ctx, "sign-in failed", "error", err)
-	}
-	return viewer.Viewer{}, err
-}
-
 // solvent refuses requests of callers who have overdrawn before they are read.
-func solvent(spenders *admission.Spenders, next http.Handler) http.Handler {
-	if spenders == nil {
-		return next
-	}
+func solvent(run *execution.Runner, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := spenders.Solvent(r.Context(), caller.Name(viewer.From(r.Context())))
+		err := run.Solvent(r.Context())
 		if err == nil {
 			next.ServeHTTP(w, r)
 			return

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/internal/httpapi/document"
 )
@@ -181,17 +180,4 @@ func TestClientsWorkWithoutTheStoreOfDocuments(t *testing.T) {
 		assert.JSONEq(t, `{"data":{"viewer":{"name":"Ada"}}}`, a.Body.String())
 		assert.NotContains(t, a.Body.String(), "redis.internal")
 	}
-}
-
-func TestDocumentsAreNamedOverSockets(t *testing.T) {
-	raw, wrong, err := readOperation([]byte(registering(document.HashOf(nameOfViewer), "")))
-	require.NoError(t, err)
-	require.Empty(t, wrong)
-	assert.Empty(t, raw.Query)
-	id, refused := document.Named(raw.Extensions)
-	require.Nil(t, refused)
-	assert.Equal(t, document.HashOf(nameOfViewer), id)
-	_, wrong, err = readOperation([]byte(`{"operationName":"A"}`))
-	require.NoError(t, err)
-	assert.NotEmpty(t, wrong)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/gid"
+	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/page"
@@ -40,7 +41,26 @@ const (
 	refusalPause  = time.Second
 	waitingPer    = 64 // of one that is carried out
 	maxBulky      = 2
+	maxErrors     = 20               // in an answer
+	maxWorking    = 8                // operations of a socket
+	maxQueued     = 64               // messages of a socket that are not written yet
+	tokenAge      = 20 * time.Second // until it is looked again whether a token counts
 )
+
+// costShown is the response extension cost as clients read it.
+type costShown struct {
+	Requested int
+	Used      *int
+	Budget    *budgetShown
+	Document  *document.Extent
+	Limits    struct {
+		Cost, Operations, BodyBytes int
+		Seconds                     float64
+		document.Extent
+	}
+}
+
+type budgetShown struct{ Capacity, PerSecond, Charged, Kept, Remaining int }
 
 const adaID = user.ID("11111111-1111-4111-8111-111111111111")
 

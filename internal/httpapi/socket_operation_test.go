@@ -221,7 +221,7 @@ func TestAnErrorWithinAnEventEndsNothing(t *testing.T) {
 
 func TestSocketTellsOfExtensions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTheatre(t).open(headerExtensions, "dynamo")
+		c := newTheatre(t).open(request.HeaderExtensions, "dynamo")
 		c.init("ada")
 		c.subscribe("1", `{ hello }`)
 		assert.Contains(t, c.read()["payload"].(map[string]any)["extensions"], "dynamo")

@@ -22,6 +22,7 @@ import (
 
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/httpapi/connection"
+	"github.com/taggie/taggie/internal/httpapi/response"
 	"github.com/taggie/taggie/internal/viewer"
 	"github.com/taggie/taggie/loaders"
 	"github.com/taggie/taggie/resolvers"
@@ -147,7 +148,7 @@ func (p *play) Exec(ctx context.Context) graphql.ResponseHandler {
 		case "panics":
 			panic("a secret")
 		}
-		return &graphql.Response{Data: encode(map[string]any{field.Name: value})}
+		return &graphql.Response{Data: response.Encode(map[string]any{field.Name: value})}
 	}
 }
 
@@ -404,7 +405,7 @@ func (c *client) send(text string) {
 
 func (c *client) subscribe(id, query string) {
 	c.t.Helper()
-	c.send(`{"type":"subscribe","id":"` + id + `","payload":{"query":` + string(encode(query)) + `}}`)
+	c.send(`{"type":"subscribe","id":"` + id + `","payload":{"query":` + string(response.Encode(query)) + `}}`)
 }
 
 func (c *client) complete(id string) {

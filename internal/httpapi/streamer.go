@@ -8,12 +8,12 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
-	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/connection"
+	"github.com/taggie/taggie/internal/httpapi/execution"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/httpapi/request"
@@ -33,7 +33,7 @@ type streamer struct{ api }
 
 // or hands requests that do not prefer an event stream to next.
 func (a *streamer) or(next http.Handler) http.Handler {
-	streams := crossOrigin(a.options.AllowedOrigins, signIn(a.options, solvent(a.ops.spenders, a)))
+	streams := crossOrigin(a.options.AllowedOrigins, a.signedIn(solvent(a.run, a)))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case preferred(r, request.JSON, mediaResponse, mediaStream) != mediaStream:
@@ -104,7 +104,7 @@ func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer a.sockets.Remove(s)
 	defer s.end()
 	// It is in the registry: a revocation from now on finds it there.
-	if err := a.options.again(r.Context(), v); err != nil {
+	if err := a.signIn.Again(r.Context(), v); err != nil {
 		refuseSignIn(w, r, err)
 		return
 	}
@@ -117,11 +117,11 @@ func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	held, release := admission.Holding(s.ctx)
 	defer release()
-	a.exec.AwaitTurn(held)
+	a.run.AwaitTurn(held)
 	start := time.Now() // only now: sending the body, and to wait, have time limits of their own
 	ctx, cancel := context.WithTimeout(graphql.StartOperationTrace(held), a.options.OperationTimeout)
 	defer cancel()
-	oc, errs := create(ctx, a.exec, params)
+	oc, errs := a.run.Create(ctx, params)
 	if errs == nil && r.Method != http.MethodPost && oc.Operation.Operation == ast.Mutation {
 		admission.Forgo(oc)
 		w.Header().Set("Allow", http.MethodPost)
@@ -131,15 +131,15 @@ func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.begin()
 	defer func() {
 		if p := recover(); p != nil { // gqlgen recovers resolvers only
-			resp := &graphql.Response{Errors: gqlerror.List{present.Error(s.ctx, a.ops.recovered(s.ctx, p))}}
-			a.ops.metrics.Operation(typeOf(oc), outcome(resp), time.Since(start))
+			resp := a.run.Panicked(s.ctx, p)
+			a.run.Count(oc, resp, time.Since(start))
 			describe(w, oc, resp)
 			s.complete(resp)
 		}
 	}()
 	switch {
 	case errs != nil:
-		resp := a.exec.DispatchError(graphql.WithOperationContext(ctx, oc), errs)
+		resp := a.run.Refuse(ctx, oc, errs)
 		describe(w, oc, resp)
 		s.complete(resp)
 	case oc.Operation.Operation == ast.Subscription:
@@ -147,10 +147,10 @@ func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		leave()
 		a.subscribe(w, r, s, oc, start)
 	default:
-		next, ctx := a.exec.DispatchOperation(ctx, oc)
+		next, ctx := a.run.DispatchOperation(ctx, oc)
 		resp := next(ctx)
 		if resp == nil && s.ctx.Err() == nil {
-			resp = late(ctx, a.exec, oc)
+			resp = a.run.Late(ctx, oc)
 		}
 		if resp != nil { // else nobody waits for it any more
 			describe(w, oc, resp)
@@ -165,25 +165,25 @@ func (a *streamer) subscribe(w http.ResponseWriter, r *http.Request, s *eventStr
 	resolvers.WithPositions(oc, at)
 	ctx, cancel := context.WithCancel(s.ctx) // when it was not set up in time, the stream has to tell yet
 	defer cancel()
-	how, refusal := a.follow(ctx, cancel, oc, follower{
-		prepared: func(bool) { s.wait() },
-		first: func(first *graphql.Response) {
+	how, refusal := a.run.Follow(ctx, cancel, oc, execution.Follower{
+		Prepared: func(bool) { s.wait() },
+		First: func(first *graphql.Response) {
 			if first == nil {
 				first = &graphql.Response{}
 			}
 			describe(w, oc, first)
 		},
-		tell: func(resp *graphql.Response, sent func()) bool {
+		Tell: func(resp *graphql.Response, sent func()) bool {
 			defer sent()
 			return s.next(at.next(), resp)
 		},
 	})
 	switch how {
-	case finished, refused:
+	case execution.Finished, execution.Refused:
 		s.complete(refusal)
-	case interrupted:
-		s.Close(connection.CodeLater, messageInterrupted)
-	case revoked:
+	case execution.Interrupted:
+		s.Close(connection.CodeLater, execution.MessageInterrupted)
+	case execution.Revoked:
 		s.Close(connection.CodeForbidden, present.Revoked)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/taggie/taggie/internal/httpapi/response"
 )
 
 func TestForeignCharactersAreNamed(t *testing.T) {
@@ -16,12 +18,12 @@ func TestForeignCharactersAreNamed(t *testing.T) {
 		"{\n  a: node(id: \"ü\") { ü }\n}": `the character 'ü' (U+00FC) in line 2, column 22: `,
 		"{ viewer\u2028{ name } }":         `the character '\u2028' (U+2028) in line 1, column 9: `,
 	} {
-		body := string(encode(map[string]string{"query": query}))
+		body := string(response.Encode(map[string]string{"query": query}))
 		refused := s.post(body, "Accept", mediaResponse).only(t, http.StatusBadRequest, "GRAPHQL_PARSE_FAILED")
 		assert.Contains(t, refused.Message, says, query)
 	}
 	for _, query := range []string{`{ viewer { name } ; }`, `{ viewer { name } } # ü`} {
-		a := s.post(string(encode(map[string]string{"query": query})))
+		a := s.post(string(response.Encode(map[string]string{"query": query})))
 		assert.NotContains(t, a.Body.String(), "the character", query)
 	}
 }

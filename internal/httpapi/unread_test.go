@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/request"
+	"github.com/taggie/taggie/internal/httpapi/response"
 )
 
 const (
@@ -67,7 +68,7 @@ func (th *theatre) request(token, query, accept string) net.Conn {
 	conn, err := th.dial(th.t.Context(), "", "")
 	require.NoError(th.t, err)
 	th.t.Cleanup(func() { _ = conn.Close() })
-	body := `{"query":` + string(encode(query)) + `}`
+	body := `{"query":` + string(response.Encode(query)) + `}`
 	_, err = fmt.Fprintf(conn, "POST /graphql HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nAccept: %s\r\nContent-Length: %d\r\n\r\n%s",
 		token, accept, len(body), body)
 	require.NoError(th.t, err)

@@ -100,7 +100,7 @@ var docsBlocks = regexp.MustCompile("(?s)```graphql\n(.*?)```")
 // BenchmarkValidation tells what it takes to find out whether a document may be carried out. x-ordinary is how many times as
 // much that is as for the largest query that the documentation shows.
 func BenchmarkValidation(b *testing.B) {
-	exec, _ := graphQL(newServer(&testing.T{}).options)
+	run := newServer(&testing.T{}).options.runner()
 	seen := 0
 	// The least of several times is nearest to what it takes on a machine that does nothing else.
 	check := func(document string, times int) time.Duration {
@@ -109,7 +109,7 @@ func BenchmarkValidation(b *testing.B) {
 			seen++ // no document twice: the second time it would be known
 			params := &graphql.RawParams{Query: fmt.Sprintf("#%d\n", seen) + document}
 			start := time.Now()
-			_, _ = create(graphql.StartOperationTrace(context.Background()), exec, params)
+			_, _ = run.Create(graphql.StartOperationTrace(context.Background()), params)
 			least = min(least, time.Since(start))
 		}
 		return least

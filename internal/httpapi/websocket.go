@@ -14,15 +14,20 @@ import (
 	"github.com/taggie/taggie/internal/httpapi/caller"
 	"github.com/taggie/taggie/internal/httpapi/connection"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
+	"github.com/taggie/taggie/internal/httpapi/request"
+	"github.com/taggie/taggie/internal/httpapi/socket"
 	"github.com/taggie/taggie/internal/telemetry"
 )
 
-// subprotocol is the only one that sockets speak; rfcs/GraphQLOverWebSocket.md of graphql/graphql-over-http describes it.
+// subprotocol is the only one that sockets speak; internal/httpapi/socket has the messages.
 const subprotocol = "graphql-transport-ws"
 
 // upgrader turns requests for a WebSocket into sockets. gqlgen's own transport closes with other codes than the protocol
 // asks for, and writes without a deadline.
-type upgrader struct{ api }
+type upgrader struct {
+	api
+	server *socket.Server
+}
 
 // or hands requests that ask for no socket to next.
 func (u *upgrader) or(next http.Handler) http.Handler {
@@ -65,13 +70,14 @@ func (u *upgrader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if rec, ok := w.(*recorder); ok {
 		rec.status = http.StatusSwitchingProtocols
 	}
-	s := newSocket(u, ws, h.wire, caller.Proxies(u.options.TrustedProxies).Network(r), telemetry.RequestID(r.Context()))
-	s.authorization = slices.Clone(r.Header.Values("Authorization"))
-	if wanted := r.Header.Values(headerExtensions); len(wanted) > 0 {
-		s.header = http.Header{headerExtensions: slices.Clone(wanted)}
+	upgrade := socket.Upgrade{
+		Wire: h.wire, Network: caller.Proxies(u.options.TrustedProxies).Network(r), RequestID: telemetry.RequestID(r.Context()),
+		Authorization: slices.Clone(r.Header.Values("Authorization")),
 	}
-	u.sockets.Welcome(s, s.network)
-	go s.serve()
+	if wanted := r.Header.Values(request.HeaderExtensions); len(wanted) > 0 {
+		upgrade.Header = http.Header{request.HeaderExtensions: slices.Clone(wanted)}
+	}
+	s := u.server.Serve(ws, upgrade)
 	if !offers {
 		s.Close(connection.CodeSubprotocol, "the subprotocol is "+subprotocol)
 	}

@@ -28,7 +28,7 @@ const MaxAnswer = 64 << 20
 // TooLarge is what [Object.MarshalGQL] panics with when the answer passes MaxAnswer: gqlgen's writers return no error.
 type TooLarge struct{}
 
-// AnswerLimit is how many bytes an answer may have; internal/httpapi knows this panic by it.
+// AnswerLimit is how many bytes an answer may have; internal/httpapi/execution knows this panic by it.
 func (TooLarge) AnswerLimit() int { return MaxAnswer }
 
 // MarshalGQL writes the object. Names need no escaping: GraphQL has only letters, digits and underscores.

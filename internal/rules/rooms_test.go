@@ -80,15 +80,19 @@ var rooms = map[string][]string{
 	"internal/jobs":        {"internal/task"},
 	"internal/redisclient": {},
 	"internal/queue":       {"internal/fault", "internal/labelling", "internal/project"},
-	"internal/httpapi":     {"console", "graph", "graph/model", "internal/auth", "internal/fault", "internal/httpapi/admission", "internal/httpapi/caller", "internal/httpapi/connection", "internal/httpapi/document", "internal/httpapi/present", "internal/httpapi/refusal", "internal/httpapi/request", "internal/jsontext", "internal/lean", "internal/limit", "internal/telemetry", "internal/viewer", "loaders", "resolvers"},
+	"internal/httpapi":     {"graph/model", "internal/fault", "internal/httpapi/admission", "internal/httpapi/caller", "internal/httpapi/connection", "internal/httpapi/document", "internal/httpapi/execution", "internal/httpapi/present", "internal/httpapi/refusal", "internal/httpapi/request", "internal/httpapi/response", "internal/httpapi/signin", "internal/httpapi/socket", "internal/telemetry", "internal/viewer", "loaders", "resolvers"},
 
 	"internal/httpapi/admission":  {"internal/fault", "internal/httpapi/caller", "internal/httpapi/document", "internal/httpapi/present", "internal/httpapi/request", "internal/limit", "internal/viewer"},
 	"internal/httpapi/caller":     {"internal/viewer"},
 	"internal/httpapi/connection": {"internal/fault", "internal/httpapi/present", "internal/limit", "internal/viewer"},
 	"internal/httpapi/document":   {"graph", "graph/model", "internal/fault", "internal/httpapi/refusal", "internal/jsontext", "internal/limit", "internal/viewer"},
+	"internal/httpapi/execution":  {"graph", "graph/model", "internal/fault", "internal/httpapi/admission", "internal/httpapi/caller", "internal/httpapi/document", "internal/httpapi/present", "internal/httpapi/refusal", "internal/httpapi/request", "internal/httpapi/response", "internal/httpapi/signin", "internal/lean", "internal/limit", "internal/telemetry", "internal/viewer", "loaders", "resolvers"},
 	"internal/httpapi/present":    {"graph/model", "internal/fault", "internal/httpapi/refusal", "internal/limit", "internal/telemetry"},
 	"internal/httpapi/refusal":    {"graph/model"},
 	"internal/httpapi/request":    {"graph/model", "internal/fault", "internal/httpapi/document", "internal/httpapi/refusal", "internal/jsontext", "internal/limit"},
+	"internal/httpapi/response":   {"internal/httpapi/refusal"},
+	"internal/httpapi/signin":     {"internal/fault", "internal/httpapi/present", "internal/telemetry", "internal/viewer"},
+	"internal/httpapi/socket":     {"graph/model", "internal/fault", "internal/httpapi/admission", "internal/httpapi/connection", "internal/httpapi/execution", "internal/httpapi/present", "internal/httpapi/refusal", "internal/httpapi/request", "internal/httpapi/response", "internal/httpapi/signin", "internal/jsontext", "internal/limit", "internal/telemetry", "internal/viewer"},
 
 	"internal/embedded":              {"internal/embedded/child"},
 	"internal/embedded/child":        {},
@@ -131,15 +135,15 @@ var rooms = map[string][]string{
 var strangers = map[string][]string{
 	"github.com/aws/":            {"internal/app", "dynamo", "dynamo/users", "dynamo/notes", "dynamo/entities", "dynamo/projects", "dynamo/labelling", "dynamo/scores", "dynamo/filetags", "dynamo/uses", "internal/awsclient", "internal/blob", "internal/embedded/embeddedtest", "internal/faultinject", "internal/storetest", "internal/telemetry", "bench"},
 	"github.com/redis/go-redis":  {"internal/app", "internal/cli", "internal/edge", "internal/embedded/embeddedtest", "internal/queue", "internal/redisclient"},
-	"github.com/99designs":       {"graph", "graph/model", "resolvers", "internal/generate", "internal/httpapi", "internal/httpapi/admission", "internal/httpapi/document", "internal/httpapi/present", "internal/httpapi/request", "internal/lean", "internal/scalar"},
-	"github.com/vektah":          {"graph", "internal/generate", "internal/httpapi", "internal/httpapi/admission", "internal/httpapi/document", "internal/httpapi/present", "internal/httpapi/refusal", "internal/httpapi/request", "internal/lean", "resolvers"},
+	"github.com/99designs":       {"graph", "graph/model", "resolvers", "internal/generate", "internal/httpapi", "internal/httpapi/admission", "internal/httpapi/document", "internal/httpapi/execution", "internal/httpapi/present", "internal/httpapi/request", "internal/httpapi/response", "internal/httpapi/socket", "internal/lean", "internal/scalar"},
+	"github.com/vektah":          {"graph", "internal/generate", "internal/httpapi", "internal/httpapi/admission", "internal/httpapi/document", "internal/httpapi/execution", "internal/httpapi/present", "internal/httpapi/refusal", "internal/httpapi/request", "internal/httpapi/socket", "internal/lean", "resolvers"},
 	"github.com/vikstrous":       {"loaders"},
 	"github.com/golang-jwt":      {"internal/auth", "internal/config"},
 	"github.com/prometheus":      {"internal/telemetry"},
 	"github.com/alecthomas/kong": {"internal/cli"},
 	"github.com/gabriel-vasile":  {"internal/score"},
 	"golang.org/x/image":         {"internal/score", "internal/demo"},
-	"net/http":                   {"internal/app", "console", "dynamo", "internal/auth", "internal/awsclient", "internal/clock", "internal/demo", "internal/embedded", "internal/embedded/embeddedtest", "internal/faultinject", "internal/httpapi", "internal/httpapi/caller", "internal/httpapi/request", "internal/telemetry", "bench"},
+	"net/http":                   {"internal/app", "console", "dynamo", "internal/auth", "internal/awsclient", "internal/clock", "internal/demo", "internal/embedded", "internal/embedded/embeddedtest", "internal/faultinject", "internal/httpapi", "internal/httpapi/caller", "internal/httpapi/request", "internal/httpapi/socket", "internal/telemetry", "bench"},
 }
 
 type listed struct {

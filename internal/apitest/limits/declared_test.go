@@ -23,12 +23,13 @@ import (
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/filetag"
 	"github.com/taggie/taggie/internal/gid"
-	"github.com/taggie/taggie/internal/httpapi"
 	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/connection"
 	"github.com/taggie/taggie/internal/httpapi/document"
+	"github.com/taggie/taggie/internal/httpapi/execution"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/request"
+	"github.com/taggie/taggie/internal/httpapi/socket"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/limit"
@@ -46,7 +47,7 @@ func declared(t *testing.T) []limit.Room {
 	set, err := config.Limits()
 	require.NoError(t, err)
 	return []limit.Room{
-		{Name: "internal/config", Limits: set}, {Name: "internal/httpapi/request", Limits: request.Limits()}, {Name: "internal/httpapi/admission", Limits: admission.Limits()}, {Name: "internal/httpapi", Limits: httpapi.Limits()}, {Name: "internal/httpapi/connection", Limits: connection.Limits()}, {Name: "internal/httpapi/present", Limits: present.Limits()}, {Name: "internal/httpapi/document", Limits: document.Limits()}, {Name: "internal/edge", Limits: edge.Limits()},
+		{Name: "internal/config", Limits: set}, {Name: "internal/httpapi/request", Limits: request.Limits()}, {Name: "internal/httpapi/admission", Limits: admission.Limits()}, {Name: "internal/httpapi/execution", Limits: execution.Limits()}, {Name: "internal/httpapi/connection", Limits: connection.Limits()}, {Name: "internal/httpapi/socket", Limits: socket.Limits()}, {Name: "internal/httpapi/present", Limits: present.Limits()}, {Name: "internal/httpapi/document", Limits: document.Limits()}, {Name: "internal/edge", Limits: edge.Limits()},
 		{Name: "internal/auth", Limits: auth.Limits()}, {Name: "internal/gid", Limits: gid.Limits()}, {Name: "internal/page", Limits: page.Limits()},
 		{Name: "internal/idempotency", Limits: idempotency.Limits()}, {Name: "internal/user", Limits: user.Limits()},
 		{Name: "internal/note", Limits: note.Limits()}, {Name: "internal/tag", Limits: tag.Limits()}, {Name: "internal/entity", Limits: entity.Limits()},
@@ -128,9 +129,9 @@ var noLimits = map[string]string{
 	"internal/httpapi/document.maxPage":          "as internal/page has it",
 	"internal/httpapi/document.maxCached":        "a cache",
 	"internal/httpapi/document.MaxCachedDocSize": "a cache",
-	"internal/httpapi.maxQueued":                 "a queue of a socket, behind which others wait",
-	"internal/httpapi.maxQueuedBytes":            "a queue of a socket, behind which others wait",
-	"internal/lean.MaxAnswer":                    "in the table by internal/httpapi",
+	"internal/httpapi/socket.maxQueued":          "a queue of a socket, behind which others wait",
+	"internal/httpapi/socket.maxQueuedBytes":     "a queue of a socket, behind which others wait",
+	"internal/lean.MaxAnswer":                    "in the table by internal/httpapi/execution",
 	"internal/app.maxListened":                   "connections to Redis, which whoever listens shares",
 }
 

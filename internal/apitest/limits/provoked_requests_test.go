@@ -96,19 +96,13 @@ func provokedRequests() map[string]map[string]provocation {
 			"Answers that are not sent yet, together, a caller":                                                                testedIn(room, "TestUnreadAnswersOverHTTP", "EXHAUSTED"),
 			"Answers that are not sent yet, together, a server":                                                                testedIn(admission, "TestRoomForAnswers", "server"),
 		},
-		room: {
+		"internal/httpapi/execution": {
 			"Size, all parts together, an answer": testedIn(room, "TestAnswerThatIsTooLarge", "EXHAUSTED"),
 			"Errors that are told, an answer": met(func(p *provoker) {
 				a := p.Do(`query($ids: [ID!]!) { nodes(ids: $ids) { id } }`, apitest.Vars{"ids": apitest.Many("!", p.most()+5)})
 				assert.Len(p.T, a.Errors, p.most())
 				assert.Equal(p.T, 5, a.Extensions.OmittedErrors)
 			}),
-			"Size of operations under way, together, but for a single one, a socket": testedIn(room, "TestOperationsOfASocketAreBoundedInBytes", "EXHAUSTED"),
-			"Operations that are worked on at a time, a socket":                      testedIn(room, "TestQueriesWaitForTheirTurn", "maxWorking"),
-			"Size of a message before `connection_ack`, a socket":                    testedIn(room, "TestSocketCloseCodes", `"a large message of a stranger"`),
-			"Size of a message without a token, a socket":                            testedIn(room, "TestMessagesOfNobodyAreShort", "StatusMessageTooBig"),
-			"Size of the id of an operation, a socket":                               testedIn(room, "TestSocketCloseCodes", `"subscribe with a long id"`),
-			"Size of the payload of `ping` and `pong`, a socket":                     testedIn(room, "TestSocketCloseCodes", `"ping with a long payload"`),
 		},
 		"internal/httpapi/connection": {
 			"Sockets and event streams, a server":                               testedIn(room, "TestEventStreamsAreLimitedWithSockets", `StatusServiceUnavailable, "EXHAUSTED"`),
@@ -118,6 +112,14 @@ func provokedRequests() map[string]map[string]provocation {
 			"Sockets that have not signed in yet, a server":                     testedIn(room, "TestMuteSocketsKeepNobodyOut", "Sockets: 8"),
 			"Operations under way, a socket":                                    testedIn(room, "TestAHundredSubscriptionsOnASocket", "EXHAUSTED"),
 			"Time to take what is ready, a socket or an event stream":           testedIn(room, "TestReaderThatIsTooSlow", "connection.TakenTime"),
+		},
+		"internal/httpapi/socket": {
+			"Size of operations under way, together, but for a single one, a socket": testedIn(room, "TestOperationsOfASocketAreBoundedInBytes", "EXHAUSTED"),
+			"Operations that are worked on at a time, a socket":                      testedIn(room, "TestQueriesWaitForTheirTurn", "maxWorking"),
+			"Size of a message before `connection_ack`, a socket":                    testedIn(room, "TestSocketCloseCodes", `"a large message of a stranger"`),
+			"Size of a message without a token, a socket":                            testedIn(room, "TestMessagesOfNobodyAreShort", "StatusMessageTooBig"),
+			"Size of the id of an operation, a socket":                               testedIn(room, "TestSocketCloseCodes", `"subscribe with a long id"`),
+			"Size of the payload of `ping` and `pong`, a socket":                     testedIn(room, "TestSocketCloseCodes", `"ping with a long payload"`),
 		},
 		"internal/httpapi/present": {
 			"Size of a message of an error, an answer": met(func(p *provoker) {

@@ -171,8 +171,8 @@ func (s *Spenders) fine(ctx context.Context, who string, text int) {
 	s.overdrew[who] = now.Add(time.Duration(-left) * time.Second / time.Duration(s.perSecond))
 }
 
-// Solvent refuses callers who have overdrawn. Fault: Exhausted.
-func (s *Spenders) Solvent(ctx context.Context, who string) error {
+// solvent refuses callers who have overdrawn. Fault: Exhausted.
+func (s *Spenders) solvent(ctx context.Context, who string) error {
 	s.mu.Lock()
 	until, has := s.overdrew[who]
 	s.mu.Unlock()

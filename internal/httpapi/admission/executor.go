@@ -54,7 +54,7 @@ func (e Executor) CreateOperationContext(ctx context.Context, params *graphql.Ra
 	leave, err := e.enter(ctx, who)
 	if err == nil {
 		if e.options.Spenders != nil {
-			err = e.options.Spenders.Solvent(ctx, who)
+			err = e.options.Spenders.solvent(ctx, who)
 		}
 		if err == nil {
 			err = e.options.Fresh(ctx) // it may have waited for long, or be one of many on a socket
@@ -158,9 +158,10 @@ func (e Executor) ChargeReceipt(ctx context.Context, weight int) {
 	}
 }
 
-// HoldBack holds back who has overdrawn, for a moment.
-func (e Executor) HoldBack(ctx context.Context) {
-	if e.options.Spenders != nil {
-		_ = e.options.Spenders.Solvent(ctx, caller.Name(viewer.From(ctx))) // whoever asks refuses anyway
+// Solvent refuses a caller who has overdrawn, after a moment. Fault: Exhausted.
+func (e Executor) Solvent(ctx context.Context) error {
+	if e.options.Spenders == nil {
+		return nil
 	}
+	return e.options.Spenders.solvent(ctx, caller.Name(viewer.From(ctx)))
 }

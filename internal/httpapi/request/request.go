@@ -41,6 +41,9 @@ const (
 	MaxReading = 15 * time.Second
 )
 
+// HeaderExtensions names the response extensions that a request asks for.
+const HeaderExtensions = "Taggie-Extensions"
+
 // The response extensions that a request may ask for.
 const (
 	ExtensionCost   = "cost"

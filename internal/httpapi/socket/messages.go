@@ -1,4 +1,4 @@
-package httpapi
+package socket
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/httpapi/request"
+	"github.com/taggie/taggie/internal/httpapi/response"
 	"github.com/taggie/taggie/internal/jsontext"
 )
 
@@ -159,7 +160,7 @@ func ackMessage(expires time.Time, ping time.Duration) []byte {
 	if !expires.IsZero() {
 		ack.ExpiresAt = new(expires.UTC())
 	}
-	return joined([]byte(`{"type":"connection_ack","payload":`), encode(ack), []byte(`}`))
+	return joined([]byte(`{"type":"connection_ack","payload":`), response.Encode(ack), []byte(`}`))
 }
 
 // pongMessage answers a ping with its own payload.
@@ -174,16 +175,16 @@ func pingMessage() []byte { return []byte(`{"type":"ping"}`) }
 
 // nextMessage copies the answer, whose memory gqlgen uses for the next event.
 func nextMessage(id string, resp *graphql.Response) []byte {
-	head, data, tail := parts(resp)
-	return joined([]byte(`{"type":"next","id":`), encode(id), []byte(`,"payload":`), head, data, tail, []byte(`}`))
+	head, data, tail := response.Parts(resp)
+	return joined([]byte(`{"type":"next","id":`), response.Encode(id), []byte(`,"payload":`), head, data, tail, []byte(`}`))
 }
 
 func errorMessage(id string, errs gqlerror.List) []byte {
-	return joined([]byte(`{"type":"error","id":`), encode(id), []byte(`,"payload":`), encode(errs), []byte(`}`))
+	return joined([]byte(`{"type":"error","id":`), response.Encode(id), []byte(`,"payload":`), response.Encode(errs), []byte(`}`))
 }
 
 func completeMessage(id string) []byte {
-	return joined([]byte(`{"type":"complete","id":`), encode(id), []byte(`}`))
+	return joined([]byte(`{"type":"complete","id":`), response.Encode(id), []byte(`}`))
 }
 
 func joined(parts ...[]byte) []byte { return bytes.Join(parts, nil) }

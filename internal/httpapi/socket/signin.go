@@ -1,4 +1,4 @@
-package httpapi
+package socket
 
 import (
 	"github.com/taggie/taggie/graph/model"
@@ -36,27 +36,27 @@ func (s *socket) initialise(m message) {
 
 // signIn finds out whose the socket is, and acknowledges it.
 func (s *socket) signIn(authorization []string) {
-	leave, err := s.api.signIns.Enter(s.ctx, s.network)
+	leave, err := s.server.signIns.Enter(s.ctx, s.network)
 	if err != nil {
 		s.refuse(err)
 		return
 	}
 	defer leave()
-	v, err := s.api.options.identify(s.ctx, authorization, s.network)
+	v, err := s.server.options.SignIn.Identify(s.ctx, authorization, s.network)
 	if err != nil {
 		s.refuse(err)
 		return
 	}
 	who := connection.OwnerOf(v)
-	if !s.api.sockets.Admit(who) {
+	if !s.server.options.Registry.Admit(who) {
 		s.Close(connection.CodeLater, "too many sockets of one user are open")
 		return
 	}
-	s.api.sockets.Introduce(s)
+	s.server.options.Registry.Introduce(s)
 	s.belongsTo(v)
 	// It is in the registry: a revocation from now on finds it there.
-	if err := s.api.options.again(s.ctx, v); err != nil {
-		s.api.sockets.Dismiss(who)
+	if err := s.server.options.SignIn.Again(s.ctx, v); err != nil {
+		s.server.options.Registry.Dismiss(who)
 		s.refuse(err)
 		return
 	}
@@ -88,7 +88,7 @@ func (s *socket) ready(v viewer.Viewer, who connection.Owner) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stage == stageClosing {
-		s.api.sockets.Dismiss(who)
+		s.server.options.Registry.Dismiss(who)
 		return
 	}
 	s.stage, s.owner, s.admitted, s.expires = stageReady, who, true, v.Identity.ExpiresAt

@@ -1,4 +1,4 @@
-package httpapi
+package execution
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/httpapi/request"
+	"github.com/taggie/taggie/internal/httpapi/response"
 )
 
 // costShown is the response extension cost.
@@ -40,20 +41,20 @@ type limitsShown struct {
 
 // account finds out what an operation has cost when its last part is there, and tells it with the first and the last one when it
 // is asked for.
-func (o operations) account(ctx context.Context, op *graphql.OperationContext, resp *graphql.Response, d *delivery) {
+func (r *Runner) account(ctx context.Context, op *graphql.OperationContext, resp *graphql.Response, d *delivery) {
 	a := admission.AccountOf(op)
 	charged := a != nil
-	event, last := typeOf(op) == string(ast.Subscription), !goesOn(resp)
+	event, last := TypeOf(op) == string(ast.Subscription), !response.GoesOn(resp)
 	if charged && !event && last && !d.failed && ctx.Err() == nil {
 		a.Showed(d.cost)
-	} else if charged && goesOn(resp) {
+	} else if charged && response.GoesOn(resp) {
 		a.ShowedAlready(d.cost)
 	}
 	if !asksFor(op, request.ExtensionCost) || d.parts > 1 && !last {
 		return
 	}
 	asked, known := op.Stats.GetExtension(document.StatPrice).(document.Price)
-	shown := costShown{Requested: asked.Total, Limits: o.limits(op)}
+	shown := costShown{Requested: asked.Total, Limits: r.limits(op)}
 	if known && resp.Data != nil {
 		shown.Used = new(asked.Kept + d.cost)
 	}
@@ -62,22 +63,22 @@ func (o operations) account(ctx context.Context, op *graphql.OperationContext, r
 	}
 	if charged {
 		if !event && last && resp.Data != nil {
-			o.spenders.Close(ctx, a)
+			r.spenders.Close(ctx, a)
 		}
 		kept, left := a.State()
 		shown.Budget = &budgetShown{
-			Capacity: o.options.BudgetSize, PerSecond: o.options.BudgetRate, Charged: a.Charged(), Kept: kept, Remaining: max(left, 0),
+			Capacity: r.options.BudgetSize, PerSecond: r.options.BudgetRate, Charged: a.Charged(), Kept: kept, Remaining: max(left, 0),
 		}
 	}
 	extend(resp, request.ExtensionCost, shown)
 }
 
-func (o operations) limits(op *graphql.OperationContext) limitsShown {
+func (r *Runner) limits(op *graphql.OperationContext) limitsShown {
 	l := limitsShown{
-		Cost: document.MaxCost, Seconds: o.options.OperationTimeout.Seconds(), Operations: o.options.Operations, BodyBytes: request.MaxBody,
+		Cost: document.MaxCost, Seconds: r.options.Timeout.Seconds(), Operations: r.options.Operations, BodyBytes: request.MaxBody,
 		Extent: document.Largest(),
 	}
-	if typeOf(op) == string(ast.Subscription) {
+	if TypeOf(op) == string(ast.Subscription) {
 		l.Cost = document.MaxEventCost
 	}
 	return l

@@ -1,4 +1,9 @@
-package httpapi
+// Package socket carries out what clients say over sockets, by the protocol graphql-transport-ws, which rfcs/GraphQLOverWebSocket.md of
+// graphql/graphql-over-http describes.
+//
+// It knows WebSockets, and what messages ask for. It must not know how a socket is opened, or how an operation is carried out. Start reading
+// at [Server.Serve]; then socket.handle, which takes each message.
+package socket
 
 import (
 	"context"
@@ -19,8 +24,10 @@ import (
 
 	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/connection"
+	"github.com/taggie/taggie/internal/httpapi/execution"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/request"
+	"github.com/taggie/taggie/internal/httpapi/signin"
 	"github.com/taggie/taggie/internal/telemetry"
 	"github.com/taggie/taggie/internal/viewer"
 )
@@ -38,9 +45,45 @@ const (
 	stageClosing // nothing that comes counts any more
 )
 
+// Server has what is said over sockets carried out.
+type Server struct {
+	options Options
+	signIns *admission.Turns // of networks in place of callers
+}
+
+// Options are what a [Server] is made of.
+type Options struct {
+	Runner   *execution.Runner
+	Intake   admission.Intake
+	SignIn   signin.Service
+	Registry *connection.Registry
+	Timeout  time.Duration // of each operation
+	Log      *slog.Logger
+}
+
+// NewServer returns a server of sockets.
+func NewServer(o Options) *Server { return &Server{options: o, signIns: admission.SignInTurns()} }
+
+// Upgrade is what the request that opened a socket tells of it.
+type Upgrade struct {
+	Wire          *connection.Wire
+	Network       string // that it came from
+	RequestID     string
+	Authorization []string    // for a connection_init without any
+	Header        http.Header // as far as operations read it; nil for none
+}
+
+// Serve reads messages of a socket, for which the registry has made room, until it is closed. It returns at once.
+func (s *Server) Serve(ws *websocket.Conn, u Upgrade) connection.Connection {
+	opened := newSocket(s, ws, u)
+	s.options.Registry.Welcome(opened, u.Network)
+	go opened.serve()
+	return opened
+}
+
 // socket is one connection. While nothing happens it has one goroutine, serve, and one for each subscription.
 type socket struct {
-	api           *upgrader
+	server        *Server
 	ws            *websocket.Conn
 	wire          *connection.Wire
 	requestID     string
@@ -70,10 +113,12 @@ type socket struct {
 	code       websocket.StatusCode // that it was closed with
 }
 
-func newSocket(api *upgrader, ws *websocket.Conn, wire *connection.Wire, network, requestID string) *socket {
-	s := &socket{api: api, ws: ws, wire: wire, network: network, requestID: requestID, started: time.Now(), code: websocket.StatusAbnormalClosure}
+func newSocket(server *Server, ws *websocket.Conn, u Upgrade) *socket {
+	s := &socket{
+		server: server, ws: ws, wire: u.Wire, network: u.Network, requestID: u.RequestID, authorization: u.Authorization, header: u.Header, started: time.Now(), code: websocket.StatusAbnormalClosure,
+	}
 	s.room = sync.NewCond(&s.mu)
-	s.ctx, s.cancel = context.WithCancel(telemetry.WithRequestID(context.Background(), requestID))
+	s.ctx, s.cancel = context.WithCancel(telemetry.WithRequestID(context.Background(), u.RequestID))
 	s.slots = make(chan struct{}, maxWorking)
 	s.ws.SetReadLimit(maxBeforeInit)
 	s.mu.Lock() // tick may come before timer is set
@@ -117,7 +162,7 @@ func (s *socket) guard(do func()) {
 	defer func() {
 		if p := recover(); p != nil {
 			ctx := telemetry.WithRequestID(context.Background(), s.requestID)
-			s.api.ops.log.ErrorContext(ctx, "panic", "error", fmt.Sprint(p), "stack", string(debug.Stack()))
+			s.server.options.Log.ErrorContext(ctx, "panic", "error", fmt.Sprint(p), "stack", string(debug.Stack()))
 			s.Close(connection.CodeInternal, present.Internal)
 		}
 	}()
@@ -162,7 +207,7 @@ func (s *socket) handle(data []byte) {
 
 // malformed closes the socket of somebody who sent what is no message, and charges for having looked at it.
 func (s *socket) malformed(ctx context.Context, wrong string, weight int) {
-	s.api.exec.Fine(ctx, weight)
+	s.server.options.Runner.Fine(ctx, weight)
 	s.Close(connection.CodeBadMessage, wrong)
 }
 
@@ -256,10 +301,10 @@ func (s *socket) end() {
 	who, admitted, code, begun, ctx := s.owner, s.admitted, s.code, s.begun, s.ctx
 	s.mu.Unlock()
 	if admitted {
-		s.api.sockets.Dismiss(who)
+		s.server.options.Registry.Dismiss(who)
 	}
-	s.api.sockets.Remove(s)
-	s.api.ops.log.LogAttrs(ctx, slog.LevelInfo, "socket closed", slog.Int("code", int(code)),
+	s.server.options.Registry.Remove(s)
+	s.server.options.Log.LogAttrs(ctx, slog.LevelInfo, "socket closed", slog.Int("code", int(code)),
 		slog.Int("operations", begun), slog.Duration("took", time.Since(s.started)))
 }
 
@@ -288,7 +333,7 @@ func (s *socket) leave() {
 	}
 	reason := "the server shuts down"
 	if s.leaving == connection.CodeLater {
-		reason = messageInterrupted
+		reason = execution.MessageInterrupted
 	}
 	s.closeLocked(s.leaving, reason)
 }

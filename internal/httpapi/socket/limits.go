@@ -1,23 +1,15 @@
-package httpapi
+package socket
 
 import (
 	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/request"
-	"github.com/taggie/taggie/internal/lean"
 	"github.com/taggie/taggie/internal/limit"
 )
 
-const (
-	maxErrors = 20       // in one answer
-	maxAnswer = 64 << 20 // bytes of the parts of an answer together; internal/lean bounds each while it is written
-)
-
-// Limits are those of answers, and of what a socket carries.
+// Limits are those of what a socket carries.
 func Limits() []limit.Limit {
 	const message = "the socket is closed with 4400"
 	return []limit.Limit{
-		{What: "Size, all parts together", Of: "an answer", Most: limit.Bytes(min(maxAnswer, lean.MaxAnswer)), Code: limit.Exhausted},
-		{What: "Errors that are told", Of: "an answer", Most: limit.Count(maxErrors), Then: "counted in `extensions.omittedErrors`"},
 		{What: "Size of operations under way, together, but for a single one", Of: "a socket", Most: limit.Bytes(request.MaxBody), Code: limit.Exhausted},
 		{What: "Operations that are worked on at a time", Of: "a socket", Most: limit.Count(maxWorking), Then: "others wait"},
 		{What: "Size of a message before `connection_ack`", Of: "a socket", Most: limit.Bytes(maxBeforeInit), Then: "the socket is closed with 1009"},

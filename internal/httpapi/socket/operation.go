@@ -1,4 +1,4 @@
-package httpapi
+package socket
 
 import (
 	"context"
@@ -14,9 +14,11 @@ import (
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/connection"
+	"github.com/taggie/taggie/internal/httpapi/execution"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/httpapi/request"
+	"github.com/taggie/taggie/internal/httpapi/response"
 	"github.com/taggie/taggie/internal/telemetry"
 )
 
@@ -51,8 +53,8 @@ func (s *socket) subscribe(ctx context.Context, m message, size int) {
 		return
 	}
 	if refusal.CodeOf(refused[0]) == model.ErrorCodeExhausted {
-		s.api.exec.Fine(ctx, op.size)
-		s.api.exec.HoldBack(ctx)
+		s.server.options.Runner.Fine(ctx, op.size)
+		_ = s.server.options.Runner.Solvent(ctx) // it is refused anyway, after a moment
 		s.wire.Excuse()
 	}
 	s.send(nil, false, errorMessage(op.id, refused))
@@ -60,7 +62,7 @@ func (s *socket) subscribe(ctx context.Context, m message, size int) {
 
 // begin registers an operation, closes the socket, or tells why the operation is refused.
 func (s *socket) begin(op *operation) gqlerror.List {
-	most := s.api.sockets.Operations()
+	most := s.server.options.Registry.Operations()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, taken := s.operations[op.id]
@@ -132,7 +134,7 @@ func (s *socket) ended(op *operation) {
 // take takes the payload of an operation apart. A large one waits for others of its caller to be read, and for room. It returns nil
 // when the payload is malformed, which closes the socket. Errors: that nobody wants it any more, faults of enter.
 func (s *socket) take(op *operation) (*graphql.RawParams, error) {
-	in := s.api.intake
+	in := s.server.options.Intake
 	ctx, cancel := context.WithTimeout(op.ctx, request.MaxReading)
 	defer cancel()
 	if op.size > admission.BulkyBody {
@@ -166,13 +168,13 @@ func (s *socket) take(op *operation) (*graphql.RawParams, error) {
 
 // run carries an operation out.
 func (s *socket) run(op *operation) {
-	a := s.api
+	a := s.server.options
 	start := time.Now()
 	var oc *graphql.OperationContext
 	defer s.ended(op)
 	defer func() {
 		if p := recover(); p != nil { // gqlgen recovers resolvers only
-			resp := &graphql.Response{Errors: gqlerror.List{present.Error(op.ctx, a.ops.recovered(op.ctx, p))}}
+			resp := a.Runner.Panicked(op.ctx, p)
 			s.fail(op, oc, resp, start)
 		}
 	}()
@@ -180,7 +182,7 @@ func (s *socket) run(op *operation) {
 	switch {
 	case err == nil:
 	case op.ctx.Err() != nil:
-		a.exec.ChargeReceipt(op.ctx, op.size)
+		a.Runner.ChargeReceipt(op.ctx, op.size)
 	default:
 		s.fail(op, oc, &graphql.Response{Errors: gqlerror.List{present.Error(op.ctx, err)}}, start)
 	}
@@ -196,12 +198,12 @@ func (s *socket) run(op *operation) {
 		}
 		return
 	}
-	a.exec.AwaitTurn(held)
+	a.Runner.AwaitTurn(held)
 	start = time.Now() // to wait is not to be slow
-	ctx, stop := context.WithTimeout(graphql.StartOperationTrace(held), a.options.OperationTimeout)
+	ctx, stop := context.WithTimeout(graphql.StartOperationTrace(held), a.Timeout)
 	defer stop()
 	var errs gqlerror.List
-	oc, errs = create(ctx, a.exec, params)
+	oc, errs = a.Runner.Create(ctx, params)
 	if errs == nil && oc.Operation.Operation == ast.Subscription {
 		stop() // it waits for long: keep nothing that it does not need
 		s.stream(op, oc, start, free)
@@ -210,11 +212,11 @@ func (s *socket) run(op *operation) {
 	defer free()
 	var resp *graphql.Response
 	if errs != nil {
-		resp = a.exec.DispatchError(graphql.WithOperationContext(ctx, oc), errs)
+		resp = a.Runner.Refuse(ctx, oc, errs)
 	} else {
-		next, ctx := a.exec.DispatchOperation(ctx, oc)
+		next, ctx := a.Runner.DispatchOperation(ctx, oc)
 		if resp = next(ctx); resp == nil && op.ctx.Err() == nil {
-			resp = late(ctx, a.exec, oc)
+			resp = a.Runner.Late(ctx, oc)
 		}
 	}
 	if resp == nil {
@@ -233,7 +235,7 @@ func (s *socket) run(op *operation) {
 
 // slot waits until an operation of the socket may be worked on, and returns what ends that. Faults: Exhausted.
 func (s *socket) slot(ctx context.Context) (free func(), err error) {
-	late := time.NewTimer(s.api.options.OperationTimeout)
+	late := time.NewTimer(s.server.options.Timeout)
 	defer late.Stop()
 	select {
 	case s.slots <- struct{}{}:
@@ -247,7 +249,7 @@ func (s *socket) slot(ctx context.Context) (free func(), err error) {
 
 // fail ends an operation with errors that no executor has seen, and counts it.
 func (s *socket) fail(op *operation, oc *graphql.OperationContext, resp *graphql.Response, start time.Time) {
-	s.api.ops.metrics.Operation(typeOf(oc), outcome(resp), time.Since(start))
+	s.server.options.Runner.Count(oc, resp, time.Since(start))
 	s.logged(op.ctx, oc, resp, start)
 	s.send(op, true, errorMessage(op.id, resp.Errors))
 }
@@ -255,8 +257,8 @@ func (s *socket) fail(op *operation, oc *graphql.OperationContext, resp *graphql
 // stream carries a subscription out.
 func (s *socket) stream(op *operation, oc *graphql.OperationContext, start time.Time, free func()) {
 	free() // while it waits for its turn to be set up, others of the socket are worked on
-	how, refusal := s.api.follow(op.ctx, op.cancel, oc, follower{
-		prepared: func(inTime bool) {
+	how, refusal := s.server.options.Runner.Follow(op.ctx, op.cancel, oc, execution.Follower{
+		Prepared: func(inTime bool) {
 			op.leave()
 			if inTime {
 				s.mu.Lock()
@@ -264,8 +266,8 @@ func (s *socket) stream(op *operation, oc *graphql.OperationContext, start time.
 				s.mu.Unlock()
 			}
 		},
-		first: func(resp *graphql.Response) { s.logged(op.ctx, oc, resp, start) },
-		tell: func(resp *graphql.Response, sent func()) bool {
+		First: func(resp *graphql.Response) { s.logged(op.ctx, oc, resp, start) },
+		Tell: func(resp *graphql.Response, sent func()) bool {
 			op.sent = sent
 			if s.send(op, false, nextMessage(op.id, resp)) {
 				return true
@@ -275,13 +277,13 @@ func (s *socket) stream(op *operation, oc *graphql.OperationContext, start time.
 		},
 	})
 	switch how {
-	case refused:
+	case execution.Refused:
 		s.send(op, true, errorMessage(op.id, refusal.Errors))
-	case finished:
+	case execution.Finished:
 		s.send(op, true, completeMessage(op.id))
-	case interrupted:
+	case execution.Interrupted:
 		s.interrupt()
-	case revoked:
+	case execution.Revoked:
 		s.Close(connection.CodeForbidden, present.Revoked)
 	}
 }
@@ -290,8 +292,8 @@ func (s *socket) stream(op *operation, oc *graphql.OperationContext, start time.
 func (s *socket) logged(ctx context.Context, oc *graphql.OperationContext, resp *graphql.Response, start time.Time) {
 	said := "ok"
 	if resp != nil {
-		said = outcome(resp)
+		said = response.Outcome(resp)
 	}
-	s.api.ops.log.LogAttrs(ctx, slog.LevelInfo, "socket operation", slog.String("operation", typeOf(oc)),
+	s.server.options.Log.LogAttrs(ctx, slog.LevelInfo, "socket operation", slog.String("operation", execution.TypeOf(oc)),
 		slog.String("outcome", said), slog.Duration("took", time.Since(start)))
 }

@@ -1,4 +1,4 @@
-package httpapi
+package execution
 
 import (
 	"bytes"
@@ -18,66 +18,71 @@ import (
 	"github.com/taggie/taggie/resolvers"
 )
 
-// ending is how a subscription has ended.
-type ending uint8
+// Ending is how a subscription has ended.
+type Ending uint8
 
+// How a subscription ends.
 const (
-	unwanted    ending = iota // the client wants no more, or is gone
-	finished                  // there is nothing more to follow
-	refused                   // by its resolver, or for its errors
-	interrupted               // what it needs is away: the client is to begin again
-	revoked                   // its token does not count any more
+	Unwanted    Ending = iota // the client wants no more, or is gone
+	Finished                  // there is nothing more to follow
+	Refused                   // by its resolver, or for its errors
+	Interrupted               // what it needs is away: the client is to begin again
+	Revoked                   // its token does not count any more
 )
+
+// messageAge is how long ago that may have been read which says that the viewer may have a message of a subscription; internal/httpapi/signin
+// says why.
+const messageAge = 50 * time.Second
 
 // firstWithin is how long a subscription keeps its turn without a first message: some have nothing to tell at first.
 const firstWithin = 100 * time.Millisecond
 
-// messageInterrupted is why a connection is closed whose subscription was interrupted.
-const messageInterrupted = "the subscription was interrupted; connect again"
+// MessageInterrupted is why a connection is closed whose subscription was interrupted.
+const MessageInterrupted = "the subscription was interrupted; connect again"
 
-// follower is who is told of a subscription.
-type follower struct {
-	prepared func(inTime bool)       // the set-up has ended, with which the subscription waits
-	first    func(*graphql.Response) // with what it begins with; nil when it ends with nothing, or nobody wants it any more
-	// tell hands on an event, and calls sent when it is written, which gives its room back; false when nobody wants more.
-	tell func(_ *graphql.Response, sent func()) bool
+// Follower is who is told of a subscription.
+type Follower struct {
+	Prepared func(inTime bool)       // the set-up has ended, with which the subscription waits
+	First    func(*graphql.Response) // with what it begins with; nil when it ends with nothing, or nobody wants it any more
+	// Tell hands on an event, and calls sent when it is written, which gives its room back; false when nobody wants more.
+	Tell func(_ *graphql.Response, sent func()) bool
 }
 
-// follow carries a subscription out until it ends or ctx does. Only its set-up has a time limit, after which it cancels ctx.
-// It returns how the subscription ended, and for refused the response that says why. Clients begin again after a connection that was closed, and
+// Follow carries a subscription out until it ends or ctx does. Only its set-up has a time limit, after which it cancels ctx.
+// It returns how the subscription ended, and for Refused the response that says why. Clients begin again after a connection that was closed, and
 // never after an error or the word that all is complete: hence what passes is neither of these.
-func (a *api) follow(ctx context.Context, cancel context.CancelFunc, oc *graphql.OperationContext, f follower) (ending, *graphql.Response) {
-	leave, err := a.setUps.Enter(ctx, caller.Name(viewer.From(ctx)))
+func (r *Runner) Follow(ctx context.Context, cancel context.CancelFunc, oc *graphql.OperationContext, f Follower) (Ending, *graphql.Response) {
+	leave, err := r.setUps.Enter(ctx, caller.Name(viewer.From(ctx)))
 	if err != nil {
-		return a.untimely(ctx, oc, err, f)
+		return r.untimely(ctx, oc, err, f)
 	}
 	defer leave()
 	start := time.Now() // to wait is not to be slow
 	var end resolvers.Ending
 	resolvers.WithEnding(oc, &end)
 	asked, _ := oc.Stats.GetExtension(document.StatPrice).(document.Price)
-	rooms := a.ops.answers.Messages(caller.Name(viewer.From(ctx)), asked.Weight.Bytes())
+	rooms := r.options.Answers.Messages(caller.Name(viewer.From(ctx)), asked.Weight.Bytes())
 	defer rooms.End()
 	resolvers.WithRoom(oc, rooms)
 	var basis resolvers.Basis
 	resolvers.WithBasis(oc, &basis)
-	limit := time.AfterFunc(a.options.OperationTimeout, cancel)
-	next, running := a.exec.DispatchOperation(graphql.StartOperationTrace(ctx), oc)
+	limit := time.AfterFunc(r.options.Timeout, cancel)
+	next, running := r.DispatchOperation(graphql.StartOperationTrace(ctx), oc)
 	took := time.Since(start)
 	inTime := limit.Stop()
-	f.prepared(inTime)
+	f.Prepared(inTime)
 	if !inTime {
-		resp := late(graphql.WithOperationContext(context.WithoutCancel(ctx), oc), a.exec, oc)
+		resp := r.Late(context.WithoutCancel(ctx), oc)
 		if resp != nil {
-			f.first(resp)
+			f.First(resp)
 		}
-		return interrupted, nil
+		return Interrupted, nil
 	}
 	running = below(running, oc)
 	// Its turn lasts until its first message is rendered, which is most of the work.
 	silent := time.AfterFunc(firstWithin, leave)
 	defer silent.Stop()
-	tab := a.ops.spenders.Tab()
+	tab := r.spenders.Tab()
 	for counted := false; ; counted = true {
 		tab.Pay(ctx)
 		rooms.Want()
@@ -87,35 +92,35 @@ func (a *api) follow(ctx context.Context, cancel context.CancelFunc, oc *graphql
 			if ctx.Err() != nil {
 				first = nil // what it says is only that the client wants no more
 			}
-			a.ops.begun(oc, first, took)
-			f.first(first)
+			r.begun(oc, first, took)
+			f.First(first)
 		}
 		switch {
 		case ctx.Err() != nil:
-			return unwanted, nil
+			return Unwanted, nil
 		case resp == nil && end.Finished():
-			return finished, nil
+			return Finished, nil
 		case resp == nil:
-			return interrupted, nil
+			return Interrupted, nil
 		case passing(resp):
-			a.ops.tell(ctx, resp)
-			return interrupted, nil
+			r.tell(ctx, resp)
+			return Interrupted, nil
 		case len(resp.Data) == 0: // the resolver refused; respond has not seen it
-			a.ops.tell(ctx, resp)
-			return refused, resp
+			r.tell(ctx, resp)
+			return Refused, resp
 		}
 		sent, err := rooms.Next(ctx, cap(resp.Data))
 		if err == nil {
-			if how := a.still(ctx, &basis); how != finished {
+			if how := r.still(ctx, &basis); how != Finished {
 				sent()
 				return how, nil
 			}
 		}
 		switch {
 		case err != nil && ctx.Err() == nil: // who comes back gets it, when there is room
-			return interrupted, nil
-		case err != nil, !f.tell(resp, sent):
-			return unwanted, nil
+			return Interrupted, nil
+		case err != nil, !f.Tell(resp, sent):
+			return Unwanted, nil
 		case counted: // the first one is paid for
 			tab.Add(resp.Data)
 		}
@@ -124,29 +129,29 @@ func (a *api) follow(ctx context.Context, cancel context.CancelFunc, oc *graphql
 }
 
 // untimely ends a subscription that got no turn to be set up.
-func (a *api) untimely(ctx context.Context, oc *graphql.OperationContext, err error, f follower) (ending, *graphql.Response) {
+func (r *Runner) untimely(ctx context.Context, oc *graphql.OperationContext, err error, f Follower) (Ending, *graphql.Response) {
 	admission.Forgo(oc)
 	if ctx.Err() != nil {
-		f.first(nil)
-		return unwanted, nil
+		f.First(nil)
+		return Unwanted, nil
 	}
-	resp := a.exec.DispatchError(graphql.WithOperationContext(ctx, oc), gqlerror.List{gqlerror.Wrap(err)})
-	f.first(resp)
-	return refused, resp
+	resp := r.Refuse(ctx, oc, gqlerror.List{gqlerror.Wrap(err)})
+	f.First(resp)
+	return Refused, resp
 }
 
-// still says how a subscription ends whose next message its viewer may not have, finished for one that goes on.
-func (a *api) still(ctx context.Context, basis *resolvers.Basis) ending {
-	err := a.options.fresh(ctx)
+// still says how a subscription ends whose next message its viewer may not have, Finished for one that goes on.
+func (r *Runner) still(ctx context.Context, basis *resolvers.Basis) Ending {
+	err := r.options.SignIn.Fresh(ctx)
 	switch at := basis.Since(); {
 	case ctx.Err() != nil:
-		return unwanted
+		return Unwanted
 	case fault.Is(err, fault.Unauthenticated):
-		return revoked
+		return Revoked
 	case err != nil, !at.IsZero() && time.Since(at) > messageAge: // who comes back gets it, if that may be
-		return interrupted
+		return Interrupted
 	}
-	return finished
+	return Finished
 }
 
 // passing reports whether a response has nothing to tell but that something is away at the moment. To send it would end the subscription, or

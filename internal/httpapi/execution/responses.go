@@ -1,10 +1,9 @@
-package httpapi
+package execution
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -16,70 +15,27 @@ import (
 	"github.com/taggie/taggie/graph"
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
-	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/httpapi/request"
+	"github.com/taggie/taggie/internal/httpapi/response"
 	"github.com/taggie/taggie/internal/telemetry"
 	"github.com/taggie/taggie/internal/viewer"
 	"github.com/taggie/taggie/loaders"
 )
 
-// operations surrounds each response with what it needs, and with what is told of it.
-type operations struct {
-	sources loaders.Sources
-	metrics *telemetry.Metrics
-	log     *slog.Logger
-	// capacity has everybody told what was consumed, not only administrators.
-	capacity bool
-	options  Options
-	spenders *admission.Spenders
-	answers  *admission.Answers
-}
-
-// create makes an operation of the parameters of a request that is answered in one piece, or says why it is refused.
-func create(ctx context.Context, exec graphql.GraphExecutor, params *graphql.RawParams) (*graphql.OperationContext, gqlerror.List) {
-	op, errs := prepare(ctx, exec, params)
-	if errs == nil && defers(op) {
-		errs = gqlerror.List{refusal.Of(model.ErrorCodeBadRequest, messageDefer)}
-		admission.Forgo(op)
-	}
-	return op, errs
-}
-
-// prepare makes an operation, which may be answered in parts, of the parameters of a request, or says why it is refused.
-func prepare(ctx context.Context, exec graphql.GraphExecutor, params *graphql.RawParams) (*graphql.OperationContext, gqlerror.List) {
-	op, errs := exec.CreateOperationContext(ctx, params)
-	if errs != nil && op.Doc != nil && op.Operation == nil {
-		errs = gqlerror.List{refusal.Of(model.ErrorCodeBadRequest, "the document has no operation of that name, or several and no operationName")}
-	}
-	if errs == nil {
-		if refused := deferrable(op); refused != nil {
-			errs = gqlerror.List{refused}
-			admission.Forgo(op)
-		}
-	}
-	return op, errs
-}
-
-// late is the answer of an operation whose time was up before anything was read.
-func late(ctx context.Context, exec graphql.GraphExecutor, op *graphql.OperationContext) *graphql.Response {
-	err := fault.New(fault.Unavailable, present.Late)
-	return exec.DispatchError(graphql.WithOperationContext(ctx, op), gqlerror.List{gqlerror.Wrap(err)})
-}
-
 // respond gives a response loaders of its own, counts it, logs its internal errors and adds the extensions asked for.
-func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
+func (r *Runner) respond(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	start := time.Now()
 	op := graphql.GetOperationContext(ctx)
 	if d := later(op); d != nil { // its loaders, and its place in the counts, are those of the part before
 		resp := d.bound(ctx, within(ctx, next))
 		if resp != nil {
-			resp = o.current(ctx, op, o.weighed(ctx, op, resp))
+			resp = r.current(ctx, op, r.weighed(ctx, op, resp))
 			d.add(resp)
-			o.cost(ctx, resp, d.tally)
-			o.account(ctx, op, resp, d)
-			o.tell(ctx, resp)
+			r.cost(ctx, resp, d.tally)
+			r.account(ctx, op, resp, d)
+			r.tell(ctx, resp)
 		}
 		return resp
 	}
@@ -87,36 +43,36 @@ func (o operations) respond(ctx context.Context, next graphql.ResponseHandler) *
 	if asksFor(op, request.ExtensionDynamo) {
 		ctx, tally = telemetry.WithTally(ctx)
 	}
-	ctx = loaders.With(ctx, loaders.New(ctx, o.sources, shown(op)))
+	ctx = loaders.With(ctx, loaders.New(ctx, r.options.Loaders, shown(op)))
 	resp := within(ctx, next)
 	if resp == nil {
 		return nil
 	}
-	resp = o.current(ctx, op, o.weighed(ctx, op, resp))
-	if event := typeOf(op) == string(ast.Subscription) && resp.Data != nil; !event {
+	resp = r.current(ctx, op, r.weighed(ctx, op, resp))
+	if event := TypeOf(op) == string(ast.Subscription) && resp.Data != nil; !event {
 		// A subscription is counted once, by begun: most of the time before an event was spent waiting for it.
-		o.metrics.Operation(typeOf(op), outcome(resp), time.Since(start))
+		r.options.Metrics.Operation(TypeOf(op), response.Outcome(resp), time.Since(start))
 	}
 	d := begins(op, resp, tally)
-	o.cost(ctx, resp, tally)
-	o.account(ctx, op, resp, d)
-	o.tell(ctx, resp)
+	r.cost(ctx, resp, tally)
+	r.account(ctx, op, resp, d)
+	r.tell(ctx, resp)
 	return resp
 }
 
 // weighed returns a part of an answer, or what stands for it when there is no room for it: its estimate was too low, and nobody reads.
-func (o operations) weighed(ctx context.Context, op *graphql.OperationContext, resp *graphql.Response) *graphql.Response {
-	if err := o.answers.Weigh(ctx, op, cap(resp.Data), goesOn(resp)); err != nil {
+func (r *Runner) weighed(ctx context.Context, op *graphql.OperationContext, resp *graphql.Response) *graphql.Response {
+	if err := r.options.Answers.Weigh(ctx, op, cap(resp.Data), response.GoesOn(resp)); err != nil {
 		return &graphql.Response{Data: []byte("null"), Errors: gqlerror.List{present.Error(ctx, err)}}
 	}
 	return resp
 }
 
 // current returns the response of a query, without its data when nobody can tell any more that the caller may have it. What a mutation has done
-// is told: it rests upon what was known when it began. Messages of subscriptions are looked at by follow.
-func (o operations) current(ctx context.Context, op *graphql.OperationContext, resp *graphql.Response) *graphql.Response {
-	if len(resp.Data) > 0 && typeOf(op) == string(ast.Query) {
-		if err := o.options.fresh(ctx); err != nil {
+// is told: it rests upon what was known when it began. Messages of subscriptions are looked at by Follow.
+func (r *Runner) current(ctx context.Context, op *graphql.OperationContext, resp *graphql.Response) *graphql.Response {
+	if len(resp.Data) > 0 && TypeOf(op) == string(ast.Query) {
+		if err := r.options.SignIn.Fresh(ctx); err != nil {
 			withhold(ctx, resp, err)
 		}
 	}
@@ -124,33 +80,33 @@ func (o operations) current(ctx context.Context, op *graphql.OperationContext, r
 }
 
 // cost adds what was asked of DynamoDB so far, if somebody counts it.
-func (o operations) cost(ctx context.Context, resp *graphql.Response, tally *telemetry.Tally) {
+func (r *Runner) cost(ctx context.Context, resp *graphql.Response, tally *telemetry.Tally) {
 	if tally == nil {
 		return
 	}
 	told := spent(tally.Snapshot())
-	if !o.capacity && !viewer.From(ctx).Admin() {
+	if !r.options.Capacity && !viewer.From(ctx).Admin() {
 		told.ConsumedCapacity, told.Keys = nil, nil // they tell how large and how many things are that the caller may not see
 	}
 	extend(resp, request.ExtensionDynamo, told)
 }
 
 // tell bounds the errors of a response and logs those that are ours.
-func (o operations) tell(ctx context.Context, resp *graphql.Response) {
+func (r *Runner) tell(ctx context.Context, resp *graphql.Response) {
 	if len(resp.Errors) > maxErrors {
 		extend(resp, "omittedErrors", len(resp.Errors)-maxErrors)
 		resp.Errors = resp.Errors[:maxErrors]
 	}
-	o.report(ctx, resp.Errors)
+	r.report(ctx, resp.Errors)
 }
 
 // begun counts a subscription by its first response, or its end without any; took is how long its set-up took.
-func (o operations) begun(op *graphql.OperationContext, first *graphql.Response, took time.Duration) {
+func (r *Runner) begun(op *graphql.OperationContext, first *graphql.Response, took time.Duration) {
 	said := "ok"
 	if first != nil && first.Data == nil {
-		said = outcome(first)
+		said = response.Outcome(first)
 	}
-	o.metrics.Operation(typeOf(op), said, took)
+	r.options.Metrics.Operation(TypeOf(op), said, took)
 }
 
 // within gives up an answer that becomes too large while it is written.
@@ -215,7 +171,7 @@ func largeTypes(op *graphql.OperationContext) map[string]bool {
 }
 
 // report logs, once, what the client is not told.
-func (o operations) report(ctx context.Context, errs gqlerror.List) {
+func (r *Runner) report(ctx context.Context, errs gqlerror.List) {
 	for _, err := range errs {
 		cause, ok := errors.AsType[*present.Cause](err.Err)
 		if !ok {
@@ -226,9 +182,9 @@ func (o operations) report(ctx context.Context, errs gqlerror.List) {
 		}
 		switch refusal.CodeOf(err) {
 		case model.ErrorCodeInternal:
-			o.log.ErrorContext(ctx, "internal error", "field", cause.At, "error", cause.Err)
+			r.options.Log.ErrorContext(ctx, "internal error", "field", cause.At, "error", cause.Err)
 		case model.ErrorCodeUnavailable:
-			o.log.WarnContext(ctx, "unavailable", "field", cause.At, "error", cause.Err)
+			r.options.Log.WarnContext(ctx, "unavailable", "field", cause.At, "error", cause.Err)
 		}
 	}
 }
@@ -240,8 +196,8 @@ type panicked struct{ value any }
 func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 
 // recovered logs a panic with its stack and turns it into an error.
-func (o operations) recovered(ctx context.Context, value any) error {
-	o.log.ErrorContext(ctx, "panic", "field", present.Coordinate(ctx), "error", value, "stack", string(debug.Stack()))
+func (r *Runner) recovered(ctx context.Context, value any) error {
+	r.options.Log.ErrorContext(ctx, "panic", "field", present.Coordinate(ctx), "error", value, "stack", string(debug.Stack()))
 	return fault.Wrap(fault.Internal, &panicked{value}, present.Internal)
 }
 
@@ -250,7 +206,7 @@ func asksFor(op *graphql.OperationContext, name string) bool {
 	if op.Extensions[name] == true {
 		return true
 	}
-	for _, line := range op.Headers.Values(headerExtensions) {
+	for _, line := range op.Headers.Values(request.HeaderExtensions) {
 		for word := range strings.SplitSeq(line, ",") {
 			if strings.EqualFold(strings.TrimSpace(word), name) {
 				return true
@@ -258,13 +214,6 @@ func asksFor(op *graphql.OperationContext, name string) bool {
 		}
 	}
 	return false
-}
-
-func extend(resp *graphql.Response, name string, value any) {
-	if resp.Extensions == nil {
-		resp.Extensions = make(map[string]any, 1)
-	}
-	resp.Extensions[name] = value
 }
 
 // dynamo is the response extension of that name.
@@ -288,18 +237,22 @@ func spent(s telemetry.Spent) dynamo {
 	}
 }
 
-// typeOf is "query", "mutation", "subscription", or "unknown" for a document that has no such operation.
-func typeOf(op *graphql.OperationContext) string {
+func extend(resp *graphql.Response, name string, value any) {
+	if resp.Extensions == nil {
+		resp.Extensions = make(map[string]any, 1)
+	}
+	resp.Extensions[name] = value
+}
+
+// TypeOf is "query", "mutation", "subscription", or "unknown" for a document that has no such operation.
+func TypeOf(op *graphql.OperationContext) string {
 	if op == nil || op.Operation == nil {
 		return "unknown"
 	}
 	return string(op.Operation.Operation)
 }
 
-// outcome is "ok" or the code of the first error.
-func outcome(resp *graphql.Response) string {
-	if len(resp.Errors) == 0 {
-		return "ok"
-	}
-	return string(refusal.CodeOf(resp.Errors[0]))
+// withhold takes the data out of a response that its caller may not have any more.
+func withhold(ctx context.Context, resp *graphql.Response, err error) {
+	resp.Data, resp.Errors = []byte("null"), gqlerror.List{present.Error(ctx, err)}
 }

@@ -1,4 +1,4 @@
-package httpapi
+package execution
 
 import (
 	"testing"
@@ -9,11 +9,12 @@ import (
 	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
+	"github.com/taggie/taggie/graph"
 	"github.com/taggie/taggie/loaders"
 )
 
 func TestShown(t *testing.T) {
-	s := newServer(t)
+	schema := graph.NewExecutableSchema(graph.Config{}).Schema()
 	for _, test := range []struct {
 		reason, query string
 		shown         loaders.Shows
@@ -28,7 +29,7 @@ func TestShown(t *testing.T) {
 		{"a mutation", `mutation($i: FinishProjectItemInput!) { finishProjectItem(input: $i) { problem { ... on LeaseLost { current { metadata } } } } }`, loaders.Shows{Metadata: true}},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
-			doc, errs := gqlparser.LoadQueryWithRules(s.options.Schema.Schema(), test.query, rules.NewDefaultRules())
+			doc, errs := gqlparser.LoadQueryWithRules(schema, test.query, rules.NewDefaultRules())
 			require.Empty(t, errs)
 			assert.Equal(t, test.shown, shown(&graphql.OperationContext{Doc: doc, Operation: doc.Operations[0]}))
 		})
