@@ -13,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/taggie/taggie/internal/memory"
 )
 
 // answer is a response of DynamoDB to a read. Each row type decodes its own attributes straight from the text that came over the wire: the
@@ -70,7 +72,7 @@ func (p leanProtocol) DeserializeResponse(ctx context.Context, schema *smithy.Op
 	p.answer.release()                           // an attempt before this one may have failed half-way
 	p.answer.scanned = scanners.Get().(*scanner) //nolint:errcheck,forcetypeassert // nothing else is put there
 	var capacity []types.ConsumedCapacity
-	err := p.answer.read(resp)
+	err := p.answer.read(ctx, resp)
 	if err == nil {
 		capacity, err = p.answer.scan()
 	}
@@ -106,13 +108,25 @@ func (a *answer) leftovers() map[string]types.KeysAndAttributes {
 	return left
 }
 
-func (a *answer) read(resp *smithyhttp.Response) error {
+// read reads the text of the answer, for which there has to be room.
+func (a *answer) read(ctx context.Context, resp *smithyhttp.Response) error {
 	buf := a.scanned.text[:0]
-	if n := int(resp.ContentLength); n > cap(buf) {
+	n := int(resp.ContentLength)
+	if n > 0 {
+		if err := memory.Take(ctx, n); err != nil {
+			return noRoom{err}
+		}
+	}
+	if n > cap(buf) {
 		buf = make([]byte, 0, n+512)
 	}
 	for {
 		if len(buf) == cap(buf) {
+			if n < 0 { // unknown
+				if err := memory.Take(ctx, max(len(buf), 512)); err != nil {
+					return noRoom{err}
+				}
+			}
 			buf = append(buf, 0)[:len(buf)]
 		}
 		n, err := resp.Body.Read(buf[len(buf):cap(buf)])
@@ -126,6 +140,15 @@ func (a *answer) read(resp *smithyhttp.Response) error {
 		}
 	}
 }
+
+// noRoom says that there is no room for an answer. Nobody tries again: that is up to the client.
+type noRoom struct{ error }
+
+// Unwrap returns what the client is told.
+func (e noRoom) Unwrap() error { return e.error }
+
+// hadNoRoom reports whether there was no room for an answer.
+func hadNoRoom(err error) bool { _, is := errors.AsType[noRoom](err); return is }
 
 // scan finds everything in the answer. What is null is taken for absent: engines differ there.
 func (a *answer) scan() (capacity []types.ConsumedCapacity, err error) {

@@ -107,8 +107,11 @@ func Str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Va
 func (db *DB) Table(t Table) *string { return aws.String(db.prefix + t.Name) }
 
 // Failed wraps what the SDK returned after its retries: Unavailable when the store did not answer or nobody waits any more,
-// Internal when it refused what we asked, which asking again would not mend.
+// Internal when it refused what we asked, which asking again would not mend. Where there was no room for the answer, it returns what the client is told of that.
 func Failed(err error, format string, args ...any) error {
+	if no, is := errors.AsType[noRoom](err); is {
+		return no.error
+	}
 	if DiskFull(err) {
 		return fault.Wrap(fault.Unavailable, err, MessageDiskFull)
 	}

@@ -102,6 +102,8 @@ func read[In smithy.Serializable, Out smithy.Deserializable](ctx context.Context
 	case !sent:
 		_, err = sdk(ctx, in, a.into)
 		return err
+	case hadNoRoom(err):
+		return err
 	}
 	if delay, failed := n.retryer.RetryDelay(1, err); failed == nil {
 		_ = smithytime.SleepWithContext(ctx, delay) // the SDK finds out that the context has ended, and says so
@@ -151,16 +153,11 @@ func (n *narrow) try(ctx context.Context, name string, in smithy.Serializable, o
 		return false, nil
 	}
 	start := time.Now()
-	if err = n.places.Acquire(ctx, 1); err != nil {
-		return false, err
-	}
-	defer n.places.Release(1)
 	schema := known.schema.Load()
-	request, err := n.request(ctx, p, schema, in)
-	if err != nil {
+	response, sent, err := n.send(ctx, p, schema, in)
+	if !sent {
 		return false, err
 	}
-	response, err := n.http.Do(request)
 	if err == nil {
 		err = leanProtocol{n.protocol, a}.DeserializeResponse(ctx, schema, dynamodb.TypeRegistry, &smithyhttp.Response{Response: response}, out)
 		_ = response.Body.Close() // what counts was read
@@ -175,6 +172,20 @@ func (n *narrow) try(ctx context.Context, name string, in smithy.Serializable, o
 		n.watch.ReadAnswered(ctx, name, in, out, time.Since(start))
 	}
 	return true, nil
+}
+
+// send sends a call when there is a place, and reports whether it did. The place is free when the answer begins: to read that may have to wait for room.
+func (n *narrow) send(ctx context.Context, p *prepared, schema *smithy.OperationSchema, in smithy.Serializable) (response *http.Response, sent bool, err error) {
+	if err = n.places.Acquire(ctx, 1); err != nil {
+		return nil, false, err
+	}
+	defer n.places.Release(1)
+	request, err := n.request(ctx, p, schema, in)
+	if err != nil {
+		return nil, false, err
+	}
+	response, err = n.http.Do(request) //nolint:bodyclose // try closes it
+	return response, true, err
 }
 
 // request returns a call, signed.

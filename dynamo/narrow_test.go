@@ -23,7 +23,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/internal/embedded/embeddedtest"
+	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/faultinject"
+	"github.com/taggie/taggie/internal/memory"
 )
 
 // seen keeps the requests that reach an engine.
@@ -160,6 +162,46 @@ func TestReadsPastTheSDKAreSentAndSignedAsTheSDKDoes(t *testing.T) {
 		}
 		assert.Equal(t, sdk.Header, own.Header, name)
 		s.since()
+	}
+}
+
+// meter gives room as a test says.
+type meter func() error
+
+func (m meter) Take(context.Context, int) error { return m() }
+
+// Who finds no room for an answer is told that, and the question is not asked again.
+func TestAnAnswerWithoutRoomIsNotReadAgain(t *testing.T) {
+	t.Parallel()
+	db, s := seenDB(t)
+	_, err := db.Client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: db.Table(NotesTable), Item: NotesTable.Key(Key{"p", "1"})})
+	require.NoError(t, err)
+	s.since()
+	ctx := memory.Metered(t.Context(), meter(func() error { return fault.New(fault.Exhausted, "no room") }))
+	for name, read := range reads {
+		for _, bySDK := range []bool{true, false} {
+			err := read(ctx, db)
+			assert.True(t, fault.Is(err, fault.Exhausted), "%s: %v", name, err)
+			assert.Equal(t, []bool{bySDK}, s.since(), name)
+		}
+	}
+}
+
+// An answer that waits for room takes nobody's place at DynamoDB.
+func TestAnAnswerThatWaitsForRoomHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	db, _ := seenDB(t)
+	db.connect(Options{Client: db.Client, MaxInFlight: 1})
+	for name, read := range reads {
+		require.NoError(t, read(t.Context(), db), name) // by the SDK
+		waits, room := make(chan bool), make(chan bool)
+		ctx := memory.Metered(t.Context(), meter(func() error { waits <- true; <-room; return nil }))
+		waited := make(chan error)
+		go func() { waited <- read(ctx, db) }()
+		<-waits
+		require.NoError(t, read(t.Context(), db), name)
+		close(room)
+		require.NoError(t, <-waited, name)
 	}
 }
 

@@ -1898,6 +1898,9 @@ func (ec *executionContext) appendEffortReview(w *lean.Writer, p *lean.Plan, obj
 			w.B = scalar.AppendString(w.B, string(obj.Verdict))
 		case 2: // comment
 			w.B = scalar.AppendString(w.B, obj.Comment)
+			if !w.Fits() {
+				return false
+			}
 		case 3: // by
 			ctx, _ := w.Call(f, ec.fieldContext_EffortReview_by)
 			if ctx == nil {
@@ -2007,6 +2010,9 @@ func (ec *executionContext) appendEntity(w *lean.Writer, p *lean.Plan, obj *enti
 			w.B = scalar.AppendString(w.B, v)
 		case 5: // attributes
 			if !w.Value(ec.marshalNJSON2map(w.Context(), nil, obj.Attributes), false) {
+				return false
+			}
+			if !w.Fits() {
 				return false
 			}
 		case 6: // createdAt
@@ -2174,6 +2180,9 @@ func (ec *executionContext) appendEntityIndex(w *lean.Writer, p *lean.Plan, obj 
 				w.B = scalar.AppendString(w.B, obj.Path[i])
 			}
 			w.B = append(w.B, ']')
+			if !w.Fits() {
+				return false
+			}
 		case 4: // kind
 			w.B = scalar.AppendString(w.B, string(obj.Kind))
 		case 5: // ready
@@ -3178,6 +3187,9 @@ func (ec *executionContext) appendNote(w *lean.Writer, p *lean.Plan, obj *note.N
 			w.B = scalar.AppendString(w.B, obj.Title)
 		case 3: // content
 			w.B = scalar.AppendString(w.B, obj.Content)
+			if !w.Fits() {
+				return false
+			}
 		case 4: // deadline
 			if (obj.Deadline).IsZero() {
 				w.Null()
@@ -3689,6 +3701,9 @@ func (ec *executionContext) appendProject(w *lean.Writer, p *lean.Plan, obj *pro
 			w.B = scalar.AppendString(w.B, obj.Name)
 		case 3: // description
 			w.B = scalar.AppendString(w.B, obj.Description)
+			if !w.Fits() {
+				return false
+			}
 		case 4: // createdAt
 			if (obj.CreatedAt).IsZero() {
 				return false
@@ -3719,6 +3734,9 @@ func (ec *executionContext) appendProject(w *lean.Writer, p *lean.Plan, obj *pro
 				w.B = scalar.AppendString(w.B, obj.Keywords[i])
 			}
 			w.B = append(w.B, ']')
+			if !w.Fits() {
+				return false
+			}
 		case 18: // paused
 			w.B = strconv.AppendBool(w.B, obj.Paused)
 		default:
@@ -4307,8 +4325,14 @@ func (ec *executionContext) appendProjectItem(w *lean.Writer, p *lean.Plan, obj 
 			} else {
 				w.B = scalar.AppendString(w.B, *v)
 			}
+			if !w.Fits() {
+				return false
+			}
 		case 7: // metadata
 			if !w.Value(ec.marshalOJSON2map(w.Context(), nil, obj.Metadata), true) {
+				return false
+			}
+			if !w.Fits() {
 				return false
 			}
 		case 8: // item
@@ -4364,6 +4388,9 @@ func (ec *executionContext) appendProjectItem(w *lean.Writer, p *lean.Plan, obj 
 				w.B = scalar.AppendString(w.B, obj.Keywords[i])
 			}
 			w.B = append(w.B, ']')
+			if !w.Fits() {
+				return false
+			}
 		case 13: // claim
 			ctx, _ := w.Call(f, ec.fieldContext_ProjectItem_claim)
 			if ctx == nil {
@@ -4694,6 +4721,9 @@ func (ec *executionContext) appendProjectItemEffort(w *lean.Writer, p *lean.Plan
 				w.B = scalar.AppendString(w.B, obj.Keywords[i])
 			}
 			w.B = append(w.B, ']')
+			if !w.Fits() {
+				return false
+			}
 		case 9: // finishedAt
 			if (obj.FinishedAt).IsZero() {
 				return false
@@ -7020,6 +7050,9 @@ func (ec *executionContext) appendTypedFinish(w *lean.Writer, p *lean.Plan, obj 
 				w.B = scalar.AppendString(w.B, obj.Keywords[i])
 			}
 			w.B = append(w.B, ']')
+			if !w.Fits() {
+				return false
+			}
 		default:
 			return false
 		}
@@ -7588,6 +7621,9 @@ func (ec *executionContext) appendVersion(w *lean.Writer, p *lean.Plan, obj *not
 			w.B = scalar.AppendString(w.B, obj.Title)
 		case 4: // content
 			w.B = scalar.AppendString(w.B, obj.Content)
+			if !w.Fits() {
+				return false
+			}
 		case 5: // tags
 			w.B = append(w.B, '[')
 			for i := range obj.Tags {

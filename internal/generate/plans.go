@@ -101,6 +101,12 @@ func (p *plans) plain(f *codegen.Field) bool {
 	return len(f.Args) == 0
 }
 
+// large reports whether a value may be as large as many others together. Objects ask for their room themselves.
+func large(f *codegen.Field) bool {
+	of := f.FieldDefinition.Directives
+	return f.TypeReference.Definition.IsLeafType() && (of.ForName("large") != nil || of.ForName("atMost") != nil)
+}
+
 func (p *plans) object(o *codegen.Object) {
 	p.line("func (ec *executionContext) append%s(w *lean.Writer, p *lean.Plan, obj %s) bool {", o.Name, goType(o.Reference()))
 	p.line("for i := range p.Fields {\nf := &p.Fields[i]\nw.B = append(w.B, f.Key...)\nswitch f.At {")
@@ -132,6 +138,9 @@ func (p *plans) object(o *codegen.Object) {
 			p.value(f.TypeReference, "v", "f.Below")
 		default:
 			p.value(f.TypeReference, f.GoReceiverName+"."+f.GoFieldName, "f.Below")
+		}
+		if large(f) {
+			p.line("if !w.Fits() {\nreturn false\n}")
 		}
 	}
 	p.line("default:\nreturn false\n}\n}\nreturn w.Close(p)\n}\n")

@@ -34,7 +34,7 @@ func rewrite(text string, ready []string, p *plans) ([]byte, error) {
 		return nil, err
 	}
 	waits, err := s.objects(ready)
-	for _, step := range []func() error{s.planned, s.scalars, s.slices, s.deferredResults, s.messages, s.schema, s.imports} {
+	for _, step := range []func() error{s.planned, s.scalars, s.slices, s.deferredResults, s.messages, s.answers, s.schema, s.imports} {
 		if err == nil {
 			err = step()
 		}
@@ -353,6 +353,26 @@ func (s *source) messages() error {
 		return false
 	})
 	return expect("messages of subscriptions", found, 1)
+}
+
+// answers of queries and mutations take room as they grow.
+func (s *source) answers() error {
+	found := 0
+	ast.Inspect(s.tree, func(n ast.Node) bool {
+		clause, ok := n.(*ast.CaseClause)
+		if !ok || len(clause.List) != 1 || s.of(clause.List[0], clause.List[0]) != "ast.Query" && s.of(clause.List[0], clause.List[0]) != "ast.Mutation" {
+			return true
+		}
+		ast.Inspect(clause, func(n ast.Node) bool {
+			if stmt, ok := n.(*ast.DeclStmt); ok && s.of(stmt, stmt) == "var buf bytes.Buffer" {
+				s.replace(stmt.Pos(), stmt.End(), "buf := lean.AnswerOf(ctx)")
+				found++
+			}
+			return true
+		})
+		return false
+	})
+	return expect("answers", found, 2)
 }
 
 // schema is served without the directives that only the server needs.

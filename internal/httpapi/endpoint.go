@@ -77,11 +77,17 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	resp := next(ctx)
 	timings(w.Header(), &op.Stats, time.Since(start))
 	status = statusOfResult(media, resp)
-	if resp == nil { // the time was up before anything was read
+	limited := 0
+	switch {
+	case resp == nil: // the time was up before anything was read
 		resp, status = e.run.Late(ctx, op), http.StatusServiceUnavailable
+	case len(resp.Data) == 0: // it was given up, as when there was no room for it
+		if limited = statusOfLimit(w.Header(), resp.Errors); limited != 0 {
+			status = limited
+		}
 	}
 	describe(w, op, resp)
-	if response.GoesOn(resp) || media == "" {
+	if response.GoesOn(resp) || media == "" && limited == 0 {
 		e.stream(ctx, w, op, resp, next)
 		return
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/httpapi/request"
 	"github.com/taggie/taggie/internal/lean"
+	"github.com/taggie/taggie/internal/memory"
 )
 
 const (
@@ -112,6 +113,9 @@ func (s scripted) Exec(context.Context) graphql.ResponseHandler {
 	return func(ctx context.Context) *graphql.Response {
 		select {
 		case resp := <-s.responses:
+			if memory.Take(ctx, len(resp.Data)) != nil {
+				return &graphql.Response{Data: json.RawMessage("null")}
+			}
 			return resp
 		case <-ctx.Done():
 			return nil

@@ -23,6 +23,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/httpapi/connection"
 	"github.com/taggie/taggie/internal/httpapi/response"
+	"github.com/taggie/taggie/internal/memory"
 	"github.com/taggie/taggie/internal/viewer"
 	"github.com/taggie/taggie/loaders"
 	"github.com/taggie/taggie/resolvers"
@@ -121,6 +122,7 @@ func (p *play) Exec(ctx context.Context) graphql.ResponseHandler {
 		var value any = "world"
 		switch field.Name {
 		case "slow":
+			_ = memory.Take(ctx, 2<<20)
 			select {
 			case <-p.gate:
 				value = "done"
@@ -137,6 +139,9 @@ func (p *play) Exec(ctx context.Context) graphql.ResponseHandler {
 			p.mu.Unlock()
 			value = strings.Repeat("x", int(args["size"].(int64)))
 		case "notes":
+			if memory.Take(ctx, int(args["size"].(int64))) != nil {
+				return &graphql.Response{Data: json.RawMessage("null")}
+			}
 			p.mu.Lock()
 			p.built++
 			p.mu.Unlock()

@@ -7,6 +7,8 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/taggie/taggie/internal/memory"
 )
 
 // Type says how the fields of an object type are planned.
@@ -106,6 +108,7 @@ type Writer struct {
 	calls   []call
 	counted int  // bytes that are in plans.bytes
 	full    bool // the answer would pass MaxAnswer
+	refused bool // there is no room for it
 }
 
 // call is how a resolver is called, for all objects of a plan.
@@ -131,8 +134,7 @@ func Write(ctx context.Context, plans *Plans, types map[string]Type, typ string,
 	w := writers.Get().(*Writer) //nolint:errcheck,forcetypeassert // the pool holds nothing else
 	w.ctx, w.done, w.plans, w.types = graphql.WithFreshResponseContext(ctx), ctx.Done(), plans, types
 	switch {
-	case w.run(plan, write) && len(graphql.GetErrors(w.ctx)) == 0:
-		w.count()
+	case w.run(plan, write) && len(graphql.GetErrors(w.ctx)) == 0 && w.count():
 		if plans.comparing != nil {
 			// A request that was ended meanwhile is answered to nobody, and only the executor met its end.
 			if again := byExecutor(ctx, executor); ctx.Err() == nil {
@@ -143,6 +145,9 @@ func Write(ctx context.Context, plans *Plans, types map[string]Type, typ string,
 	case w.full:
 		w.release()
 		return tooLarge{}
+	case w.refused:
+		w.release()
+		return graphql.Null // whoever refused it answers instead
 	default:
 		w.release()
 		return nil
@@ -170,12 +175,18 @@ func (w *Writer) release() {
 	writers.Put(w)
 }
 
-// count takes what was written since into account, and reports whether all that plans have written for this answer is small enough.
+// count takes what was written since into account, and reports whether all that plans have written for this answer is small enough and has its
+// room.
 func (w *Writer) count() bool {
 	n := len(w.B) - w.counted
 	w.counted = len(w.B)
-	return w.plans.bytes.Add(int64(n)) <= MaxAnswer
+	w.full = w.full || w.plans.bytes.Add(int64(n)) > MaxAnswer
+	w.refused = w.refused || !w.full && memory.Take(w.ctx, n) != nil
+	return !w.full && !w.refused
 }
+
+// Fits reports whether what was written may go on. It is asked after each value that may be large.
+func (w *Writer) Fits() bool { return len(w.B)-w.counted <= takenAtOnce || w.count() }
 
 // Close ends an object.
 func (w *Writer) Close(p *Plan) bool {
@@ -183,10 +194,7 @@ func (w *Writer) Close(p *Plan) bool {
 		w.B = append(w.B, '{')
 	}
 	w.B = append(w.B, '}')
-	if len(w.B)-w.counted > 64<<10 && !w.count() {
-		w.full = true
-	}
-	return !w.full
+	return w.Fits()
 }
 
 // Next begins an element of a list, unless the time is up.

@@ -1,9 +1,6 @@
 package lean
 
-import (
-	"bytes"
-	"io"
-)
+import "io"
 
 // written is what a plan wrote, until it goes into the answer.
 type written struct{ by *Writer }
@@ -12,10 +9,14 @@ type written struct{ by *Writer }
 func (m *written) MarshalGQL(to io.Writer) {
 	w := m.by
 	m.by = nil
-	if b, ok := to.(*bytes.Buffer); ok && b.Len()+len(w.B) > MaxAnswer {
+	if b, ok := to.(interface{ Len() int }); ok && b.Len()+len(w.B) > MaxAnswer {
 		panic(TooLarge{})
 	}
-	_, _ = to.Write(w.B)
+	if answer, ok := to.(*Answer); ok {
+		answer.add(w.B)
+	} else {
+		_, _ = to.Write(w.B)
+	}
 	w.release()
 }
 

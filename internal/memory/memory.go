@@ -1,6 +1,7 @@
-// Package memory tells how much memory the program may take up.
+// Package memory tells how much memory the program may take up, and has those who fill it ask for room.
 //
-// It knows GOMEMLIMIT, control groups and what the machine has. It must not know what the memory is for. Start reading at [Limit].
+// It knows GOMEMLIMIT, control groups and what the machine has. It must not know what the memory is for. Start reading at [Limit] and
+// [Take].
 package memory
 
 import (

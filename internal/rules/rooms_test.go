@@ -31,7 +31,7 @@ var rooms = map[string][]string{
 
 	"graph/model": {"internal/entity", "internal/filetag", "internal/gid", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/user"},
 
-	"dynamo":            {"dynamo/keys", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/task"},
+	"dynamo":            {"dynamo/keys", "internal/fault", "internal/idempotency", "internal/limit", "internal/memory", "internal/page", "internal/retry", "internal/task"},
 	"dynamo/keys":       {},
 	"dynamo/users":      {"dynamo", "dynamo/keys", "internal/fault", "internal/idempotency", "internal/user"},
 	"dynamo/notes":      {"dynamo", "dynamo/keys", "dynamo/users", "internal/fault", "internal/idempotency", "internal/note", "internal/page", "internal/tag"},
@@ -62,7 +62,7 @@ var rooms = map[string][]string{
 	"internal/fault":     {},
 	"internal/gid":       {"internal/fault", "internal/limit"},
 	"internal/jsontext":  {},
-	"internal/lean":      {},
+	"internal/lean":      {"internal/memory"},
 	"internal/casefold":  {},
 	"internal/limit":     {},
 	"internal/memory":    {},
@@ -82,7 +82,7 @@ var rooms = map[string][]string{
 	"internal/queue":       {"internal/fault", "internal/labelling", "internal/project"},
 	"internal/httpapi":     {"graph/model", "internal/fault", "internal/httpapi/admission", "internal/httpapi/caller", "internal/httpapi/connection", "internal/httpapi/document", "internal/httpapi/execution", "internal/httpapi/present", "internal/httpapi/refusal", "internal/httpapi/request", "internal/httpapi/response", "internal/httpapi/signin", "internal/httpapi/socket", "internal/telemetry", "internal/viewer", "loaders", "resolvers"},
 
-	"internal/httpapi/admission":  {"internal/fault", "internal/httpapi/caller", "internal/httpapi/document", "internal/httpapi/present", "internal/httpapi/request", "internal/limit", "internal/viewer"},
+	"internal/httpapi/admission":  {"internal/fault", "internal/httpapi/caller", "internal/httpapi/document", "internal/httpapi/present", "internal/httpapi/request", "internal/limit", "internal/memory", "internal/viewer"},
 	"internal/httpapi/caller":     {"internal/viewer"},
 	"internal/httpapi/connection": {"internal/fault", "internal/httpapi/present", "internal/limit", "internal/viewer"},
 	"internal/httpapi/document":   {"graph", "graph/model", "internal/fault", "internal/httpapi/refusal", "internal/jsontext", "internal/limit", "internal/viewer"},

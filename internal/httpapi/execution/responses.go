@@ -15,6 +15,7 @@ import (
 	"github.com/taggie/taggie/graph"
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/httpapi/request"
@@ -28,6 +29,7 @@ import (
 func (r *Runner) respond(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	start := time.Now()
 	op := graphql.GetOperationContext(ctx)
+	ctx = admission.Metered(ctx, op)
 	if d := later(op); d != nil { // its loaders, and its place in the counts, are those of the part before
 		resp := d.bound(ctx, within(ctx, next))
 		if resp != nil {
@@ -60,12 +62,17 @@ func (r *Runner) respond(ctx context.Context, next graphql.ResponseHandler) *gra
 	return resp
 }
 
-// weighed returns a part of an answer, or what stands for it when there is no room for it: its estimate was too low, and nobody reads.
+// weighed returns a part of an answer, or what stands for it when there is no room for it. That of a query is like a refusal, since nothing was done.
 func (r *Runner) weighed(ctx context.Context, op *graphql.OperationContext, resp *graphql.Response) *graphql.Response {
-	if err := r.options.Answers.Weigh(ctx, op, cap(resp.Data), response.GoesOn(resp)); err != nil {
-		return &graphql.Response{Data: []byte("null"), Errors: gqlerror.List{present.Error(ctx, err)}}
+	err := r.options.Answers.Weigh(ctx, op, cap(resp.Data), response.GoesOn(resp))
+	if err == nil {
+		return resp
 	}
-	return resp
+	refused := &graphql.Response{Errors: gqlerror.List{present.Error(ctx, err)}}
+	if TypeOf(op) != string(ast.Query) {
+		refused.Data = []byte("null")
+	}
+	return refused
 }
 
 // current returns the response of a query, without its data when nobody can tell any more that the caller may have it. What a mutation has done
