@@ -15,6 +15,7 @@ import (
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/eventstream"
 	"github.com/taggie/taggie/internal/httpapi/execution"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
@@ -22,10 +23,7 @@ import (
 	"github.com/taggie/taggie/internal/httpapi/response"
 )
 
-const (
-	mediaResponse = "application/graphql-response+json"
-	mediaStream   = "text/event-stream"
-)
+const mediaResponse = "application/graphql-response+json"
 
 // accepted returns the media type of the answer: the one the client prefers, the first of those it likes equally, and
 // application/json for a client that does not care. It is "" when the client takes neither.
@@ -126,7 +124,10 @@ func writeError(w http.ResponseWriter, r *http.Request, status int, err error) {
 		rec.code = string(code)
 	}
 	if again := w.Header().Get("Retry-After"); again != "" && forSource(r) {
-		writeAgain(w, again, shown.Message)
+		if rec, ok := w.(*recorder); ok {
+			rec.ended = shown.Message
+		}
+		eventstream.WriteAgain(w, again, shown.Message)
 		return
 	}
 	media := accepted(r)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/httpapi/admission"
+	"github.com/taggie/taggie/internal/httpapi/eventstream"
 	"github.com/taggie/taggie/internal/httpapi/execution"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/httpapi/request"
@@ -47,7 +48,7 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	op, errs := e.run.Prepare(ctx, params)
 	if errs == nil && op.Operation.Operation == ast.Subscription {
 		admission.Forgo(op)
-		const hint = "subscriptions are carried out over a WebSocket with the subprotocol " + subprotocol + ", or as " + mediaStream
+		const hint = "subscriptions are carried out over a WebSocket with the subprotocol " + subprotocol + ", or as " + eventstream.Media
 		writeError(w, r, http.StatusBadRequest, refusal.Of(model.ErrorCodeBadRequest, hint))
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/internal/httpapi/eventstream"
 	"github.com/taggie/taggie/internal/httpapi/response"
 )
 
@@ -46,7 +47,7 @@ func (th *theatre) beginFrom(method, target string, body io.Reader, headers ...s
 	ctx, stop := context.WithCancel(context.Background())
 	r, err := http.NewRequestWithContext(ctx, method, "http://taggie.test"+target, body)
 	require.NoError(th.t, err)
-	r.Header.Set("Accept", mediaStream)
+	r.Header.Set("Accept", eventstream.Media)
 	client := &http.Client{Transport: &http.Transport{DialContext: th.dial, DisableKeepAlives: true}}
 	resp, err := client.Do(with(r, headers...))
 	require.NoError(th.t, err)

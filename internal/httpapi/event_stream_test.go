@@ -13,6 +13,7 @@ import (
 
 	"github.com/taggie/taggie/internal/httpapi/connection"
 	"github.com/taggie/taggie/internal/httpapi/document"
+	"github.com/taggie/taggie/internal/httpapi/eventstream"
 	"github.com/taggie/taggie/internal/httpapi/request"
 )
 
@@ -186,14 +187,14 @@ func TestAnEventSourceComesAgain(t *testing.T) {
 		})
 	})
 	t.Run("not for what does not pass", func(t *testing.T) {
-		a := newServer(t).get("/graphql?query=%7Bhello%7D&access_token=old", "Accept", mediaStream)
+		a := newServer(t).get("/graphql?query=%7Bhello%7D&access_token=old", "Accept", eventstream.Media)
 		a.only(t, http.StatusUnauthorized, "UNAUTHENTICATED")
 	})
 }
 
 // A connection that is closed while the client still sends may lose the answer: this is asked without one.
 func TestLargeBodyBeginsNoEventStream(t *testing.T) {
-	a := newServer(t).post(strings.Repeat("x", request.MaxBody+1), "Accept", mediaStream, "Authorization", "Bearer ada")
+	a := newServer(t).post(strings.Repeat("x", request.MaxBody+1), "Accept", eventstream.Media, "Authorization", "Bearer ada")
 	a.only(t, http.StatusRequestEntityTooLarge, "BAD_REQUEST")
 	assert.Equal(t, "close", a.Header().Get("Connection"))
 }

@@ -8,7 +8,7 @@
 //
 // Sockets speak graphql-transport-ws at the same address: [upgrader] opens them, [socket.Server] reads what the client says and
 // has it carried out, [connection.Registry] keeps them so that the server can close them. Their close codes are in internal/httpapi/connection. Who
-// prefers text/event-stream gets one operation a connection by graphql-sse: [streamer] carries it out, [eventStream] is what
+// prefers text/event-stream gets one operation a connection by graphql-sse: [streamer] carries it out, [eventstream.Stream] is what
 // is written; the same registry keeps these.
 //
 // The status codes of /graphql are those of the GraphQL-over-HTTP specification (docs/decisions/0030). What is no well-formed

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/taggie/taggie/internal/httpapi/admission"
+	"github.com/taggie/taggie/internal/httpapi/eventstream"
 	"github.com/taggie/taggie/internal/httpapi/request"
 	"github.com/taggie/taggie/internal/httpapi/response"
 )
@@ -174,7 +175,7 @@ func TestEventStreamsWaitToBeReadAlike(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
 		finish := s.upload(`{ viewer { name } }`)
-		r, body := dam(`{ viewer { name } }`, open(), "Accept", mediaStream)
+		r, body := dam(`{ viewer { name } }`, open(), "Accept", eventstream.Media)
 		var asked sync.WaitGroup
 		asked.Go(func() { s.handler.ServeHTTP(httptest.NewRecorder(), r) })
 		synctest.Wait()
@@ -299,7 +300,7 @@ func (stuck) SetWriteDeadline(time.Time) error { return nil }
 
 // An answer that nobody takes is in memory, whether the time for its operation is up or not.
 func TestOperationsStayInTheirGateUntilTheyAreAnswered(t *testing.T) {
-	for _, accept := range []string{request.JSON, mediaStream} {
+	for _, accept := range []string{request.JSON, eventstream.Media} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newServer(t, func(o *Options) { o.Operations = 1 })
 			taken := make(chan struct{})

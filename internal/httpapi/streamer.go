@@ -13,6 +13,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/connection"
+	"github.com/taggie/taggie/internal/httpapi/eventstream"
 	"github.com/taggie/taggie/internal/httpapi/execution"
 	"github.com/taggie/taggie/internal/httpapi/present"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
@@ -36,7 +37,7 @@ func (a *streamer) or(next http.Handler) http.Handler {
 	streams := crossOrigin(a.options.AllowedOrigins, a.signedIn(solvent(a.run, a)))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case preferred(r, request.JSON, mediaResponse, mediaStream) != mediaStream:
+		case preferred(r, request.JSON, mediaResponse, eventstream.Media) != eventstream.Media:
 			next.ServeHTTP(w, r)
 		case r.Method == http.MethodHead: // a stream has no header that would be worth an operation
 			w.Header().Set("Allow", streamMethods)
@@ -66,7 +67,7 @@ func inPlace(next http.Handler) http.Handler {
 // forSource reports whether a request begins an event stream as an EventSource does.
 func forSource(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.Pattern == "/graphql" && r.Header.Get("Upgrade") == "" &&
-		preferred(r, request.JSON, mediaResponse, mediaStream) == mediaStream
+		preferred(r, request.JSON, mediaResponse, eventstream.Media) == eventstream.Media
 }
 
 // authorized puts the token of a query string where tokens are looked for (RFC 6750, section 2.3): the EventSource of
@@ -99,23 +100,28 @@ func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer a.sockets.Dismiss(who)
-	s := newEventStream(w, r)
+	s := eventstream.New(w, r)
 	a.sockets.Add(s)
 	defer a.sockets.Remove(s)
-	defer s.end()
+	defer func() {
+		reason := s.End()
+		if rec, ok := w.(*recorder); ok {
+			rec.ended = reason
+		}
+	}()
 	// It is in the registry: a revocation from now on finds it there.
 	if err := a.signIn.Again(r.Context(), v); err != nil {
 		refuseSignIn(w, r, err)
 		return
 	}
 
-	params, leave, status, refused := a.intake.read(w, r.WithContext(s.ctx))
+	params, leave, status, refused := a.intake.read(w, r.WithContext(s.Context()))
 	defer leave()
 	if refused != nil {
 		writeError(w, r, status, refused)
 		return
 	}
-	held, release := admission.Holding(s.ctx)
+	held, release := admission.Holding(s.Context())
 	defer release()
 	a.run.AwaitTurn(held)
 	start := time.Now() // only now: sending the body, and to wait, have time limits of their own
@@ -128,20 +134,23 @@ func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, http.StatusMethodNotAllowed, refusal.Of(model.ErrorCodeBadRequest, "over GET no mutations are carried out: use POST"))
 		return
 	}
-	s.begin()
+	s.Begin()
+	if rec, ok := w.(*recorder); ok {
+		rec.began = new(time.Now())
+	}
 	defer func() {
 		if p := recover(); p != nil { // gqlgen recovers resolvers only
-			resp := a.run.Panicked(s.ctx, p)
+			resp := a.run.Panicked(s.Context(), p)
 			a.run.Count(oc, resp, time.Since(start))
 			describe(w, oc, resp)
-			s.complete(resp)
+			s.Complete(resp)
 		}
 	}()
 	switch {
 	case errs != nil:
 		resp := a.run.Refuse(ctx, oc, errs)
 		describe(w, oc, resp)
-		s.complete(resp)
+		s.Complete(resp)
 	case oc.Operation.Operation == ast.Subscription:
 		cancel() // it waits for long: keep nothing that it does not need
 		leave()
@@ -149,24 +158,24 @@ func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		next, ctx := a.run.DispatchOperation(ctx, oc)
 		resp := next(ctx)
-		if resp == nil && s.ctx.Err() == nil {
+		if resp == nil && s.Context().Err() == nil {
 			resp = a.run.Late(ctx, oc)
 		}
 		if resp != nil { // else nobody waits for it any more
 			describe(w, oc, resp)
-			s.complete(resp)
+			s.Complete(resp)
 		}
 	}
 }
 
 // subscribe carries a subscription out.
-func (a *streamer) subscribe(w http.ResponseWriter, r *http.Request, s *eventStream, oc *graphql.OperationContext, start time.Time) {
-	at := &positions{after: r.Header.Get(headerLastEventID)}
+func (a *streamer) subscribe(w http.ResponseWriter, r *http.Request, s *eventstream.Stream, oc *graphql.OperationContext, start time.Time) {
+	at := eventstream.NewPositions(r.Header.Get(headerLastEventID))
 	resolvers.WithPositions(oc, at)
-	ctx, cancel := context.WithCancel(s.ctx) // when it was not set up in time, the stream has to tell yet
+	ctx, cancel := context.WithCancel(s.Context()) // when it was not set up in time, the stream has to tell yet
 	defer cancel()
 	how, refusal := a.run.Follow(ctx, cancel, oc, execution.Follower{
-		Prepared: func(bool) { s.wait() },
+		Prepared: func(bool) { s.Wait() },
 		First: func(first *graphql.Response) {
 			if first == nil {
 				first = &graphql.Response{}
@@ -175,12 +184,12 @@ func (a *streamer) subscribe(w http.ResponseWriter, r *http.Request, s *eventStr
 		},
 		Tell: func(resp *graphql.Response, sent func()) bool {
 			defer sent()
-			return s.next(at.next(), resp)
+			return s.Next(at.Next(), resp)
 		},
 	})
 	switch how {
 	case execution.Finished, execution.Refused:
-		s.complete(refusal)
+		s.Complete(refusal)
 	case execution.Interrupted:
 		s.Close(connection.CodeLater, execution.MessageInterrupted)
 	case execution.Revoked:
