@@ -9,8 +9,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/taggie/taggie/internal/task"
 )
 
 // closet is a library of items.
@@ -127,52 +125,6 @@ func TestItemsOfAUserAreImportedWheneverTheServerIsKilled(t *testing.T) {
 			return
 		}
 	}
-}
-
-func TestImportsOfItemsBegin(t *testing.T) {
-	w := newWorld()
-	ctx, items := as(t, "man"), []OriginalID{original("a").OriginalID, original("b").OriginalID}
-	s := w.having(func(o *Options) { o.Originals = &closet{items: []Original{original("a"), original("b")}} })
-	in := ImportItems{Project: "p", Items: items, IdempotencyKey: ptr("k")}
-	i, err := s.ImportItems(ctx, in)
-	require.NoError(t, err)
-	assert.Equal(t, Import{TransferID: TransferID{"p", "id1"}, Source: FromItems, Items: items, Format: JSONLines, State: Queued, CreatedBy: "man", CreatedAt: morning, Version: 1}, i)
-	assert.Equal(t, []task.Task{{Kind: RunImport, ID: "id1", Scope: "p", Due: morning}}, w.store.tasks)
-	again, err := s.ImportItems(ctx, in)
-	require.NoError(t, err)
-	assert.Equal(t, i, again)
-
-	i, err = s.ImportItems(ctx, ImportItems{Project: "p", Score: &OriginalID{Owner: "man", Score: "suite"}})
-	require.NoError(t, err)
-	assert.Equal(t, []any{FromScore, "suite"}, []any{i.Source, i.Score})
-
-	var unknown *UnknownOriginal
-	_, err = s.ImportItems(ctx, ImportItems{Project: "p", Items: append(items, original("c").OriginalID)})
-	require.ErrorAs(t, err, &unknown)
-	assert.Equal(t, original("c").OriginalID, unknown.ID)
-	for reason, c := range map[string]struct {
-		in   ImportItems
-		want string
-	}{
-		"nothing":                  {ImportItems{}, "invalid input.itemIds"},
-		"no items":                 {ImportItems{Items: []OriginalID{}}, "invalid input.itemIds"},
-		"too many items":           {ImportItems{Items: make([]OriginalID, MaxImportItems+1)}, "invalid input.itemIds"},
-		"both":                     {ImportItems{Items: items, Library: true}, "invalid input.itemIds"},
-		"a score of somebody else": {ImportItems{Score: &OriginalID{Owner: "tag", Score: "suite"}}, "not found"},
-	} {
-		c.in.Project = "p"
-		_, err := s.ImportItems(ctx, c.in)
-		assert.Contains(t, c.want, kindOf(err), reason)
-	}
-	_, err = w.ImportItems(ctx, ImportItems{Project: "p", Library: true})
-	assert.Equal(t, "unavailable", kindOf(err))
-	assert.Equal(t, 2, w.store.writes)
-	for range MaxTransfers - 3 { // one awaits its file already
-		_, err = s.ImportItems(ctx, ImportItems{Project: "p", Library: true})
-		require.NoError(t, err)
-	}
-	_, err = s.ImportItems(ctx, ImportItems{Project: "p", Library: true})
-	assert.Equal(t, "exhausted", kindOf(err))
 }
 
 func TestWhoIsShownAnItemIsShownItsOriginal(t *testing.T) {

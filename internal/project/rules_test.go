@@ -21,65 +21,6 @@ func bad(runes int) map[string]string {
 	}
 }
 
-// Bad input names its field, and never reaches the store.
-func TestBadInputChangesNothing(t *testing.T) {
-	w := newWorld()
-	ctx := as(t, "man")
-	for name, text := range bad(MaxNameRunes) {
-		t.Run(name, func(t *testing.T) {
-			_, err := w.Create(ctx, Create{Name: text})
-			refused(t, err, "input.name")
-			_, err = w.Create(ctx, Create{Name: "n", Categories: []string{"fine", text}})
-			refused(t, err, "input.categories")
-			_, err = w.Create(ctx, Create{Name: "n", Subcategories: []string{text}})
-			refused(t, err, "input.subcategories")
-			_, err = w.Create(ctx, Create{Name: "n", Keywords: []string{text}})
-			refused(t, err, "input.suggestedKeywords")
-			_, err = w.Update(ctx, Update{ID: "p", Name: &text})
-			refused(t, err, "input.name")
-			_, err = w.Update(ctx, Update{ID: "p", Keywords: &[]string{text}})
-			refused(t, err, "input.suggestedKeywords")
-			_, err = w.AddLabels(ctx, AddLabels{Project: "p", Categories: []string{text}})
-			refused(t, err, "input.categories")
-			_, err = w.CreateTeam(ctx, CreateTeam{Project: "p", Name: text, Type: Taggie})
-			refused(t, err, "input.name")
-			_, err = w.RenameTeam(ctx, RenameTeam{Team: TeamID{"p", "taggers"}, Name: text})
-			refused(t, err, "input.name")
-		})
-	}
-	for _, text := range []string{"a\x00", "\xff", strings.Repeat("x", MaxDescriptionBytes+1)} {
-		_, err := w.Create(ctx, Create{Name: "n", Description: text})
-		refused(t, err, "input.description")
-		_, err = w.Update(ctx, Update{ID: "p", Description: &text})
-		refused(t, err, "input.description")
-	}
-	_, err := w.Create(ctx, Create{Name: "n", Categories: []string{"Owl", " OWL"}})
-	refused(t, err, "input.categories")
-	_, err = w.Create(ctx, Create{Name: "n", Subcategories: numbered(MaxCategories + 1)})
-	refused(t, err, "input.subcategories")
-	_, err = w.Create(ctx, Create{Name: "n", Keywords: numbered(MaxSuggestions + 1)})
-	refused(t, err, "input.suggestedKeywords")
-	_, err = w.AddLabels(ctx, AddLabels{Project: "p"})
-	refused(t, err, "input.categories")
-	_, err = w.CreateTeam(ctx, CreateTeam{Project: "p", Name: "n", Type: "boss"})
-	refused(t, err, "input.type")
-	_, err = w.PutMember(ctx, PutMember{Team: TeamID{"p", "taggers"}})
-	refused(t, err, "input.userId")
-	_, err = w.PutMember(ctx, PutMember{Team: TeamID{"p", "taggers"}, User: "u", Email: ptr("e")})
-	refused(t, err, "input.userId")
-	for _, bytes := range []int64{-1, 0, MaxImportBytes + 1} {
-		_, err = w.CreateImport(ctx, CreateImport{Project: "p", Format: CSV, Bytes: bytes})
-		refused(t, err, "input.bytes")
-	}
-	_, err = w.CreateImport(ctx, CreateImport{Project: "p", Format: "XML", Bytes: 1})
-	refused(t, err, "input.format")
-	_, err = w.CreateExport(ctx, CreateExport{Project: "p", Format: "XML"})
-	refused(t, err, "input.format")
-	_, err = w.CreateExport(ctx, CreateExport{Project: "p", Format: CSV, Status: "LOST"})
-	refused(t, err, "input.status")
-	assert.Zero(t, w.store.writes)
-}
-
 func numbered(n int) []string {
 	words := make([]string, n)
 	for i := range words {
@@ -98,20 +39,6 @@ func TestKeywordsAreKeptOnceWhateverTheirCase(t *testing.T) {
 	require.NoError(t, err, "one that is there already does not count")
 	_, err = ParseKeywords("f", []string{strings.Repeat("ﷺ", MaxKeywordRunes/10)}, MaxKeywords)
 	refused(t, err, "f") // one character becomes eighteen
-}
-
-func TestTheEndsOfRangesAreFine(t *testing.T) {
-	w := newWorld()
-	p, err := w.Create(as(t, "man"), Create{
-		Name: " " + strings.Repeat("木", MaxNameRunes) + "\n", Description: "two\n\tlines", Keywords: numbered(MaxSuggestions),
-		Categories: numbered(MaxCategories), Subcategories: numbered(MaxCategories),
-	})
-	require.NoError(t, err)
-	assert.Equal(t, strings.Repeat("木", MaxNameRunes), p.Name)
-	assert.Len(t, p.Keywords, MaxSuggestions)
-	assert.Len(t, w.store.labels, 3+2*MaxCategories)
-	_, err = w.CreateImport(as(t, "man"), CreateImport{Project: "p", Format: CSV, Bytes: MaxImportBytes})
-	require.NoError(t, err)
 }
 
 func good() Imported {
