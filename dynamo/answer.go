@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -45,7 +46,7 @@ const (
 // release gives the buffers back; the items must not be used any more.
 func (a *answer) release() {
 	if s := a.scanned; s != nil && cap(s.text) <= mostText && cap(s.nodes) <= mostNodes {
-		s.text, s.nodes, s.at = s.text[:0], s.nodes[:0], 0
+		s.text, s.nodes, s.at, s.strings = s.text[:0], s.nodes[:0], 0, strings.Builder{}
 		scanners.Put(s)
 	}
 	clear(a.items)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/bits"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -14,9 +15,10 @@ import (
 // scanner goes once over the JSON text of an answer. It keeps where each attribute value is, in the order of the text, so
 // that nothing is looked for again: see [Value].
 type scanner struct {
-	text  []byte
-	at    int
-	nodes []node
+	text    []byte
+	at      int
+	nodes   []node
+	strings strings.Builder // see string
 }
 
 // span is a part of the text.
@@ -265,6 +267,27 @@ func (s *scanner) bytes(of span) []byte {
 		return unescaped(raw)
 	}
 	return raw
+}
+
+const (
+	// sharedBytes is how large the memory is that short strings share. It is kept as long as any of them is.
+	sharedBytes = 4 << 10
+	// shortString is the most that shares.
+	shortString = 512
+)
+
+// string copies a part of the answer. Short ones share memory, since a row has many.
+func (s *scanner) string(part []byte) string {
+	if len(part) > shortString {
+		return string(part)
+	}
+	if s.strings.Cap()-s.strings.Len() < len(part) {
+		s.strings = strings.Builder{}
+		s.strings.Grow(max(min(sharedBytes, len(s.text)), len(part)))
+	}
+	from := s.strings.Len()
+	s.strings.Write(part)
+	return s.strings.String()[from:]
 }
 
 // unescaped returns a text without its escapes, of which the scanner knows that they are right. As everywhere, half a surrogate pair becomes the

@@ -70,7 +70,7 @@ func (v Value) within(of kind, each func(Value) error) error {
 // Str reads a text.
 func (v Value) Str() (string, error) {
 	text, err := v.text(isString)
-	return string(text), err
+	return v.s.string(text), err
 }
 
 // Int reads a whole number.

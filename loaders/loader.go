@@ -26,10 +26,17 @@ type Loader[K comparable, V any] struct {
 // pending is a value that was asked for. dataloadgen sees only pendings, never errors, so that one key's error can not
 // become another's, and so that a load that a look-ahead began is found by whoever comes while it runs.
 type pending[V any] struct {
-	done  chan struct{}
-	value V
+	done  <-chan struct{} // of all that were asked for together
+	value *V
 	err   error
 }
+
+// there is closed: what was primed is there.
+var there = func() <-chan struct{} {
+	done := make(chan struct{})
+	close(done)
+	return done
+}()
 
 func newLoader[K comparable, V any](ctx context.Context, name string, observe func(loader string, keys int), fetch func(context.Context, []K) ([]V, []error)) *Loader[K, V] {
 	l := &Loader[K, V]{}
@@ -57,11 +64,12 @@ func (l *Loader[K, V]) known() *dataloadgen.Loader[K, *pending[V]] {
 	defer l.mu.Unlock()
 	if l.batch == nil {
 		l.batch = dataloadgen.NewLoader(func(_ context.Context, keys []K) ([]*pending[V], []error) {
-			loads := make([]*pending[V], len(keys))
+			all, loads, done := make([]pending[V], len(keys)), make([]*pending[V], len(keys)), make(chan struct{})
 			for i := range loads {
-				loads[i] = newPending[V]()
+				all[i].done = done
+				loads[i] = &all[i]
 			}
-			go l.settle(keys, loads) // so that Load waits for its own key or context, not for the batch
+			go l.settle(keys, loads, done) // so that Load waits for its own key or context, not for the batch
 			return loads, nil
 		}, dataloadgen.WithWait(wait))
 	}
@@ -84,36 +92,49 @@ func mistake[V any](n int, cause error) ([]V, []error) {
 	return make([]V, n), errs
 }
 
-func newPending[V any]() *pending[V] { return &pending[V]{done: make(chan struct{})} }
-
-// settle fetches the keys and hands each load its value or error.
-func (l *Loader[K, V]) settle(keys []K, loads []*pending[V]) {
+// settle fetches the keys, hands each load its value or error, and says that they are there.
+func (l *Loader[K, V]) settle(keys []K, loads []*pending[V], done chan<- struct{}) {
+	defer close(done)
 	values, errs := l.fetch(keys)
 	for i, load := range loads {
 		if errs != nil && errs[i] != nil {
 			load.err = errs[i]
 		} else {
-			load.value = values[i]
+			load.value = &values[i]
 		}
-		close(load.done)
 	}
 }
 
 // Load returns the value of a key, together with all others that are asked for at about the same time.
 func (l *Loader[K, V]) Load(ctx context.Context, key K) (V, error) {
-	load, err := l.known().Load(ctx, key)
-	if err != nil {
+	value, err := l.Look(ctx, key)
+	if value == nil {
 		var zero V
 		return zero, err
 	}
+	return *value, err
+}
+
+// Look is Load without a copy: it returns the remembered value, which nobody may change, and nil with an error.
+func (l *Loader[K, V]) Look(ctx context.Context, key K) (*V, error) {
+	load, err := l.known().Load(ctx, key)
+	if err != nil {
+		return nil, err
+	}
 	select {
 	case <-load.done:
-		return load.value, load.err
-	case <-ctx.Done():
-		var zero V
-		return zero, fault.Wrap(fault.Unavailable, ctx.Err(), "the request was ended before its data was read")
+	default: // to wait for two channels costs more than to look at one
+		select {
+		case <-load.done:
+		case <-ctx.Done():
+			return nil, fault.Wrap(fault.Unavailable, ctx.Err(), "the request was ended before its data was read")
+		}
 	}
+	return load.value, load.err
 }
+
+// atATime is how many pendings are made at once, of which some may be too many: keys are asked for more than once.
+const atATime = 64
 
 // Prefetch reads at once all keys that were not asked for yet, in one batch; it returns when they are there. List resolvers
 // call it for what is selected below them, so that no level waits for a timer and no batch is split.
@@ -123,18 +144,20 @@ func (l *Loader[K, V]) Prefetch(keys []K) {
 	}
 	var mine []K
 	var loads []*pending[V]
-	var load *pending[V]
-	known := l.known()
+	var spare []pending[V] // made at once
+	done, known := make(chan struct{}), l.known()
 	for _, key := range keys {
-		if load == nil {
-			load = newPending[V]()
+		if len(spare) == 0 {
+			spare = make([]pending[V], min(len(keys), atATime))
 		}
+		load := &spare[0]
+		load.done = done
 		if known.Prime(key, load) {
-			mine, loads, load = append(mine, key), append(loads, load), nil
+			mine, loads, spare = append(mine, key), append(loads, load), spare[1:]
 		}
 	}
 	if len(mine) > 0 {
-		l.settle(mine, loads)
+		l.settle(mine, loads, done)
 	}
 }
 
@@ -150,10 +173,16 @@ func (l *Loader[K, V]) LoadAll(ctx context.Context, keys []K) ([]V, []error) {
 
 // Prime remembers a value that was read otherwise.
 func (l *Loader[K, V]) Prime(key K, value V) {
-	load := newPending[V]()
-	load.value = value
-	close(load.done)
-	l.known().Prime(key, load)
+	l.known().Prime(key, &pending[V]{done: there, value: &value})
+}
+
+// PrimeAll remembers values that were read otherwise, each by its key, and which nobody may change from now on.
+func (l *Loader[K, V]) PrimeAll(values []V, key func(*V) K) {
+	loads, known := make([]pending[V], len(values)), l.known()
+	for i := range values {
+		loads[i] = pending[V]{done: there, value: &values[i]}
+		known.Prime(key(&values[i]), &loads[i])
+	}
 }
 
 // LoadNow returns the value of a key without waiting for others: for lists, which DynamoDB cannot batch. Whoever asks for the

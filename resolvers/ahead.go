@@ -20,12 +20,15 @@ func (r *Resolver) ahead(ctx context.Context, notes []note.Note, sel selection) 
 		return
 	}
 	load := loaders.From(ctx)
-	var people []user.ID
+	load.Notes.PrimeAll(notes, func(n *note.Note) note.ID { return n.ID })
+	people := make([]user.ID, 0, len(notes))
 	var newest []note.VersionRequest
-	var words []tag.Tag
+	var words []tag.Tag // whose objects are selected
 	owners, writers, latest := sel.showsProfiles("owner"), sel.showsProfiles("updatedBy"), sel.has("latestVersion")
-	for _, n := range notes {
-		load.Notes.Prime(n.ID, n)
+	ofTags := sel.in("tags", "Tag", "Node")
+	linked := ofTags.hasObjects()
+	for i := range notes {
+		n := &notes[i]
 		if owners {
 			people = append(people, n.Owner)
 		}
@@ -35,20 +38,21 @@ func (r *Resolver) ahead(ctx context.Context, notes []note.Note, sel selection) 
 		if latest && n.Snapshot > 0 {
 			newest = append(newest, n.VersionAt(n.Snapshot))
 		}
-		words = append(words, n.Tags...)
+		if linked {
+			words = append(words, n.Tags...)
+		}
 	}
 	// Everything that a client can influence is made here, where a panic is the field's own; what runs beside one another
 	// below is the loaders', which recover by themselves.
 	access, members := r.accessRequests(ctx, notes, sel)
 	versions, written := r.versionRequests(ctx, notes, sel)
-	ofTags := sel.in("tags", "Tag", "Node")
 	tagged := r.tagRequests(ctx, words, ofTags)
 
 	var group errgroup.Group
-	group.Go(func() error { load.Versions.Prefetch(newest); return nil })
-	group.Go(func() error { load.AccessLists.Prefetch(access); return nil })
-	group.Go(func() error { load.VersionsOf.Prefetch(versions); return nil })
-	group.Go(func() error { load.NotesByTag.Prefetch(tagged); return nil })
+	prefetch(&group, load.Versions, newest)
+	prefetch(&group, load.VersionsOf, versions)
+	prefetch(&group, load.NotesByTag, tagged)
+	load.AccessLists.Prefetch(access)
 	_ = group.Wait() // errors are for those who load
 
 	for _, shares := range there(ctx, load.AccessLists, members) {
@@ -72,7 +76,8 @@ func (r *Resolver) ahead(ctx context.Context, notes []note.Note, sel selection) 
 }
 
 // there returns what a loader has of keys that it was asked for, without those that it could not read.
-func there[K comparable, V any](ctx context.Context, loader *loaders.Loader[K, V], keys []K) (all []V) {
+func there[K comparable, V any](ctx context.Context, loader *loaders.Loader[K, V], keys []K) []V {
+	all := make([]V, 0, len(keys))
 	for _, key := range keys {
 		if value, err := loader.Load(ctx, key); err == nil {
 			all = append(all, value)

@@ -129,18 +129,22 @@ func person(ctx context.Context, id user.ID) (*user.User, error) {
 	if !showsProfile(graphql.GetFieldContext(ctx).Field.Selections) {
 		return &user.User{ID: id}, nil
 	}
-	return found(loaders.From(ctx).Users.Load(ctx, id))
+	u, err := loaders.From(ctx).Users.Look(ctx, id)
+	return orNone(u, err)
 }
 
 // found turns NotFound into null.
-func found[T any](value T, err error) (*T, error) {
+func found[T any](value T, err error) (*T, error) { return orNone(&value, err) }
+
+// orNone is found of a pointer.
+func orNone[T any](value *T, err error) (*T, error) {
+	if err == nil {
+		return value, nil
+	}
 	if fault.Is(err, fault.NotFound) {
-		return nil, nil
+		err = nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &value, nil
+	return nil, err
 }
 
 // partial makes a list of which single elements may have failed: those are null, each with an error of its own.

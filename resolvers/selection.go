@@ -2,6 +2,7 @@ package resolvers
 
 import (
 	"context"
+	"slices"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -30,6 +31,11 @@ func (s selection) has(name string) bool {
 		}
 	}
 	return false
+}
+
+// hasObjects reports whether any of the selected fields returns objects.
+func (s selection) hasObjects() bool {
+	return slices.ContainsFunc(s.fields, func(f graphql.CollectedField) bool { return len(f.Selections) > 0 })
 }
 
 // showsProfile reports whether anything is selected of a user that is not found by the id alone. It does not look at @skip and

@@ -246,7 +246,7 @@ func parsePermission(s string) note.Permission {
 
 // tagSet reads the tags of a note. DynamoDB keeps a set in no order, so the order of keys is restored.
 func tagSet(v dynamo.Value) ([]tag.Tag, error) {
-	var tags []tag.Tag
+	tags := make([]tag.Tag, 0, v.Len())
 	err := v.Set(func(s string) error {
 		tags = append(tags, tag.Tag{Word: tag.Word{Value: s, Key: tag.Fold(s)}})
 		return nil

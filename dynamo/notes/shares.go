@@ -163,17 +163,26 @@ func (db Store) ownerAccess(ctx context.Context, owner note.UserID, requests []n
 	}
 	low, high := keys.OwnerShareRange(slices.Min(ids), slices.Max(ids))
 	s := dynamo.Span{Table: dynamo.NotesTable, Index: dynamo.GSI1, PK: keys.OwnerPK(string(owner)), Low: low, High: high, Limit: ownerRows}
-	shares := map[note.ID][]note.Share{}
-	var last note.ID
+	all := make([]note.Share, 0, 2*len(indexes))
 	next, err := db.onlyShares().Query(ctx, s, func(item dynamo.Item) (bool, error) {
-		var share note.Share
-		err := decodeShare(item, &share)
-		shares[share.Note] = append(shares[share.Note], share)
-		last = share.Note
-		return true, err
+		all = append(all, note.Share{})
+		return true, decodeShare(item, &all[len(all)-1])
 	})
 	if err != nil {
 		return indexes // each note gets its own chance, and its own error
+	}
+	shares := make(map[note.ID][]note.Share, len(indexes))
+	var last note.ID
+	for from := 0; from < len(all); { // those of a note stand together
+		to := from + 1
+		for last = all[from].Note; to < len(all) && all[to].Note == last; to++ {
+		}
+		if before := shares[last]; before != nil { // unless another program has written the rows
+			shares[last] = append(before, all[from:to]...)
+		} else {
+			shares[last] = all[from:to:to]
+		}
+		from = to
 	}
 	for _, i := range indexes {
 		if next != nil && requests[i].Note >= last {
@@ -210,11 +219,11 @@ func window(all []note.Share, w page.Window) page.Slice[note.Share] {
 		other = at > 0
 		all = all[at:]
 	}
-	rows := slices.Clone(all)
 	if w.Backward {
-		slices.Reverse(rows)
+		all = slices.Clone(all)
+		slices.Reverse(all)
 	}
-	slice := page.Fill(w, rows[:min(len(rows), w.Limit+1)], position)
+	slice := page.Fill(w, all[:min(len(all), w.Limit+1)], position)
 	slice.Other = other
 	return slice
 }

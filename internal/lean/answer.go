@@ -10,6 +10,9 @@ import (
 // takenAtOnce is how many bytes are written between two questions for room.
 const takenAtOnce = 64 << 10
 
+// rest is about how many bytes come behind what a plan wrote.
+const rest = 128
+
 // Answer is the text of an answer that is being written. Room for it is taken as it grows. Where there is none, nothing more is written; whoever
 // gives the room knows that, and what was written counts for nothing.
 type Answer struct {
@@ -56,5 +59,6 @@ func (a *Answer) fits(n int) bool {
 // add adds what there is room for already.
 func (a *Answer) add(b []byte) {
 	a.taken += len(b)
+	a.text.Grow(len(b) + rest) // at once with what closes it: to grow again would copy everything
 	a.text.Write(b)
 }
