@@ -1,8 +1,13 @@
 package dynamo
 
 import (
+	"encoding/json"
 	"fmt"
 	"iter"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // batch are the rows that are wanted of [DB.BatchGet], each once, and what became of the wants.
@@ -70,6 +75,99 @@ func (b *batch) table(t Table, prefix string) int {
 	t.Name = prefix + t.Name
 	b.tables = append(b.tables, t)
 	return len(b.tables) - 1
+}
+
+// ask returns a request for the rows that are waited for, whose keys are not spelled: see spell, and narrow, which writes them as they are.
+func (b *batch) ask(rows []wantedRow, project Projections) map[string]types.KeysAndAttributes {
+	request, many := make(map[string]types.KeysAndAttributes, len(b.tables)), make([]int, len(b.tables))
+	for i := range rows {
+		if row := &rows[i]; row.state != reported {
+			many[row.id.table]++
+			row.state = asking
+		}
+	}
+	for i, n := range many {
+		if n == 0 {
+			continue
+		}
+		name := b.tables[i].Name
+		request[name] = types.KeysAndAttributes{
+			Keys: make([]map[string]types.AttributeValue, n), ConsistentRead: aws.Bool(true),
+			ProjectionExpression: project[name].Expression, ExpressionAttributeNames: project[name].Names,
+		}
+	}
+	return request
+}
+
+// spell puts the keys into a request of ask, in the form of the SDK.
+func (b *batch) spell(rows []wantedRow, request map[string]types.KeysAndAttributes) {
+	next := make([]int, len(b.tables))
+	for i := range rows {
+		if id := &rows[i].id; rows[i].state == asking {
+			table := &b.tables[id.table]
+			request[table.Name].Keys[next[id.table]] = table.Key(id.key)
+			next[id.table]++
+		}
+	}
+}
+
+// text is the body of a request of ask: what the SDK would write, without the maps and values that it would write it from.
+func (b *batch) text(rows []wantedRow, project Projections) []byte {
+	text := make([]byte, 0, 128*len(rows)+1024)
+	text = append(text, `{"RequestItems":{`...)
+	for of := range b.tables {
+		table, first := &b.tables[of], true
+		for i := range rows {
+			id := &rows[i].id
+			if id.table != of || rows[i].state != asking {
+				continue
+			}
+			if first {
+				text = appendTable(text, table.Name, project[table.Name])
+				first = false
+			} else {
+				text = append(text, ',')
+			}
+			text = appendString(append(text, '{'), table.PK)
+			text = appendString(append(text, `:{"S":`...), id.key.PK)
+			text = appendString(append(text, `},`...), table.SK)
+			text = appendString(append(text, `:{"S":`...), id.key.SK)
+			text = append(text, `}}`...)
+		}
+		if !first {
+			text = append(text, `]}`...)
+		}
+	}
+	return append(text, `},"ReturnConsumedCapacity":"TOTAL"}`...)
+}
+
+// appendTable appends the beginning of what is asked of a table, up to its first key.
+func appendTable(text []byte, name string, p Projection) []byte {
+	if text[len(text)-1] != '{' {
+		text = append(text, ',')
+	}
+	text = append(appendString(text, name), `:{"ConsistentRead":true,`...)
+	if p.Expression != nil {
+		text = append(appendString(append(text, `"ProjectionExpression":`...), *p.Expression), `,"ExpressionAttributeNames":{`...)
+		for alias, attribute := range p.Names {
+			text = append(appendString(text, alias), ':')
+			text = append(appendString(text, attribute), ',')
+		}
+		text[len(text)-1] = '}'
+		text = append(text, ',')
+	}
+	return append(text, `"Keys":[`...)
+}
+
+// appendString appends a text as JSON.
+func appendString(to []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			quoted, _ := json.Marshal(s) // which every string can be
+			return append(to, quoted...)
+		}
+	}
+	return append(append(append(to, '"'), s...), '"')
 }
 
 // wanted are the wants of a row.

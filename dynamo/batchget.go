@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -92,26 +91,16 @@ func (db *DB) readChunk(ctx context.Context, b *batch, rows []wantedRow) {
 
 // readOnce asks for the rows that are waited for, and reports what was read or is missing. It returns the size of the answer.
 func (db *DB) readOnce(ctx context.Context, b *batch, rows []wantedRow) (int, error) {
-	request := make(map[string]types.KeysAndAttributes, len(b.tables))
-	for i := range rows {
-		row := &rows[i]
-		if row.state == reported {
-			continue
-		}
-		table := b.tables[row.id.table]
-		asked, there := request[table.Name]
-		if !there {
-			wanted := db.project[table.Name]
-			asked = types.KeysAndAttributes{ConsistentRead: aws.Bool(true), ProjectionExpression: wanted.Expression, ExpressionAttributeNames: wanted.Names}
-		}
-		asked.Keys = append(asked.Keys, table.Key(row.id.key))
-		request[table.Name] = asked
-		row.state = asking
-	}
 	var a answer
 	defer a.release()
-	in := dynamodb.BatchGetItemInput{RequestItems: request, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
-	err := read(ctx, db.narrow, "BatchGetItem", &in, &dynamodb.BatchGetItemOutput{}, &a, db.Client.BatchGetItem)
+	in := dynamodb.BatchGetItemInput{RequestItems: b.ask(rows, db.project), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
+	bySDK := func(ctx context.Context, in *dynamodb.BatchGetItemInput, options ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+		b.spell(rows, in.RequestItems)
+		return db.Client.BatchGetItem(ctx, in, options...)
+	}
+	err := read(ctx, db.narrow, call[*dynamodb.BatchGetItemInput, *dynamodb.BatchGetItemOutput]{
+		name: "BatchGetItem", in: &in, out: &dynamodb.BatchGetItemOutput{}, sdk: bySDK, text: func() []byte { return b.text(rows, db.project) },
+	}, &a)
 	if err != nil {
 		return 0, err
 	}

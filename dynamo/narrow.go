@@ -34,8 +34,8 @@ type Watch interface {
 // narrow sends the first attempt of a read past the SDK's middleware, which needs more CPU than signing and sending do.
 //
 // It knows no more of the protocol than the SDK has shown: the first call of an operation is the SDK's, and narrow keeps its address, headers,
-// schema, and the region and service it was signed for. Credentials, signer, serialiser, HTTP client and the offset of the clock
-// are the SDK's as well. Whatever does not bring a good answer goes to the SDK as the second attempt.
+// schema, and the region and service it was signed for. Credentials, signer, HTTP client and the offset of the clock
+// are the SDK's as well, and its serialiser but for batches. Whatever does not bring a good answer goes to the SDK as the second attempt.
 type narrow struct {
 	http        dynamodb.HTTPClient
 	protocol    smithyhttp.ClientProtocol
@@ -89,18 +89,27 @@ func (p shownProtocol) SerializeRequest(ctx context.Context, schema *smithy.Oper
 	return p.ClientProtocol.SerializeRequest(ctx, schema, in, to)
 }
 
-// read reads into a and out: its first attempt goes past the middleware of the SDK, whose method sdk makes the others.
-func read[In smithy.Serializable, Out smithy.Deserializable](ctx context.Context, n *narrow, name string, in In, out Out, a *answer, sdk func(context.Context, In, ...func(*dynamodb.Options)) (Out, error)) error {
+// call is a read, and what it fills.
+type call[In smithy.Serializable, Out smithy.Deserializable] struct {
+	name string
+	in   In
+	out  Out
+	sdk  func(context.Context, In, ...func(*dynamodb.Options)) (Out, error) // the client's method
+	text func() []byte                                                      // the body, where we write it faster; nil otherwise
+}
+
+// read reads into a and the output of the call: its first attempt goes past the middleware of the SDK, which makes the others.
+func read[In smithy.Serializable, Out smithy.Deserializable](ctx context.Context, n *narrow, c call[In, Out], a *answer) error {
 	if n == nil {
-		_, err := sdk(ctx, in, a.into)
+		_, err := c.sdk(ctx, c.in, a.into)
 		return err
 	}
-	sent, err := n.try(ctx, name, in, out, a)
+	sent, err := n.try(ctx, c.name, c.in, c.text, c.out, a)
 	switch {
 	case sent && err == nil:
 		return nil
 	case !sent:
-		_, err = sdk(ctx, in, a.into)
+		_, err = c.sdk(ctx, c.in, a.into)
 		return err
 	case hadNoRoom(err):
 		return err
@@ -108,7 +117,7 @@ func read[In smithy.Serializable, Out smithy.Deserializable](ctx context.Context
 	if delay, failed := n.retryer.RetryDelay(1, err); failed == nil {
 		_ = smithytime.SleepWithContext(ctx, delay) // the SDK finds out that the context has ended, and says so
 	}
-	_, err = sdk(ctx, in, a.into, func(o *dynamodb.Options) { o.RetryMaxAttempts = n.retryer.MaxAttempts() - 1 })
+	_, err = c.sdk(ctx, c.in, a.into, func(o *dynamodb.Options) { o.RetryMaxAttempts = n.retryer.MaxAttempts() - 1 })
 	return err
 }
 
@@ -146,7 +155,7 @@ func prepare(signed *http.Request) *prepared {
 }
 
 // try sends the first attempt of a read. It reports whether anything was sent, and what kept it from a good answer.
-func (n *narrow) try(ctx context.Context, name string, in smithy.Serializable, out smithy.Deserializable, a *answer) (sent bool, err error) {
+func (n *narrow) try(ctx context.Context, name string, in smithy.Serializable, text func() []byte, out smithy.Deserializable, a *answer) (sent bool, err error) {
 	known := n.known[name]
 	p := known.prepared.Load()
 	if p == nil {
@@ -154,7 +163,12 @@ func (n *narrow) try(ctx context.Context, name string, in smithy.Serializable, o
 	}
 	start := time.Now()
 	schema := known.schema.Load()
-	response, sent, err := n.send(ctx, p, schema, in)
+	response, sent, err := n.send(ctx, p, func() ([]byte, error) {
+		if text != nil {
+			return text(), nil
+		}
+		return n.serialised(ctx, schema, in)
+	})
 	if !sent {
 		return false, err
 	}
@@ -175,12 +189,16 @@ func (n *narrow) try(ctx context.Context, name string, in smithy.Serializable, o
 }
 
 // send sends a call when there is a place, and reports whether it did. The place is free when the answer begins: to read that may have to wait for room.
-func (n *narrow) send(ctx context.Context, p *prepared, schema *smithy.OperationSchema, in smithy.Serializable) (response *http.Response, sent bool, err error) {
+func (n *narrow) send(ctx context.Context, p *prepared, text func() ([]byte, error)) (response *http.Response, sent bool, err error) {
 	if err = n.places.Acquire(ctx, 1); err != nil {
 		return nil, false, err
 	}
 	defer n.places.Release(1)
-	request, err := n.request(ctx, p, schema, in)
+	body, err := text()
+	if err != nil {
+		return nil, false, err
+	}
+	request, err := n.request(ctx, p, body)
 	if err != nil {
 		return nil, false, err
 	}
@@ -188,16 +206,17 @@ func (n *narrow) send(ctx context.Context, p *prepared, schema *smithy.Operation
 	return response, true, err
 }
 
-// request returns a call, signed.
-func (n *narrow) request(ctx context.Context, p *prepared, schema *smithy.OperationSchema, in smithy.Serializable) (*http.Request, error) {
+// serialised is the body of a call, as the SDK writes it.
+func (n *narrow) serialised(ctx context.Context, schema *smithy.OperationSchema, in smithy.Serializable) ([]byte, error) {
 	written := smithyhttp.NewStackRequest().(*smithyhttp.Request) //nolint:errcheck // it makes nothing else
 	if err := n.protocol.SerializeRequest(ctx, schema, in, written); err != nil {
 		return nil, err
 	}
-	body, err := io.ReadAll(written.GetStream())
-	if err != nil {
-		return nil, err
-	}
+	return io.ReadAll(written.GetStream())
+}
+
+// request returns a call, signed.
+func (n *narrow) request(ctx context.Context, p *prepared, body []byte) (*http.Request, error) {
 	address := p.url // the signer writes into it
 	request := (&http.Request{Method: http.MethodPost, URL: &address, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: p.header.Clone(),
 		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),

@@ -164,7 +164,7 @@ func (db *DB) queryPage(ctx context.Context, in *dynamodb.QueryInput, decode fun
 	var a answer
 	defer a.release()
 	for idle := 1; ; idle++ {
-		if err = read(ctx, db.narrow, "Query", in, &dynamodb.QueryOutput{}, &a, db.Client.Query); err == nil {
+		if err = read(ctx, db.narrow, call[*dynamodb.QueryInput, *dynamodb.QueryOutput]{name: "Query", in: in, out: &dynamodb.QueryOutput{}, sdk: db.Client.Query}, &a); err == nil {
 			break
 		}
 		if !Repeatable(err) || !db.Pause(ctx, idle) {
@@ -191,7 +191,7 @@ func (db *DB) Get(ctx context.Context, table Table, key Key, decode func(item It
 		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	}
 	for idle := 1; ; idle++ {
-		err := read(ctx, db.narrow, "GetItem", &in, &dynamodb.GetItemOutput{}, &a, db.Client.GetItem)
+		err := read(ctx, db.narrow, call[*dynamodb.GetItemInput, *dynamodb.GetItemOutput]{name: "GetItem", in: &in, out: &dynamodb.GetItemOutput{}, sdk: db.Client.GetItem}, &a)
 		switch {
 		case err == nil && len(a.items) == 0:
 			return false, nil

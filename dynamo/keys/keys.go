@@ -61,7 +61,17 @@ const deadlineForm = "2006-01-02T15:04:05.000Z"
 const noDeadline = "~"
 
 // Instant spells a point in time, to the millisecond, so that it sorts.
-func Instant(t time.Time) string { return t.UTC().Format(deadlineForm) }
+func Instant(t time.Time) string {
+	var b [len(deadlineForm)]byte
+	return string(appendInstant(b[:0], t))
+}
+
+// appendInstant appends an instant. The library writes RFC 3339 faster than other forms.
+func appendInstant(b []byte, t time.Time) []byte {
+	b = t.UTC().AppendFormat(b, time.RFC3339)
+	ms := t.Nanosecond() / int(time.Millisecond)
+	return append(b[:len(b)-1], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z')
+}
 
 // ParseInstant reads what [Instant] wrote; the zero time for "".
 func ParseInstant(s string) (time.Time, error) { return ReadInstant([]byte(s)) }
@@ -81,18 +91,21 @@ func ReadInstant(b []byte) (time.Time, error) {
 	return time.Parse(deadlineForm, string(b))
 }
 
-func deadline(t time.Time) string {
+func appendDeadline(b []byte, t time.Time) []byte {
 	if t.IsZero() {
-		return noDeadline
+		return append(b, noDeadline...)
 	}
-	return Instant(t)
+	return appendInstant(b, t)
 }
 
 // after is the smallest string that sorts behind "#" and everything that follows one.
 const after = "$"
 
 // NoteSK is NOTE#<deadline>#<id>. A note without a deadline sorts last.
-func NoteSK(due time.Time, note string) string { return "NOTE#" + deadline(due) + "#" + escape(note) }
+func NoteSK(due time.Time, note string) string {
+	var b [len("NOTE#") + len(deadlineForm) + len("#") + 36]byte // with a UUID, which notes of ours have
+	return string(append(append(appendDeadline(append(b[:0], "NOTE#"...), due), '#'), escape(note)...))
+}
 
 // NotePrefix begins the sort keys of all notes of an owner.
 const NotePrefix = "NOTE#"

@@ -43,6 +43,7 @@ func AppendInt64(b []byte, i int64) []byte { return strconv.AppendInt(b, i, 10) 
 
 // AppendDateTime appends an instant that is not the zero time.
 func AppendDateTime(b []byte, t time.Time) []byte {
-	b = append(b, '"')
-	return append(t.UTC().AppendFormat(b, Milli), '"')
+	b = t.UTC().AppendFormat(append(b, '"'), time.RFC3339) // for which the library has a shorter way than for Milli
+	ms := t.Nanosecond() / int(time.Millisecond)
+	return append(b[:len(b)-1], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z', '"')
 }
