@@ -66,6 +66,7 @@ const ids = {
   CATEGORY_ID: async () => (await archive()).categories[0].id,
   ITEM_ID: async () => (await archive()).viewerClaims[0].id,
   TOKEN: async () => (await archive()).viewerClaims[0].claim.token,
+  REMOVAL_ID: async () => answered.RemoveItems.removeProjectItems.removal.id,
   EXPORT_ID: async () => answered.Export.createProjectExport.export.id,
   SCORE_ID: async () => (await score()).id,
   SNAPSHOT_ID: async () => (await score()).snapshots.find((one) => one.name === 'First reading').id,

@@ -69,6 +69,7 @@ type ResolverRoot interface {
 	ProjectItemClaim() ProjectItemClaimResolver
 	ProjectItemEffort() ProjectItemEffortResolver
 	ProjectMember() ProjectMemberResolver
+	ProjectRemoval() ProjectRemovalResolver
 	ProjectSnapshot() ProjectSnapshotResolver
 	ProjectTeamStatistics() ProjectTeamStatisticsResolver
 	Query() QueryResolver
@@ -541,6 +542,7 @@ type ComplexityRoot struct {
 		Heartbeat              func(childComplexity int, input model.HeartbeatInput) int
 		ImportItems            func(childComplexity int, input model.ImportItemsInput) int
 		PauseProject           func(childComplexity int, input model.PauseProjectInput) int
+		PurgeProjectRemoval    func(childComplexity int, input model.PurgeProjectRemovalInput) int
 		PutProjectMember       func(childComplexity int, input model.PutProjectMemberInput) int
 		PutScopeMember         func(childComplexity int, input model.PutScopeMemberInput) int
 		RebuildProjectQueue    func(childComplexity int, input model.RebuildProjectQueueInput) int
@@ -549,6 +551,7 @@ type ComplexityRoot struct {
 		RemoveEntityRelations  func(childComplexity int, input model.RemoveEntityRelationsInput) int
 		RemoveItemTags         func(childComplexity int, input model.RemoveItemTagsInput) int
 		RemoveNoteTags         func(childComplexity int, input model.RemoveNoteTagsInput) int
+		RemoveProjectItems     func(childComplexity int, input model.RemoveProjectItemsInput) int
 		RemoveProjectMember    func(childComplexity int, input model.RemoveProjectMemberInput) int
 		RemoveScopeMember      func(childComplexity int, input model.RemoveScopeMemberInput) int
 		RenameItem             func(childComplexity int, input model.RenameItemInput) int
@@ -575,6 +578,7 @@ type ComplexityRoot struct {
 		StartProjectImport     func(childComplexity int, input model.StartProjectImportInput) int
 		UndeleteNote           func(childComplexity int, input model.UndeleteNoteInput) int
 		UndoFinish             func(childComplexity int, input model.UndoFinishInput) int
+		UndoProjectRemoval     func(childComplexity int, input model.UndoProjectRemovalInput) int
 		UnshareNote            func(childComplexity int, input model.UnshareNoteInput) int
 		UpdateEntity           func(childComplexity int, input model.UpdateEntityInput) int
 		UpdateNote             func(childComplexity int, input model.UpdateNoteInput) int
@@ -707,6 +711,7 @@ type ComplexityRoot struct {
 		Paused             func(childComplexity int) int
 		Queue              func(childComplexity int) int
 		QueueRebuild       func(childComplexity int) int
+		Removals           func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		Subcategories      func(childComplexity int) int
 		Teams              func(childComplexity int) int
 		TopCategories      func(childComplexity int) int
@@ -739,6 +744,7 @@ type ComplexityRoot struct {
 		Cause    func(childComplexity int) int
 		Counts   func(childComplexity int) int
 		Item     func(childComplexity int) int
+		ItemID   func(childComplexity int) int
 		Position func(childComplexity int) int
 		Queued   func(childComplexity int) int
 		Status   func(childComplexity int) int
@@ -885,6 +891,11 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	ProjectItemRemoved struct {
+		Message func(childComplexity int) int
+		Typed   func(childComplexity int) int
+	}
+
 	ProjectMember struct {
 		AddedAt func(childComplexity int) int
 		Efforts func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
@@ -922,6 +933,32 @@ type ComplexityRoot struct {
 		StartedAt  func(childComplexity int) int
 	}
 
+	ProjectRemoval struct {
+		CreatedAt func(childComplexity int) int
+		CreatedBy func(childComplexity int) int
+		EndedAt   func(childComplexity int) int
+		GlobalID  func(childComplexity int) int
+		Import    func(childComplexity int) int
+		Left      func(childComplexity int) int
+		Project   func(childComplexity int) int
+		Purge     func(childComplexity int) int
+		Removed   func(childComplexity int) int
+		State     func(childComplexity int) int
+		Status    func(childComplexity int) int
+		UndoUntil func(childComplexity int) int
+	}
+
+	ProjectRemovalConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	ProjectRemovalEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
 	ProjectSnapshot struct {
 		Claims     func(childComplexity int) int
 		Position   func(childComplexity int) int
@@ -933,6 +970,10 @@ type ComplexityRoot struct {
 	ProjectTeamStatistics struct {
 		Statistics func(childComplexity int) int
 		Team       func(childComplexity int) int
+	}
+
+	PurgeProjectRemovalPayload struct {
+		Removal func(childComplexity int) int
 	}
 
 	PutProjectMemberPayload struct {
@@ -1001,6 +1042,10 @@ type ComplexityRoot struct {
 
 	RemoveNoteTagsPayload struct {
 		Note func(childComplexity int) int
+	}
+
+	RemoveProjectItemsPayload struct {
+		Removal func(childComplexity int) int
 	}
 
 	RemoveProjectMemberPayload struct {
@@ -1247,12 +1292,13 @@ type ComplexityRoot struct {
 	}
 
 	Subscription struct {
-		ExportProgress func(childComplexity int, exportID gid.ID) int
-		ImportProgress func(childComplexity int, importID gid.ID) int
-		IndexProgress  func(childComplexity int, scopeID gid.ID, name string) int
-		MyQueue        func(childComplexity int, projectID gid.ID) int
-		OnlineCount    func(childComplexity int) int
-		ProjectEvents  func(childComplexity int, projectID gid.ID, after *model.EventCursor, types []labelling.Cause, mine bool) int
+		ExportProgress  func(childComplexity int, exportID gid.ID) int
+		ImportProgress  func(childComplexity int, importID gid.ID) int
+		IndexProgress   func(childComplexity int, scopeID gid.ID, name string) int
+		MyQueue         func(childComplexity int, projectID gid.ID) int
+		OnlineCount     func(childComplexity int) int
+		ProjectEvents   func(childComplexity int, projectID gid.ID, after *model.EventCursor, types []labelling.Cause, mine bool) int
+		RemovalProgress func(childComplexity int, removalID gid.ID) int
 	}
 
 	Tag struct {
@@ -1347,6 +1393,10 @@ type ComplexityRoot struct {
 		Effort  func(childComplexity int) int
 		Item    func(childComplexity int) int
 		Problem func(childComplexity int) int
+	}
+
+	UndoProjectRemovalPayload struct {
+		Removal func(childComplexity int) int
 	}
 
 	UndoTooLate struct {
@@ -1591,6 +1641,9 @@ type MutationResolver interface {
 	CreateProjectImport(ctx context.Context, input model.CreateProjectImportInput) (*model.CreateProjectImportPayload, error)
 	StartProjectImport(ctx context.Context, input model.StartProjectImportInput) (*model.StartProjectImportPayload, error)
 	ImportItems(ctx context.Context, input model.ImportItemsInput) (*model.ImportItemsPayload, error)
+	RemoveProjectItems(ctx context.Context, input model.RemoveProjectItemsInput) (*model.RemoveProjectItemsPayload, error)
+	UndoProjectRemoval(ctx context.Context, input model.UndoProjectRemovalInput) (*model.UndoProjectRemovalPayload, error)
+	PurgeProjectRemoval(ctx context.Context, input model.PurgeProjectRemovalInput) (*model.PurgeProjectRemovalPayload, error)
 	CancelProjectImport(ctx context.Context, input model.CancelProjectImportInput) (*model.CancelProjectImportPayload, error)
 	CreateProjectExport(ctx context.Context, input model.CreateProjectExportInput) (*model.CreateProjectExportPayload, error)
 	ClaimProjectItems(ctx context.Context, input model.ClaimProjectItemsInput) (*model.ClaimProjectItemsPayload, error)
@@ -1658,6 +1711,7 @@ type ProjectResolver interface {
 	ItemByExternalID(ctx context.Context, obj *project.Project, externalID string) (*project.Item, error)
 	Imports(ctx context.Context, obj *project.Project, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Import], error)
 	Exports(ctx context.Context, obj *project.Project, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Export], error)
+	Removals(ctx context.Context, obj *project.Project, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Removal], error)
 
 	Queue(ctx context.Context, obj *project.Project) (*model.ProjectQueue, error)
 	QueueRebuild(ctx context.Context, obj *project.Project) (*labelling.Progress, error)
@@ -1669,6 +1723,7 @@ type ProjectResolver interface {
 	Online(ctx context.Context, obj *project.Project) ([]labelling.Online, error)
 }
 type ProjectEventResolver interface {
+	ItemID(ctx context.Context, obj *model.ProjectEvent) (*gid.ID, error)
 	Item(ctx context.Context, obj *model.ProjectEvent) (*project.Item, error)
 	Status(ctx context.Context, obj *model.ProjectEvent) (*project.Status, error)
 	User(ctx context.Context, obj *model.ProjectEvent) (*user.User, error)
@@ -1726,6 +1781,15 @@ type ProjectMemberResolver interface {
 	Team(ctx context.Context, obj *project.Member) (*project.Team, error)
 
 	Efforts(ctx context.Context, obj *project.Member, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Effort], error)
+}
+type ProjectRemovalResolver interface {
+	Project(ctx context.Context, obj *project.Removal) (*project.Project, error)
+	Import(ctx context.Context, obj *project.Removal) (*project.Import, error)
+	Status(ctx context.Context, obj *project.Removal) (*project.Status, error)
+
+	CreatedBy(ctx context.Context, obj *project.Removal) (*user.User, error)
+
+	UndoUntil(ctx context.Context, obj *project.Removal) (*time.Time, error)
 }
 type ProjectSnapshotResolver interface {
 	Claims(ctx context.Context, obj *model.ProjectSnapshot) ([]project.Item, error)
@@ -1794,6 +1858,7 @@ type SubscriptionResolver interface {
 	OnlineCount(ctx context.Context) (<-chan *int, error)
 	ImportProgress(ctx context.Context, importID gid.ID) (<-chan *project.Import, error)
 	ExportProgress(ctx context.Context, exportID gid.ID) (<-chan *project.Export, error)
+	RemovalProgress(ctx context.Context, removalID gid.ID) (<-chan *project.Removal, error)
 	IndexProgress(ctx context.Context, scopeID gid.ID, name string) (<-chan *entity.Index, error)
 }
 type TagResolver interface {
@@ -3522,6 +3587,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.PauseProject(childComplexity, args["input"].(model.PauseProjectInput)), true
+	case "Mutation.purgeProjectRemoval":
+		if e.ComplexityRoot.Mutation.PurgeProjectRemoval == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_purgeProjectRemoval_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.PurgeProjectRemoval(childComplexity, args["input"].(model.PurgeProjectRemovalInput)), true
 	case "Mutation.putProjectMember":
 		if e.ComplexityRoot.Mutation.PutProjectMember == nil {
 			break
@@ -3610,6 +3686,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RemoveNoteTags(childComplexity, args["input"].(model.RemoveNoteTagsInput)), true
+	case "Mutation.removeProjectItems":
+		if e.ComplexityRoot.Mutation.RemoveProjectItems == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_removeProjectItems_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RemoveProjectItems(childComplexity, args["input"].(model.RemoveProjectItemsInput)), true
 	case "Mutation.removeProjectMember":
 		if e.ComplexityRoot.Mutation.RemoveProjectMember == nil {
 			break
@@ -3896,6 +3983,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UndoFinish(childComplexity, args["input"].(model.UndoFinishInput)), true
+	case "Mutation.undoProjectRemoval":
+		if e.ComplexityRoot.Mutation.UndoProjectRemoval == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_undoProjectRemoval_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UndoProjectRemoval(childComplexity, args["input"].(model.UndoProjectRemovalInput)), true
 	case "Mutation.unshareNote":
 		if e.ComplexityRoot.Mutation.UnshareNote == nil {
 			break
@@ -4457,6 +4555,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Project.QueueRebuild(childComplexity), true
+	case "Project.removals":
+		if e.ComplexityRoot.Project.Removals == nil {
+			break
+		}
+
+		args, err := ec.field_Project_removals_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Project.Removals(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
 	case "Project.subcategories":
 		if e.ComplexityRoot.Project.Subcategories == nil {
 			break
@@ -4581,6 +4690,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ProjectEvent.Item(childComplexity), true
+	case "ProjectEvent.itemId":
+		if e.ComplexityRoot.ProjectEvent.ItemID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectEvent.ItemID(childComplexity), true
 	case "ProjectEvent.cursor":
 		if e.ComplexityRoot.ProjectEvent.Position == nil {
 			break
@@ -5179,6 +5294,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ProjectItemEffortEdge.Node(childComplexity), true
 
+	case "ProjectItemRemoved.message":
+		if e.ComplexityRoot.ProjectItemRemoved.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemRemoved.Message(childComplexity), true
+	case "ProjectItemRemoved.typed":
+		if e.ComplexityRoot.ProjectItemRemoved.Typed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItemRemoved.Typed(childComplexity), true
+
 	case "ProjectMember.addedAt":
 		if e.ComplexityRoot.ProjectMember.AddedAt == nil {
 			break
@@ -5304,6 +5432,111 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ProjectQueueRebuild.StartedAt(childComplexity), true
 
+	case "ProjectRemoval.createdAt":
+		if e.ComplexityRoot.ProjectRemoval.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectRemoval.CreatedAt(childComplexity), true
+	case "ProjectRemoval.createdBy":
+		if e.ComplexityRoot.ProjectRemoval.CreatedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectRemoval.CreatedBy(childComplexity), true
+	case "ProjectRemoval.endedAt":
+		if e.ComplexityRoot.ProjectRemoval.EndedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectRemoval.EndedAt(childComplexity), true
+	case "ProjectRemoval.id":
+		if e.ComplexityRoot.ProjectRemoval.GlobalID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectRemoval.GlobalID(childComplexity), true
+	case "ProjectRemoval.import":
+		if e.ComplexityRoot.ProjectRemoval.Import == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectRemoval.Import(childComplexity), true
+	case "ProjectRemoval.left":
+		if e.ComplexityRoot.ProjectRemoval.Left == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectRemoval.Left(childComplexity), true
+	case "ProjectRemoval.project":
+		if e.ComplexityRoot.ProjectRemoval.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectRemoval.Project(childComplexity), true
+	case "ProjectRemoval.purge":
+		if e.ComplexityRoot.ProjectRemoval.Purge == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectRemoval.Purge(childComplexity), true
+	case "ProjectRemoval.removed":
+		if e.ComplexityRoot.ProjectRemoval.Removed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectRemoval.Removed(childComplexity), true
+	case "ProjectRemoval.state":
+		if e.ComplexityRoot.ProjectRemoval.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectRemoval.State(childComplexity), true
+	case "ProjectRemoval.status":
+		if e.ComplexityRoot.ProjectRemoval.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectRemoval.Status(childComplexity), true
+	case "ProjectRemoval.undoUntil":
+		if e.ComplexityRoot.ProjectRemoval.UndoUntil == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectRemoval.UndoUntil(childComplexity), true
+
+	case "ProjectRemovalConnection.edges":
+		if e.ComplexityRoot.ProjectRemovalConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectRemovalConnection.Edges(childComplexity), true
+	case "ProjectRemovalConnection.nodes":
+		if e.ComplexityRoot.ProjectRemovalConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectRemovalConnection.Nodes(childComplexity), true
+	case "ProjectRemovalConnection.pageInfo":
+		if e.ComplexityRoot.ProjectRemovalConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectRemovalConnection.PageInfo(childComplexity), true
+
+	case "ProjectRemovalEdge.cursor":
+		if e.ComplexityRoot.ProjectRemovalEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectRemovalEdge.Cursor(childComplexity), true
+	case "ProjectRemovalEdge.node":
+		if e.ComplexityRoot.ProjectRemovalEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectRemovalEdge.Node(childComplexity), true
+
 	case "ProjectSnapshot.claims":
 		if e.ComplexityRoot.ProjectSnapshot.Claims == nil {
 			break
@@ -5347,6 +5580,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ProjectTeamStatistics.Team(childComplexity), true
+
+	case "PurgeProjectRemovalPayload.removal":
+		if e.ComplexityRoot.PurgeProjectRemovalPayload.Removal == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PurgeProjectRemovalPayload.Removal(childComplexity), true
 
 	case "PutProjectMemberPayload.member":
 		if e.ComplexityRoot.PutProjectMemberPayload.Member == nil {
@@ -5644,6 +5884,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RemoveNoteTagsPayload.Note(childComplexity), true
+
+	case "RemoveProjectItemsPayload.removal":
+		if e.ComplexityRoot.RemoveProjectItemsPayload.Removal == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RemoveProjectItemsPayload.Removal(childComplexity), true
 
 	case "RemoveProjectMemberPayload.problem":
 		if e.ComplexityRoot.RemoveProjectMemberPayload.Problem == nil {
@@ -6497,6 +6744,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Subscription.ProjectEvents(childComplexity, args["projectId"].(gid.ID), args["after"].(*model.EventCursor), args["types"].([]labelling.Cause), args["mine"].(bool)), true
+	case "Subscription.removalProgress":
+		if e.ComplexityRoot.Subscription.RemovalProgress == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_removalProgress_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.RemovalProgress(childComplexity, args["removalId"].(gid.ID)), true
 
 	case "Tag.author":
 		if e.ComplexityRoot.Tag.Author == nil {
@@ -6804,6 +7062,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.UndoFinishPayload.Problem(childComplexity), true
+
+	case "UndoProjectRemovalPayload.removal":
+		if e.ComplexityRoot.UndoProjectRemovalPayload.Removal == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UndoProjectRemovalPayload.Removal(childComplexity), true
 
 	case "UndoTooLate.message":
 		if e.ComplexityRoot.UndoTooLate.Message == nil {
@@ -7366,6 +7631,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputPauseProjectInput,
 		ec.unmarshalInputPredicateInput,
 		ec.unmarshalInputProjectItemFinish,
+		ec.unmarshalInputPurgeProjectRemovalInput,
 		ec.unmarshalInputPutProjectMemberInput,
 		ec.unmarshalInputPutScopeMemberInput,
 		ec.unmarshalInputRebuildProjectQueueInput,
@@ -7376,6 +7642,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputRemoveInput,
 		ec.unmarshalInputRemoveItemTagsInput,
 		ec.unmarshalInputRemoveNoteTagsInput,
+		ec.unmarshalInputRemoveProjectItemsInput,
 		ec.unmarshalInputRemoveProjectMemberInput,
 		ec.unmarshalInputRemoveScopeMemberInput,
 		ec.unmarshalInputRenameItemInput,
@@ -7404,6 +7671,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputStartProjectImportInput,
 		ec.unmarshalInputUndeleteNoteInput,
 		ec.unmarshalInputUndoFinishInput,
+		ec.unmarshalInputUndoProjectRemovalInput,
 		ec.unmarshalInputUnshareNoteInput,
 		ec.unmarshalInputUpdateEntityInput,
 		ec.unmarshalInputUpdateNoteInput,
@@ -7825,6 +8093,22 @@ type Mutation {
   be deleted while the project has it. EXHAUSTED if 20 imports of the project are in progress. For managers.
   """
   importItems(input: ImportItemsInput!): ImportItemsPayload
+  """
+  Removes items from a project: up to 100 that are named, all that an import brought, or all of a status. This happens in the
+  background. They are no longer handed out, shown or counted, and nor is what was found out about them; who has one of
+  them gets the problem ` + "`" + `ProjectItemRemoved` + "`" + `. For 30 days, ` + "`" + `undoProjectRemoval` + "`" + ` brings them back. Until they are gone, they
+  count towards the items a project can have, and files of users that they are made of stay in use. An item that is
+  imported again is a new item; the removed one is gone then. CONFLICT if the import is still in progress. EXHAUSTED if 20
+  removals of the project are in progress, or beyond 10,000 removals of a project. For managers.
+  """
+  removeProjectItems(input: RemoveProjectItemsInput!): RemoveProjectItemsPayload
+  """
+  Undoes ` + "`" + `removeProjectItems` + "`" + `, also while it is in progress. Items have their results and statistics again; users who had
+  an item no longer have it. It never fails because of limits. CONFLICT if the items are gone. For managers.
+  """
+  undoProjectRemoval(input: UndoProjectRemovalInput!): UndoProjectRemovalPayload
+  "Ends the 30 days in which a removal can be undone: the items are gone. CONFLICT if it was undone. For managers."
+  purgeProjectRemoval(input: PurgeProjectRemovalInput!): PurgeProjectRemovalPayload
   "Ends an import early. For managers."
   cancelProjectImport(input: CancelProjectImportInput!): CancelProjectImportPayload
   """
@@ -7980,6 +8264,11 @@ type Subscription {
   importProgress("The id of a ` + "`" + `ProjectImport` + "`" + `." importId: ID!): ProjectImport
   "The progress of an export: now, and after each change until it has ended, at most once a second. For managers."
   exportProgress("The id of a ` + "`" + `ProjectExport` + "`" + `." exportId: ID!): ProjectExport
+  """
+  The progress of a removal: now, and after each change until its items are removed, brought back or gone, at most once a
+  second. For managers.
+  """
+  removalProgress("The id of a ` + "`" + `ProjectRemoval` + "`" + `." removalId: ID!): ProjectRemoval
   """
   The progress of building a declared index: now, and after each change until it is ready, at most once a second. For
   the members of the scope.
@@ -9261,6 +9550,8 @@ type Project implements Node {
   imports(first: Int, after: Cursor, last: Int, before: Cursor): ProjectImportConnection
   "Newest first. For managers."
   exports(first: Int, after: Cursor, last: Int, before: Cursor): ProjectExportConnection
+  "Newest first. For managers."
+  removals(first: Int, after: Cursor, last: Int, before: Cursor): ProjectRemovalConnection
   "Whether the handing out of items is stopped; see ` + "`" + `pauseProject` + "`" + `."
   paused: Boolean!
   "The queue and the number of items of each status, at the same moment. Eventually consistent."
@@ -9596,6 +9887,55 @@ type ProjectExportEdge {
   node: ProjectExport!
 }
 
+"The state of a removal."
+enum RemovalState {
+  REMOVING
+  "All items are removed. They can be brought back until ` + "`" + `undoUntil` + "`" + `."
+  REMOVED
+  RESTORING
+  "It was undone."
+  RESTORED
+  PURGING
+  "The items are gone."
+  PURGED
+}
+
+"A removal of items from a project, which runs in the background; see ` + "`" + `removeProjectItems` + "`" + `."
+type ProjectRemoval implements Node {
+  id: ID!
+  project: Project @ready
+  "The import whose items are removed; null if it is another removal."
+  import: ProjectImport
+  "The status of the items that are removed; null if it is another removal."
+  status: ProjectItemStatus @ready
+  "Whether the items are gone as soon as they are removed."
+  purge: Boolean!
+  state: RemovalState!
+  createdBy: User @ready
+  createdAt: DateTime!
+  "When all items were removed."
+  endedAt: DateTime
+  "Until when it can be undone; null if it cannot, or if not all items are removed yet."
+  undoUntil: DateTime @ready
+  "How many items were removed; about as many while it is in progress."
+  removed: Int!
+  "About how many of them still have to be brought back, or to go."
+  left: Int!
+}
+
+"A list of removals."
+type ProjectRemovalConnection {
+  edges: [ProjectRemovalEdge!]!
+  nodes: [ProjectRemoval!]!
+  pageInfo: PageInfo!
+}
+
+"A removal in a list."
+type ProjectRemovalEdge {
+  cursor: Cursor!
+  node: ProjectRemoval!
+}
+
 "How to upload a file: send exactly this request, with the file as its body."
 type Upload {
   "` + "`" + `PUT` + "`" + `"
@@ -9825,6 +10165,56 @@ type StartProjectImportPayload {
   import: ProjectImport
 }
 
+"Input of ` + "`" + `removeProjectItems` + "`" + `. Give exactly one of ` + "`" + `itemIds` + "`" + `, ` + "`" + `importId` + "`" + ` and ` + "`" + `status` + "`" + `."
+input RemoveProjectItemsInput {
+  "The id of a ` + "`" + `Project` + "`" + `."
+  projectId: ID!
+  "1 to 100 ids of a ` + "`" + `ProjectItem` + "`" + ` of the project. Those that do not exist are left out."
+  itemIds: [ID!]
+  "The id of a ` + "`" + `ProjectImport` + "`" + ` of the project that has ended: all items that it brought."
+  importId: ID
+  "All items of a status. Items that get it meanwhile may be removed, too."
+  status: ProjectItemStatus
+  "The items cannot be brought back: they are gone as soon as they are removed."
+  purge: Boolean! = false
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `removeProjectItems` + "`" + `."
+type RemoveProjectItemsPayload {
+  "The removal, which runs in the background. Query it again to see its progress."
+  removal: ProjectRemoval
+}
+
+"Input of ` + "`" + `undoProjectRemoval` + "`" + `."
+input UndoProjectRemovalInput {
+  "The id of a ` + "`" + `ProjectRemoval` + "`" + `."
+  removalId: ID!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `undoProjectRemoval` + "`" + `."
+type UndoProjectRemovalPayload {
+  "The removal, which is undone in the background."
+  removal: ProjectRemoval
+}
+
+"Input of ` + "`" + `purgeProjectRemoval` + "`" + `."
+input PurgeProjectRemovalInput {
+  "The id of a ` + "`" + `ProjectRemoval` + "`" + `."
+  removalId: ID!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `purgeProjectRemoval` + "`" + `."
+type PurgeProjectRemovalPayload {
+  "The removal, whose items go in the background."
+  removal: ProjectRemoval
+}
+
 "Input of ` + "`" + `importItems` + "`" + `. Give exactly one of ` + "`" + `itemIds` + "`" + `, ` + "`" + `library` + "`" + ` and ` + "`" + `scoreId` + "`" + `."
 input ImportItemsInput {
   "The id of a ` + "`" + `Project` + "`" + `."
@@ -10012,13 +10402,15 @@ type ProjectEvent {
   cursor: EventCursor!
   type: ProjectEventType!
   at: DateTime!
-  "The item concerned, in its state a moment later; null if the event concerns the whole project."
+  "The id of the item concerned, a ` + "`" + `ProjectItem` + "`" + `; null if the event concerns the whole project."
+  itemId: ID @ready
+  "The item concerned, in its state a moment later; null if it was removed, or if the event concerns the whole project."
   item: ProjectItem @ready
-  "The status of the item right after the event."
+  "The status of the item right after the event; null if it was removed."
   status: ProjectItemStatus @ready
   "Who did it, or whose claim ended. Null for events without a user."
   user: User @ready
-  "For ` + "`" + `REVIEWED` + "`" + `: the author of the effort."
+  "For ` + "`" + `REVIEWED` + "`" + `: the author of the effort. For ` + "`" + `REMOVED` + "`" + `: who had the item. For ` + "`" + `RESTORED` + "`" + `: for whom it is kept."
   author: User @ready
   "The team of the user."
   team: Team @ready
@@ -10046,6 +10438,10 @@ enum ProjectEventType {
   UNDONE
   "A manager brought back an item that had been skipped with ` + "`" + `FOR_NOBODY` + "`" + `."
   RETURNED
+  "An item was removed from the project; see ` + "`" + `itemId` + "`" + `."
+  REMOVED
+  "An item that had been removed was brought back."
+  RESTORED
   "Items were imported."
   IMPORTED
   PAUSED
@@ -10129,6 +10525,13 @@ type LeaseLost implements Problem {
   typed: TypedFinish
 }
 
+"A manager has removed the item from the project. Nothing was changed."
+type ProjectItemRemoved implements Problem {
+  message: String!
+  "What the caller wanted to store; null if it was not a finish."
+  typed: TypedFinish
+}
+
 "The caller has already finished the item with this claim. Nothing was changed."
 type AlreadyFinished implements Problem {
   message: String!
@@ -10173,7 +10576,7 @@ type ExtendClaimPayload {
 }
 
 "Problems that changes of a claimed item may report."
-union ClaimProblem = LeaseLost
+union ClaimProblem = LeaseLost | ProjectItemRemoved
 
 "Input of ` + "`" + `finishProjectItem` + "`" + `."
 input FinishProjectItemInput {
@@ -10202,7 +10605,7 @@ type FinishProjectItemPayload {
 }
 
 "Problems that ` + "`" + `finishProjectItem` + "`" + ` may report."
-union FinishProjectItemProblem = LeaseLost | AlreadyFinished
+union FinishProjectItemProblem = LeaseLost | AlreadyFinished | ProjectItemRemoved
 
 "Input of ` + "`" + `finishProjectItems` + "`" + `."
 input FinishProjectItemsInput {
@@ -12311,6 +12714,8 @@ func (ec *executionContext) childFields_Project(ctx context.Context, field graph
 		return ec.fieldContext_Project_imports(ctx, field)
 	case "exports":
 		return ec.fieldContext_Project_exports(ctx, field)
+	case "removals":
+		return ec.fieldContext_Project_removals(ctx, field)
 	case "paused":
 		return ec.fieldContext_Project_paused(ctx, field)
 	case "queue":
@@ -12681,6 +13086,58 @@ func (ec *executionContext) childFields_ProjectQueueRebuild(ctx context.Context,
 	return nil, fmt.Errorf("no field named %q was found under type ProjectQueueRebuild", field.Name)
 }
 
+func (ec *executionContext) childFields_ProjectRemoval(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_ProjectRemoval_id(ctx, field)
+	case "project":
+		return ec.fieldContext_ProjectRemoval_project(ctx, field)
+	case "import":
+		return ec.fieldContext_ProjectRemoval_import(ctx, field)
+	case "status":
+		return ec.fieldContext_ProjectRemoval_status(ctx, field)
+	case "purge":
+		return ec.fieldContext_ProjectRemoval_purge(ctx, field)
+	case "state":
+		return ec.fieldContext_ProjectRemoval_state(ctx, field)
+	case "createdBy":
+		return ec.fieldContext_ProjectRemoval_createdBy(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_ProjectRemoval_createdAt(ctx, field)
+	case "endedAt":
+		return ec.fieldContext_ProjectRemoval_endedAt(ctx, field)
+	case "undoUntil":
+		return ec.fieldContext_ProjectRemoval_undoUntil(ctx, field)
+	case "removed":
+		return ec.fieldContext_ProjectRemoval_removed(ctx, field)
+	case "left":
+		return ec.fieldContext_ProjectRemoval_left(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectRemoval", field.Name)
+}
+
+func (ec *executionContext) childFields_ProjectRemovalConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ProjectRemovalConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ProjectRemovalConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ProjectRemovalConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectRemovalConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ProjectRemovalEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ProjectRemovalEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_ProjectRemovalEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectRemovalEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_ProjectTeamStatistics(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "team":
@@ -12689,6 +13146,14 @@ func (ec *executionContext) childFields_ProjectTeamStatistics(ctx context.Contex
 		return ec.fieldContext_ProjectTeamStatistics_statistics(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ProjectTeamStatistics", field.Name)
+}
+
+func (ec *executionContext) childFields_PurgeProjectRemovalPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "removal":
+		return ec.fieldContext_PurgeProjectRemovalPayload_removal(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PurgeProjectRemovalPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_PutProjectMemberPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -12767,6 +13232,14 @@ func (ec *executionContext) childFields_RemoveNoteTagsPayload(ctx context.Contex
 		return ec.fieldContext_RemoveNoteTagsPayload_note(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RemoveNoteTagsPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RemoveProjectItemsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "removal":
+		return ec.fieldContext_RemoveProjectItemsPayload_removal(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RemoveProjectItemsPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_RemoveProjectMemberPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -13383,6 +13856,14 @@ func (ec *executionContext) childFields_UndoFinishPayload(ctx context.Context, f
 		return ec.fieldContext_UndoFinishPayload_problem(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UndoFinishPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UndoProjectRemovalPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "removal":
+		return ec.fieldContext_UndoProjectRemovalPayload_removal(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UndoProjectRemovalPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_UnshareNotePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -14415,6 +14896,20 @@ func (ec *executionContext) field_Mutation_pauseProject_args(ctx context.Context
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_purgeProjectRemoval_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.PurgeProjectRemovalInput, error) {
+			return ec.unmarshalNPurgeProjectRemovalInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPurgeProjectRemovalInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_putProjectMember_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -14519,6 +15014,20 @@ func (ec *executionContext) field_Mutation_removeNoteTags_args(ctx context.Conte
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.RemoveNoteTagsInput, error) {
 			return ec.unmarshalNRemoveNoteTagsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveNoteTagsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_removeProjectItems_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.RemoveProjectItemsInput, error) {
+			return ec.unmarshalNRemoveProjectItemsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveProjectItemsInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14883,6 +15392,20 @@ func (ec *executionContext) field_Mutation_undoFinish_args(ctx context.Context, 
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.UndoFinishInput, error) {
 			return ec.unmarshalNUndoFinishInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoFinishInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_undoProjectRemoval_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.UndoProjectRemovalInput, error) {
+			return ec.unmarshalNUndoProjectRemovalInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoProjectRemovalInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -15300,6 +15823,44 @@ func (ec *executionContext) field_Project_keywordCompletions_args(ctx context.Co
 }
 
 func (ec *executionContext) field_Project_members_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Project_removals_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
@@ -16000,6 +16561,20 @@ func (ec *executionContext) field_Subscription_projectEvents_args(ctx context.Co
 		return nil, err
 	}
 	args["mine"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_removalProgress_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "removalId",
+		func(ctx context.Context, v any) (gid.ID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["removalId"] = arg0
 	return args, nil
 }
 
@@ -21779,6 +22354,138 @@ func (ec *executionContext) fieldContext_Mutation_importItems(ctx context.Contex
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_removeProjectItems(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_removeProjectItems(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RemoveProjectItems(ctx, fc.Args["input"].(model.RemoveProjectItemsInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.RemoveProjectItemsPayload) graphql.Marshaler {
+			return ec.marshalORemoveProjectItemsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveProjectItemsPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_removeProjectItems(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RemoveProjectItemsPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_removeProjectItems_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_undoProjectRemoval(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_undoProjectRemoval(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UndoProjectRemoval(ctx, fc.Args["input"].(model.UndoProjectRemovalInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.UndoProjectRemovalPayload) graphql.Marshaler {
+			return ec.marshalOUndoProjectRemovalPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoProjectRemovalPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_undoProjectRemoval(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UndoProjectRemovalPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_undoProjectRemoval_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_purgeProjectRemoval(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_purgeProjectRemoval(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().PurgeProjectRemoval(ctx, fc.Args["input"].(model.PurgeProjectRemovalInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.PurgeProjectRemovalPayload) graphql.Marshaler {
+			return ec.marshalOPurgeProjectRemovalPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPurgeProjectRemovalPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_purgeProjectRemoval(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PurgeProjectRemovalPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_purgeProjectRemoval_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_cancelProjectImport(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -24712,6 +25419,50 @@ func (ec *executionContext) fieldContext_Project_exports(ctx context.Context, fi
 	return fc, nil
 }
 
+func (ec *executionContext) _Project_removals(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Project_removals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Project().Removals(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[project.Removal]) graphql.Marshaler {
+			return ec.marshalOProjectRemovalConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Project_removals(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Project",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectRemovalConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Project_removals_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Project_paused(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
 	return ec.marshalNBoolean2bool(ctx, field.Selections, obj.Paused)
 }
@@ -25180,6 +25931,29 @@ func (ec *executionContext) _ProjectEvent_at(ctx context.Context, field graphql.
 }
 func (ec *executionContext) fieldContext_ProjectEvent_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ProjectEvent", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectEvent_itemId(ctx context.Context, field graphql.CollectedField, obj *model.ProjectEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectEvent_itemId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectEvent().ItemID(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *gid.ID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectEvent_itemId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectEvent", field, true, true, errors.New("field of type ID does not have child fields"))
 }
 
 func (ec *executionContext) _ProjectEvent_item(ctx context.Context, field graphql.CollectedField, obj *model.ProjectEvent) (ret graphql.Marshaler) {
@@ -27058,6 +27832,45 @@ func (ec *executionContext) fieldContext_ProjectItemEffortEdge_node(_ context.Co
 	return fc, nil
 }
 
+func (ec *executionContext) _ProjectItemRemoved_message(ctx context.Context, field graphql.CollectedField, obj *model.ProjectItemRemoved) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_ProjectItemRemoved_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItemRemoved", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectItemRemoved_typed(ctx context.Context, field graphql.CollectedField, obj *model.ProjectItemRemoved) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItemRemoved_typed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Typed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.TypedFinish) graphql.Marshaler {
+			return ec.marshalOTypedFinish2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐTypedFinish(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItemRemoved_typed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectItemRemoved",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TypedFinish(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _ProjectMember_user(ctx context.Context, field graphql.CollectedField, obj *project.Member) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -27403,6 +28216,332 @@ func (ec *executionContext) fieldContext_ProjectQueueRebuild_itemsTotal(_ contex
 	return graphql.NewScalarFieldContext("ProjectQueueRebuild", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _ProjectRemoval_id(ctx context.Context, field graphql.CollectedField, obj *project.Removal) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐRemovalID(ctx, field.Selections, obj.GlobalID())
+}
+func (ec *executionContext) fieldContext_ProjectRemoval_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectRemoval", field, true, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectRemoval_project(ctx context.Context, field graphql.CollectedField, obj *project.Removal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectRemoval_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectRemoval().Project(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectRemoval_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectRemoval",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectRemoval_import(ctx context.Context, field graphql.CollectedField, obj *project.Removal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectRemoval_import(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectRemoval().Import(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Import) graphql.Marshaler {
+			return ec.marshalOProjectImport2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐImport(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectRemoval_import(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectRemoval",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectImport(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectRemoval_status(ctx context.Context, field graphql.CollectedField, obj *project.Removal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectRemoval_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectRemoval().Status(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Status) graphql.Marshaler {
+			return ec.marshalOProjectItemStatus2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐStatus(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectRemoval_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectRemoval", field, true, true, errors.New("field of type ProjectItemStatus does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectRemoval_purge(ctx context.Context, field graphql.CollectedField, obj *project.Removal) (ret graphql.Marshaler) {
+	return ec.marshalNBoolean2bool(ctx, field.Selections, obj.Purge)
+}
+func (ec *executionContext) fieldContext_ProjectRemoval_purge(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectRemoval", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectRemoval_state(ctx context.Context, field graphql.CollectedField, obj *project.Removal) (ret graphql.Marshaler) {
+	return ec.marshalNRemovalState2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐRemovalState(ctx, field.Selections, obj.State)
+}
+func (ec *executionContext) fieldContext_ProjectRemoval_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectRemoval", field, false, false, errors.New("field of type RemovalState does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectRemoval_createdBy(ctx context.Context, field graphql.CollectedField, obj *project.Removal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectRemoval_createdBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectRemoval().CreatedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectRemoval_createdBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectRemoval",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectRemoval_createdAt(ctx context.Context, field graphql.CollectedField, obj *project.Removal) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.CreatedAt)
+}
+func (ec *executionContext) fieldContext_ProjectRemoval_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectRemoval", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectRemoval_endedAt(ctx context.Context, field graphql.CollectedField, obj *project.Removal) (ret graphql.Marshaler) {
+	return ec.marshalODateTime2timeᚐTime(ctx, field.Selections, obj.EndedAt)
+}
+func (ec *executionContext) fieldContext_ProjectRemoval_endedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectRemoval", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectRemoval_undoUntil(ctx context.Context, field graphql.CollectedField, obj *project.Removal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectRemoval_undoUntil(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectRemoval().UndoUntil(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectRemoval_undoUntil(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectRemoval", field, true, true, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectRemoval_removed(ctx context.Context, field graphql.CollectedField, obj *project.Removal) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Removed)
+}
+func (ec *executionContext) fieldContext_ProjectRemoval_removed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectRemoval", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectRemoval_left(ctx context.Context, field graphql.CollectedField, obj *project.Removal) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Left)
+}
+func (ec *executionContext) fieldContext_ProjectRemoval_left(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectRemoval", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectRemovalConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.List[project.Removal]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectRemovalConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []page.Edge[project.Removal]) graphql.Marshaler {
+			return ec.marshalNProjectRemovalEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectRemovalConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectRemovalConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectRemovalEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectRemovalConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *page.List[project.Removal]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectRemovalConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []project.Removal) graphql.Marshaler {
+			return ec.marshalNProjectRemoval2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐRemovalᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectRemovalConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectRemovalConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectRemoval(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectRemovalConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *page.List[project.Removal]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectRemovalConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v page.Info) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectRemovalConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectRemovalConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectRemovalEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *page.Edge[project.Removal]) (ret graphql.Marshaler) {
+	return ec.marshalNCursor2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, field.Selections, obj.Cursor())
+}
+func (ec *executionContext) fieldContext_ProjectRemovalEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectRemovalEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectRemovalEdge_node(ctx context.Context, field graphql.CollectedField, obj *page.Edge[project.Removal]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectRemovalEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v project.Removal) graphql.Marshaler {
+			return ec.marshalNProjectRemoval2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐRemoval(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectRemovalEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectRemovalEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectRemoval(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _ProjectSnapshot_cursor(ctx context.Context, field graphql.CollectedField, obj *model.ProjectSnapshot) (ret graphql.Marshaler) {
 	return ec.marshalNEventCursor2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEventCursor(ctx, field.Selections, obj.Position())
 }
@@ -27597,6 +28736,38 @@ func (ec *executionContext) fieldContext_ProjectTeamStatistics_statistics(_ cont
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_TeamStatistics(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PurgeProjectRemovalPayload_removal(ctx context.Context, field graphql.CollectedField, obj *model.PurgeProjectRemovalPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PurgeProjectRemovalPayload_removal(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Removal, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Removal) graphql.Marshaler {
+			return ec.marshalOProjectRemoval2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐRemoval(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PurgeProjectRemovalPayload_removal(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PurgeProjectRemovalPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectRemoval(ctx, field)
 		},
 	}
 	return fc, nil
@@ -28814,6 +29985,38 @@ func (ec *executionContext) fieldContext_RemoveNoteTagsPayload_note(_ context.Co
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Note(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RemoveProjectItemsPayload_removal(ctx context.Context, field graphql.CollectedField, obj *model.RemoveProjectItemsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RemoveProjectItemsPayload_removal(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Removal, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Removal) graphql.Marshaler {
+			return ec.marshalOProjectRemoval2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐRemoval(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RemoveProjectItemsPayload_removal(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RemoveProjectItemsPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectRemoval(ctx, field)
 		},
 	}
 	return fc, nil
@@ -31603,6 +32806,50 @@ func (ec *executionContext) fieldContext_Subscription_exportProgress(ctx context
 	return fc, nil
 }
 
+func (ec *executionContext) _Subscription_removalProgress(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_removalProgress(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().RemovalProgress(ctx, fc.Args["removalId"].(gid.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Removal) graphql.Marshaler {
+			return ec.marshalOProjectRemoval2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐRemoval(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_removalProgress(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectRemoval(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_removalProgress_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Subscription_indexProgress(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
 	return graphql.ResolveFieldStream(
 		ctx,
@@ -32578,6 +33825,38 @@ func (ec *executionContext) _UndoFinishPayload_problem(ctx context.Context, fiel
 }
 func (ec *executionContext) fieldContext_UndoFinishPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("UndoFinishPayload", field, false, false, errors.New("field of type UndoFinishProblem does not have child fields"))
+}
+
+func (ec *executionContext) _UndoProjectRemovalPayload_removal(ctx context.Context, field graphql.CollectedField, obj *model.UndoProjectRemovalPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UndoProjectRemovalPayload_removal(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Removal, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Removal) graphql.Marshaler {
+			return ec.marshalOProjectRemoval2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐRemoval(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UndoProjectRemovalPayload_removal(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UndoProjectRemovalPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectRemoval(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _UndoTooLate_message(ctx context.Context, field graphql.CollectedField, obj *model.UndoTooLate) (ret graphql.Marshaler) {
@@ -36548,6 +37827,43 @@ func (ec *executionContext) unmarshalInputProjectItemFinish(ctx context.Context,
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputPurgeProjectRemovalInput(ctx context.Context, obj any) (model.PurgeProjectRemovalInput, error) {
+	var it model.PurgeProjectRemovalInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"removalId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "removalId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("removalId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RemovalID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputPutProjectMemberInput(ctx context.Context, obj any) (model.PutProjectMemberInput, error) {
 	var it model.PutProjectMemberInput
 	if obj == nil {
@@ -36994,6 +38310,75 @@ func (ec *executionContext) unmarshalInputRemoveNoteTagsInput(ctx context.Contex
 				return it, err
 			}
 			it.Tags = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputRemoveProjectItemsInput(ctx context.Context, obj any) (model.RemoveProjectItemsInput, error) {
+	var it model.RemoveProjectItemsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["purge"]; !present {
+		asMap["purge"] = false
+	}
+
+	fieldsInOrder := [...]string{"projectId", "itemIds", "importId", "status", "purge", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "projectId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("projectId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ProjectID = data
+		case "itemIds":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("itemIds"))
+			data, err := ec.unmarshalOID2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐIDᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ItemIds = graphql.OmittableOf(data)
+		case "importId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("importId"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ImportID = graphql.OmittableOf(data)
+		case "status":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("status"))
+			data, err := ec.unmarshalOProjectItemStatus2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐStatus(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Status = graphql.OmittableOf(data)
+		case "purge":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("purge"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Purge = data
 		case "idempotencyKey":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -38330,6 +39715,43 @@ func (ec *executionContext) unmarshalInputUndoFinishInput(ctx context.Context, o
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputUndoProjectRemovalInput(ctx context.Context, obj any) (model.UndoProjectRemovalInput, error) {
+	var it model.UndoProjectRemovalInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"removalId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "removalId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("removalId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RemovalID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputUnshareNoteInput(ctx context.Context, obj any) (model.UnshareNoteInput, error) {
 	var it model.UnshareNoteInput
 	if obj == nil {
@@ -38810,6 +40232,13 @@ func (ec *executionContext) _ClaimProblem(ctx context.Context, sel ast.Selection
 	switch obj := (obj).(type) {
 	case nil:
 		return graphql.Null
+	case model.ProjectItemRemoved:
+		return ec._ProjectItemRemoved(ctx, sel, &obj)
+	case *model.ProjectItemRemoved:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ProjectItemRemoved(ctx, sel, obj)
 	case model.LeaseLost:
 		return ec._LeaseLost(ctx, sel, &obj)
 	case *model.LeaseLost:
@@ -39045,6 +40474,13 @@ func (ec *executionContext) _FinishProjectItemProblem(ctx context.Context, sel a
 	switch obj := (obj).(type) {
 	case nil:
 		return graphql.Null
+	case model.ProjectItemRemoved:
+		return ec._ProjectItemRemoved(ctx, sel, &obj)
+	case *model.ProjectItemRemoved:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ProjectItemRemoved(ctx, sel, obj)
 	case model.LeaseLost:
 		return ec._LeaseLost(ctx, sel, &obj)
 	case *model.LeaseLost:
@@ -39182,6 +40618,13 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._Scope(ctx, sel, obj)
+	case project.Removal:
+		return ec._ProjectRemoval(ctx, sel, &obj)
+	case *project.Removal:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ProjectRemoval(ctx, sel, obj)
 	case project.Effort:
 		return ec._ProjectItemEffort(ctx, sel, &obj)
 	case *project.Effort:
@@ -39397,6 +40840,13 @@ func (ec *executionContext) _Problem(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._ProjectPaused(ctx, sel, obj)
+	case model.ProjectItemRemoved:
+		return ec._ProjectItemRemoved(ctx, sel, &obj)
+	case *model.ProjectItemRemoved:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ProjectItemRemoved(ctx, sel, obj)
 	case model.ProjectItemConflict:
 		return ec._ProjectItemConflict(ctx, sel, &obj)
 	case *model.ProjectItemConflict:
@@ -44757,6 +46207,27 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "removeProjectItems":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_removeProjectItems(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "undoProjectRemoval":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_undoProjectRemoval(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "purgeProjectRemoval":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_purgeProjectRemoval(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "cancelProjectImport":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_cancelProjectImport(ctx, field)
@@ -46615,6 +48086,45 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "removals":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Project_removals(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "paused":
 			out.Values[i] = ec._Project_paused(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -47118,6 +48628,45 @@ func (ec *executionContext) _ProjectEvent(ctx context.Context, sel ast.Selection
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "itemId":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectEvent_itemId(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
 		case "item":
 			field := field
 
@@ -49224,6 +50773,50 @@ func (ec *executionContext) _ProjectItemEffortEdge(ctx context.Context, sel ast.
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var projectItemRemovedImplementors = []string{"ProjectItemRemoved", "Problem", "ClaimProblem", "FinishProjectItemProblem"}
+
+func (ec *executionContext) _ProjectItemRemoved(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectItemRemoved) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemRemoved", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemRemoved(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemRemoved(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectItemRemovedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectItemRemoved")
+		case "message":
+			out.Values[i] = ec._ProjectItemRemoved_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "typed":
+			out.Values[i] = ec._ProjectItemRemoved_typed(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var projectMemberImplementors = []string{"ProjectMember"}
 
 func (ec *executionContext) _ProjectMember(ctx context.Context, sel ast.SelectionSet, obj *project.Member) graphql.Marshaler {
@@ -49625,6 +51218,363 @@ func (ec *executionContext) _ProjectQueueRebuild(ctx context.Context, sel ast.Se
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var projectRemovalImplementors = []string{"ProjectRemoval", "Node"}
+
+func (ec *executionContext) _ProjectRemoval(ctx context.Context, sel ast.SelectionSet, obj *project.Removal) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectRemoval", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectRemoval(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectRemoval(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectRemovalImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectRemoval")
+		case "id":
+			out.Values[i] = ec._ProjectRemoval_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "project":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectRemoval_project(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "import":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectRemoval_import(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "status":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectRemoval_status(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "purge":
+			out.Values[i] = ec._ProjectRemoval_purge(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "state":
+			out.Values[i] = ec._ProjectRemoval_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "createdBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectRemoval_createdBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "createdAt":
+			out.Values[i] = ec._ProjectRemoval_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "endedAt":
+			out.Values[i] = ec._ProjectRemoval_endedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "undoUntil":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectRemoval_undoUntil(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "removed":
+			out.Values[i] = ec._ProjectRemoval_removed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "left":
+			out.Values[i] = ec._ProjectRemoval_left(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectRemovalConnectionImplementors = []string{"ProjectRemovalConnection"}
+
+func (ec *executionContext) _ProjectRemovalConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[project.Removal]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectRemovalConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectRemovalConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectRemovalConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectRemovalConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectRemovalConnection")
+		case "edges":
+			out.Values[i] = ec._ProjectRemovalConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._ProjectRemovalConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._ProjectRemovalConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectRemovalEdgeImplementors = []string{"ProjectRemovalEdge"}
+
+func (ec *executionContext) _ProjectRemovalEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[project.Removal]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectRemovalEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectRemovalEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectRemovalEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectRemovalEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectRemovalEdge")
+		case "cursor":
+			out.Values[i] = ec._ProjectRemovalEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._ProjectRemovalEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var projectSnapshotImplementors = []string{"ProjectSnapshot", "ProjectMessage"}
 
 func (ec *executionContext) _ProjectSnapshot(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectSnapshot) graphql.Marshaler {
@@ -49811,6 +51761,45 @@ func (ec *executionContext) _ProjectTeamStatistics(ctx context.Context, sel ast.
 			out.Values[i] = ec._ProjectTeamStatistics_statistics(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var purgeProjectRemovalPayloadImplementors = []string{"PurgeProjectRemovalPayload"}
+
+func (ec *executionContext) _PurgeProjectRemovalPayload(ctx context.Context, sel ast.SelectionSet, obj *model.PurgeProjectRemovalPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "PurgeProjectRemovalPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendPurgeProjectRemovalPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._PurgeProjectRemovalPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, purgeProjectRemovalPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PurgeProjectRemovalPayload")
+		case "removal":
+			out.Values[i] = ec._PurgeProjectRemovalPayload_removal(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -50665,6 +52654,45 @@ func (ec *executionContext) _RemoveNoteTagsPayload(ctx context.Context, sel ast.
 			out.Values[i] = graphql.MarshalString("RemoveNoteTagsPayload")
 		case "note":
 			out.Values[i] = ec._RemoveNoteTagsPayload_note(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var removeProjectItemsPayloadImplementors = []string{"RemoveProjectItemsPayload"}
+
+func (ec *executionContext) _RemoveProjectItemsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RemoveProjectItemsPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "RemoveProjectItemsPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRemoveProjectItemsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RemoveProjectItemsPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, removeProjectItemsPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RemoveProjectItemsPayload")
+		case "removal":
+			out.Values[i] = ec._RemoveProjectItemsPayload_removal(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -53252,6 +55280,8 @@ func (ec *executionContext) _Subscription(ctx context.Context, sel ast.Selection
 		return ec._Subscription_importProgress(ctx, fields[0])
 	case "exportProgress":
 		return ec._Subscription_exportProgress(ctx, fields[0])
+	case "removalProgress":
+		return ec._Subscription_removalProgress(ctx, fields[0])
 	case "indexProgress":
 		return ec._Subscription_indexProgress(ctx, fields[0])
 	default:
@@ -54318,6 +56348,45 @@ func (ec *executionContext) _UndoFinishPayload(ctx context.Context, sel ast.Sele
 			}
 		case "problem":
 			out.Values[i] = ec._UndoFinishPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var undoProjectRemovalPayloadImplementors = []string{"UndoProjectRemovalPayload"}
+
+func (ec *executionContext) _UndoProjectRemovalPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UndoProjectRemovalPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UndoProjectRemovalPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUndoProjectRemovalPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UndoProjectRemovalPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, undoProjectRemovalPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UndoProjectRemovalPayload")
+		case "removal":
+			out.Values[i] = ec._UndoProjectRemovalPayload_removal(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -56991,6 +59060,22 @@ func (ec *executionContext) marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternal
 	return res
 }
 
+func (ec *executionContext) unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐRemovalID(ctx context.Context, v any) (project.RemovalID, error) {
+	res, err := model.UnmarshalRemovalID(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐRemovalID(ctx context.Context, sel ast.SelectionSet, v project.RemovalID) graphql.Marshaler {
+	_ = sel
+	res := model.MarshalRemovalID(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
 func (ec *executionContext) unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeamID(ctx context.Context, v any) (project.TeamID, error) {
 	res, err := model.UnmarshalTeamID(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -58198,8 +60283,73 @@ func (ec *executionContext) marshalNProjectQueue2githubᚗcomᚋtaggieᚋtaggie�
 	return ec._ProjectQueue(ctx, sel, &v)
 }
 
+func (ec *executionContext) marshalNProjectRemoval2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐRemoval(ctx context.Context, sel ast.SelectionSet, v project.Removal) graphql.Marshaler {
+	return ec._ProjectRemoval(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNProjectRemoval2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐRemovalᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Removal) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectRemoval", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNProjectRemoval2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐRemovalᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNProjectRemoval2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐRemovalᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNProjectRemoval2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐRemoval(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNProjectRemovalEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v page.Edge[project.Removal]) graphql.Marshaler {
+	return ec._ProjectRemovalEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNProjectRemovalEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[project.Removal]) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectRemovalEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNProjectRemovalEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNProjectRemovalEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNProjectRemovalEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNProjectTeamStatistics2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐProjectTeamStatistics(ctx context.Context, sel ast.SelectionSet, v model.ProjectTeamStatistics) graphql.Marshaler {
 	return ec._ProjectTeamStatistics(ctx, sel, &v)
+}
+
+func (ec *executionContext) unmarshalNPurgeProjectRemovalInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPurgeProjectRemovalInput(ctx context.Context, v any) (model.PurgeProjectRemovalInput, error) {
+	res, err := ec.unmarshalInputPurgeProjectRemovalInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNPutProjectMemberInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPutProjectMemberInput(ctx context.Context, v any) (model.PutProjectMemberInput, error) {
@@ -58241,6 +60391,23 @@ func (ec *executionContext) unmarshalNReleaseProjectItemInput2githubᚗcomᚋtag
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNRemovalState2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐRemovalState(ctx context.Context, v any) (project.RemovalState, error) {
+	tmp, err := scalar.UnmarshalString(v)
+	res := project.RemovalState(tmp)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNRemovalState2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐRemovalState(ctx context.Context, sel ast.SelectionSet, v project.RemovalState) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalString(string(v))
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
 func (ec *executionContext) unmarshalNRemoveEntityIndexInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveEntityIndexInput(ctx context.Context, v any) (model.RemoveEntityIndexInput, error) {
 	res, err := ec.unmarshalInputRemoveEntityIndexInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -58258,6 +60425,11 @@ func (ec *executionContext) unmarshalNRemoveItemTagsInput2githubᚗcomᚋtaggie�
 
 func (ec *executionContext) unmarshalNRemoveNoteTagsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveNoteTagsInput(ctx context.Context, v any) (model.RemoveNoteTagsInput, error) {
 	res, err := ec.unmarshalInputRemoveNoteTagsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNRemoveProjectItemsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveProjectItemsInput(ctx context.Context, v any) (model.RemoveProjectItemsInput, error) {
+	res, err := ec.unmarshalInputRemoveProjectItemsInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -58875,6 +61047,11 @@ func (ec *executionContext) unmarshalNUndeleteNoteInput2githubᚗcomᚋtaggieᚋ
 
 func (ec *executionContext) unmarshalNUndoFinishInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoFinishInput(ctx context.Context, v any) (model.UndoFinishInput, error) {
 	res, err := ec.unmarshalInputUndoFinishInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNUndoProjectRemovalInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoProjectRemovalInput(ctx context.Context, v any) (model.UndoProjectRemovalInput, error) {
+	res, err := ec.unmarshalInputUndoProjectRemovalInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -60450,6 +62627,20 @@ func (ec *executionContext) marshalOProjectQueueRebuild2ᚖgithubᚗcomᚋtaggie
 	return ec._ProjectQueueRebuild(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOProjectRemoval2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐRemoval(ctx context.Context, sel ast.SelectionSet, v *project.Removal) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ProjectRemoval(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOProjectRemovalConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx context.Context, sel ast.SelectionSet, v *page.List[project.Removal]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ProjectRemovalConnection(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOProjectTeamStatistics2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐProjectTeamStatisticsᚄ(ctx context.Context, sel ast.SelectionSet, v []model.ProjectTeamStatistics) graphql.Marshaler {
 	if len(v) > 1 {
 		if m := lean.Write(ctx, &ec.plans, planned, "ProjectTeamStatistics", sel, func(w *lean.Writer, p *lean.Plan) bool {
@@ -60477,6 +62668,13 @@ func (ec *executionContext) marshalOProjectTeamStatistics2ᚕgithubᚗcomᚋtagg
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalOPurgeProjectRemovalPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPurgeProjectRemovalPayload(ctx context.Context, sel ast.SelectionSet, v *model.PurgeProjectRemovalPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._PurgeProjectRemovalPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOPutProjectMemberPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPutProjectMemberPayload(ctx context.Context, sel ast.SelectionSet, v *model.PutProjectMemberPayload) graphql.Marshaler {
@@ -60562,6 +62760,13 @@ func (ec *executionContext) marshalORemoveNoteTagsPayload2ᚖgithubᚗcomᚋtagg
 		return graphql.Null
 	}
 	return ec._RemoveNoteTagsPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORemoveProjectItemsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveProjectItemsPayload(ctx context.Context, sel ast.SelectionSet, v *model.RemoveProjectItemsPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RemoveProjectItemsPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalORemoveProjectMemberPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveProjectMemberPayload(ctx context.Context, sel ast.SelectionSet, v *model.RemoveProjectMemberPayload) graphql.Marshaler {
@@ -61177,6 +63382,13 @@ func (ec *executionContext) marshalOUndoFinishProblem2githubᚗcomᚋtaggieᚋta
 	return ec._UndoFinishProblem(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOUndoProjectRemovalPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoProjectRemovalPayload(ctx context.Context, sel ast.SelectionSet, v *model.UndoProjectRemovalPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UndoProjectRemovalPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOUnshareNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUnshareNotePayload(ctx context.Context, sel ast.SelectionSet, v *model.UnshareNotePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -61490,6 +63702,7 @@ var waits = map[lean.Field]bool{
 	{Type: "Project", Name: "itemByExternalId"}:    true,
 	{Type: "Project", Name: "imports"}:             true,
 	{Type: "Project", Name: "exports"}:             true,
+	{Type: "Project", Name: "removals"}:            true,
 	{Type: "Project", Name: "queue"}:               true,
 	{Type: "Project", Name: "queueRebuild"}:        true,
 	{Type: "Project", Name: "viewerClaims"}:        true,
@@ -61499,6 +63712,7 @@ var waits = map[lean.Field]bool{
 	{Type: "Project", Name: "keywordCompletions"}:  true,
 	{Type: "Project", Name: "online"}:              true,
 	{Type: "ProjectExport", Name: "url"}:           true,
+	{Type: "ProjectRemoval", Name: "import"}:       true,
 	{Type: "ProjectSnapshot", Name: "claims"}:      true,
 	{Type: "ProjectSnapshot", Name: "statistics"}:  true,
 	{Type: "ProjectTeamStatistics", Name: "team"}:  true,

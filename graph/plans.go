@@ -446,7 +446,7 @@ var planned = map[string]lean.Type{
 		"viewerMember":      {At: 7, Of: "ProjectMember", Resolved: false},
 		"leaseMinutes":      {At: 8, Of: "", Resolved: false},
 		"suggestedKeywords": {At: 9, Of: "", Resolved: false},
-		"paused":            {At: 18, Of: "", Resolved: false},
+		"paused":            {At: 19, Of: "", Resolved: false},
 	}},
 	"ProjectConflict": {Implements: projectConflictImplementors, Fields: map[string]lean.TypeField{
 		"message": {At: 1, Of: "", Resolved: false},
@@ -465,13 +465,14 @@ var planned = map[string]lean.Type{
 		"cursor": {At: 1, Of: "", Resolved: false},
 		"type":   {At: 2, Of: "", Resolved: false},
 		"at":     {At: 3, Of: "", Resolved: false},
-		"item":   {At: 4, Of: "ProjectItem", Resolved: true},
-		"status": {At: 5, Of: "", Resolved: true},
-		"user":   {At: 6, Of: "User", Resolved: true},
-		"author": {At: 7, Of: "User", Resolved: true},
-		"team":   {At: 8, Of: "Team", Resolved: true},
-		"counts": {At: 9, Of: "ProjectItemCounts", Resolved: false},
-		"queued": {At: 10, Of: "", Resolved: false},
+		"itemId": {At: 4, Of: "", Resolved: true},
+		"item":   {At: 5, Of: "ProjectItem", Resolved: true},
+		"status": {At: 6, Of: "", Resolved: true},
+		"user":   {At: 7, Of: "User", Resolved: true},
+		"author": {At: 8, Of: "User", Resolved: true},
+		"team":   {At: 9, Of: "Team", Resolved: true},
+		"counts": {At: 10, Of: "ProjectItemCounts", Resolved: false},
+		"queued": {At: 11, Of: "", Resolved: false},
 	}},
 	"ProjectExport": {Implements: projectExportImplementors, Fields: map[string]lean.TypeField{
 		"id":        {At: 1, Of: "", Resolved: false},
@@ -595,6 +596,10 @@ var planned = map[string]lean.Type{
 		"cursor": {At: 1, Of: "", Resolved: false},
 		"node":   {At: 2, Of: "ProjectItemEffort", Resolved: false},
 	}},
+	"ProjectItemRemoved": {Implements: projectItemRemovedImplementors, Fields: map[string]lean.TypeField{
+		"message": {At: 1, Of: "", Resolved: false},
+		"typed":   {At: 2, Of: "TypedFinish", Resolved: false},
+	}},
 	"ProjectMember": {Implements: projectMemberImplementors, Fields: map[string]lean.TypeField{
 		"user":    {At: 1, Of: "User", Resolved: true},
 		"team":    {At: 2, Of: "Team", Resolved: true},
@@ -626,6 +631,28 @@ var planned = map[string]lean.Type{
 		"itemsRead":  {At: 2, Of: "", Resolved: false},
 		"itemsTotal": {At: 3, Of: "", Resolved: false},
 	}},
+	"ProjectRemoval": {Implements: projectRemovalImplementors, Fields: map[string]lean.TypeField{
+		"id":        {At: 1, Of: "", Resolved: false},
+		"project":   {At: 2, Of: "Project", Resolved: true},
+		"status":    {At: 4, Of: "", Resolved: true},
+		"purge":     {At: 5, Of: "", Resolved: false},
+		"state":     {At: 6, Of: "", Resolved: false},
+		"createdBy": {At: 7, Of: "User", Resolved: true},
+		"createdAt": {At: 8, Of: "", Resolved: false},
+		"endedAt":   {At: 9, Of: "", Resolved: false},
+		"undoUntil": {At: 10, Of: "", Resolved: true},
+		"removed":   {At: 11, Of: "", Resolved: false},
+		"left":      {At: 12, Of: "", Resolved: false},
+	}},
+	"ProjectRemovalConnection": {Implements: projectRemovalConnectionImplementors, Fields: map[string]lean.TypeField{
+		"edges":    {At: 1, Of: "ProjectRemovalEdge", Resolved: false},
+		"nodes":    {At: 2, Of: "ProjectRemoval", Resolved: false},
+		"pageInfo": {At: 3, Of: "PageInfo", Resolved: false},
+	}},
+	"ProjectRemovalEdge": {Implements: projectRemovalEdgeImplementors, Fields: map[string]lean.TypeField{
+		"cursor": {At: 1, Of: "", Resolved: false},
+		"node":   {At: 2, Of: "ProjectRemoval", Resolved: false},
+	}},
 	"ProjectSnapshot": {Implements: projectSnapshotImplementors, Fields: map[string]lean.TypeField{
 		"cursor":  {At: 1, Of: "", Resolved: false},
 		"project": {At: 2, Of: "Project", Resolved: false},
@@ -633,6 +660,9 @@ var planned = map[string]lean.Type{
 	}},
 	"ProjectTeamStatistics": {Implements: projectTeamStatisticsImplementors, Fields: map[string]lean.TypeField{
 		"statistics": {At: 2, Of: "TeamStatistics", Resolved: false},
+	}},
+	"PurgeProjectRemovalPayload": {Implements: purgeProjectRemovalPayloadImplementors, Fields: map[string]lean.TypeField{
+		"removal": {At: 1, Of: "ProjectRemoval", Resolved: false},
 	}},
 	"PutProjectMemberPayload": {Implements: putProjectMemberPayloadImplementors, Fields: map[string]lean.TypeField{
 		"project": {At: 1, Of: "Project", Resolved: false},
@@ -671,6 +701,9 @@ var planned = map[string]lean.Type{
 	}},
 	"RemoveNoteTagsPayload": {Implements: removeNoteTagsPayloadImplementors, Fields: map[string]lean.TypeField{
 		"note": {At: 1, Of: "Note", Resolved: false},
+	}},
+	"RemoveProjectItemsPayload": {Implements: removeProjectItemsPayloadImplementors, Fields: map[string]lean.TypeField{
+		"removal": {At: 1, Of: "ProjectRemoval", Resolved: false},
 	}},
 	"RemoveProjectMemberPayload": {Implements: removeProjectMemberPayloadImplementors, Fields: map[string]lean.TypeField{
 		"project": {At: 1, Of: "Project", Resolved: false},
@@ -940,6 +973,9 @@ var planned = map[string]lean.Type{
 		"item":    {At: 1, Of: "ProjectItem", Resolved: false},
 		"effort":  {At: 2, Of: "ProjectItemEffort", Resolved: false},
 		"problem": {At: 3, Of: "", Resolved: false},
+	}},
+	"UndoProjectRemovalPayload": {Implements: undoProjectRemovalPayloadImplementors, Fields: map[string]lean.TypeField{
+		"removal": {At: 1, Of: "ProjectRemoval", Resolved: false},
 	}},
 	"UndoTooLate": {Implements: undoTooLateImplementors, Fields: map[string]lean.TypeField{
 		"message": {At: 1, Of: "", Resolved: false},
@@ -3737,7 +3773,7 @@ func (ec *executionContext) appendProject(w *lean.Writer, p *lean.Plan, obj *pro
 			if !w.Fits() {
 				return false
 			}
-		case 18: // paused
+		case 19: // paused
 			w.B = strconv.AppendBool(w.B, obj.Paused)
 		default:
 			return false
@@ -3848,7 +3884,21 @@ func (ec *executionContext) appendProjectEvent(w *lean.Writer, p *lean.Plan, obj
 			} else {
 				w.B = scalar.AppendDateTime(w.B, obj.At)
 			}
-		case 4: // item
+		case 4: // itemId
+			ctx, _ := w.Call(f, ec.fieldContext_ProjectEvent_itemId)
+			if ctx == nil {
+				return false
+			}
+			v, err := ec.Resolvers.ProjectEvent().ItemID(ctx, obj)
+			if err != nil {
+				return false
+			}
+			if v == nil {
+				w.Null()
+			} else {
+				w.B = (*v).AppendGQL(w.B)
+			}
+		case 5: // item
 			ctx, _ := w.Call(f, ec.fieldContext_ProjectEvent_item)
 			if ctx == nil {
 				return false
@@ -3862,7 +3912,7 @@ func (ec *executionContext) appendProjectEvent(w *lean.Writer, p *lean.Plan, obj
 			} else if !ec.appendProjectItem(w, f.Below, v) {
 				return false
 			}
-		case 5: // status
+		case 6: // status
 			ctx, _ := w.Call(f, ec.fieldContext_ProjectEvent_status)
 			if ctx == nil {
 				return false
@@ -3876,7 +3926,7 @@ func (ec *executionContext) appendProjectEvent(w *lean.Writer, p *lean.Plan, obj
 			} else {
 				w.B = scalar.AppendString(w.B, string(*v))
 			}
-		case 6: // user
+		case 7: // user
 			ctx, _ := w.Call(f, ec.fieldContext_ProjectEvent_user)
 			if ctx == nil {
 				return false
@@ -3890,7 +3940,7 @@ func (ec *executionContext) appendProjectEvent(w *lean.Writer, p *lean.Plan, obj
 			} else if !ec.appendUser(w, f.Below, v) {
 				return false
 			}
-		case 7: // author
+		case 8: // author
 			ctx, _ := w.Call(f, ec.fieldContext_ProjectEvent_author)
 			if ctx == nil {
 				return false
@@ -3904,7 +3954,7 @@ func (ec *executionContext) appendProjectEvent(w *lean.Writer, p *lean.Plan, obj
 			} else if !ec.appendUser(w, f.Below, v) {
 				return false
 			}
-		case 8: // team
+		case 9: // team
 			ctx, _ := w.Call(f, ec.fieldContext_ProjectEvent_team)
 			if ctx == nil {
 				return false
@@ -3918,11 +3968,11 @@ func (ec *executionContext) appendProjectEvent(w *lean.Writer, p *lean.Plan, obj
 			} else if !ec.appendTeam(w, f.Below, v) {
 				return false
 			}
-		case 9: // counts
+		case 10: // counts
 			if !ec.appendProjectItemCounts(w, f.Below, &obj.Counts) {
 				return false
 			}
-		case 10: // queued
+		case 11: // queued
 			w.B = scalar.AppendInt(w.B, obj.Queued)
 		default:
 			return false
@@ -4822,6 +4872,28 @@ func (ec *executionContext) appendProjectItemEffortEdge(w *lean.Writer, p *lean.
 	return w.Close(p)
 }
 
+func (ec *executionContext) appendProjectItemRemoved(w *lean.Writer, p *lean.Plan, obj *model.ProjectItemRemoved) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"ProjectItemRemoved"`...)
+		case 1: // message
+			w.B = scalar.AppendString(w.B, obj.Message)
+		case 2: // typed
+			if obj.Typed == nil {
+				w.Null()
+			} else if !ec.appendTypedFinish(w, f.Below, obj.Typed) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
 func (ec *executionContext) appendProjectMember(w *lean.Writer, p *lean.Plan, obj *project.Member) bool {
 	for i := range p.Fields {
 		f := &p.Fields[i]
@@ -5023,6 +5095,167 @@ func (ec *executionContext) appendProjectQueueRebuild(w *lean.Writer, p *lean.Pl
 	return w.Close(p)
 }
 
+func (ec *executionContext) appendProjectRemoval(w *lean.Writer, p *lean.Plan, obj *project.Removal) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"ProjectRemoval"`...)
+		case 1: // id
+			v := obj.GlobalID()
+			if !w.Value(ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐRemovalID(w.Context(), nil, v), false) {
+				return false
+			}
+		case 2: // project
+			ctx, _ := w.Call(f, ec.fieldContext_ProjectRemoval_project)
+			if ctx == nil {
+				return false
+			}
+			v, err := ec.Resolvers.ProjectRemoval().Project(ctx, obj)
+			if err != nil {
+				return false
+			}
+			if v == nil {
+				w.Null()
+			} else if !ec.appendProject(w, f.Below, v) {
+				return false
+			}
+		case 4: // status
+			ctx, _ := w.Call(f, ec.fieldContext_ProjectRemoval_status)
+			if ctx == nil {
+				return false
+			}
+			v, err := ec.Resolvers.ProjectRemoval().Status(ctx, obj)
+			if err != nil {
+				return false
+			}
+			if v == nil {
+				w.Null()
+			} else {
+				w.B = scalar.AppendString(w.B, string(*v))
+			}
+		case 5: // purge
+			w.B = strconv.AppendBool(w.B, obj.Purge)
+		case 6: // state
+			w.B = scalar.AppendString(w.B, string(obj.State))
+		case 7: // createdBy
+			ctx, _ := w.Call(f, ec.fieldContext_ProjectRemoval_createdBy)
+			if ctx == nil {
+				return false
+			}
+			v, err := ec.Resolvers.ProjectRemoval().CreatedBy(ctx, obj)
+			if err != nil {
+				return false
+			}
+			if v == nil {
+				w.Null()
+			} else if !ec.appendUser(w, f.Below, v) {
+				return false
+			}
+		case 8: // createdAt
+			if (obj.CreatedAt).IsZero() {
+				return false
+			} else {
+				w.B = scalar.AppendDateTime(w.B, obj.CreatedAt)
+			}
+		case 9: // endedAt
+			if (obj.EndedAt).IsZero() {
+				w.Null()
+			} else {
+				w.B = scalar.AppendDateTime(w.B, obj.EndedAt)
+			}
+		case 10: // undoUntil
+			ctx, _ := w.Call(f, ec.fieldContext_ProjectRemoval_undoUntil)
+			if ctx == nil {
+				return false
+			}
+			v, err := ec.Resolvers.ProjectRemoval().UndoUntil(ctx, obj)
+			if err != nil {
+				return false
+			}
+			if v == nil {
+				w.Null()
+			} else {
+				if (*v).IsZero() {
+					w.Null()
+				} else {
+					w.B = scalar.AppendDateTime(w.B, *v)
+				}
+			}
+		case 11: // removed
+			w.B = scalar.AppendInt(w.B, obj.Removed)
+		case 12: // left
+			w.B = scalar.AppendInt(w.B, obj.Left)
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendProjectRemovalConnection(w *lean.Writer, p *lean.Plan, obj *page.List[project.Removal]) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"ProjectRemovalConnection"`...)
+		case 1: // edges
+			w.B = append(w.B, '[')
+			for i := range obj.Edges {
+				if !w.Next(i) {
+					return false
+				}
+				if !ec.appendProjectRemovalEdge(w, f.Below, &obj.Edges[i]) {
+					return false
+				}
+			}
+			w.B = append(w.B, ']')
+		case 2: // nodes
+			v := obj.Nodes()
+			w.B = append(w.B, '[')
+			for i := range v {
+				if !w.Next(i) {
+					return false
+				}
+				if !ec.appendProjectRemoval(w, f.Below, &v[i]) {
+					return false
+				}
+			}
+			w.B = append(w.B, ']')
+		case 3: // pageInfo
+			if !ec.appendPageInfo(w, f.Below, &obj.PageInfo) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendProjectRemovalEdge(w *lean.Writer, p *lean.Plan, obj *page.Edge[project.Removal]) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"ProjectRemovalEdge"`...)
+		case 1: // cursor
+			v := obj.Cursor()
+			w.B = (v).AppendGQL(w.B)
+		case 2: // node
+			if !ec.appendProjectRemoval(w, f.Below, &obj.Node) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
 func (ec *executionContext) appendProjectSnapshot(w *lean.Writer, p *lean.Plan, obj *model.ProjectSnapshot) bool {
 	for i := range p.Fields {
 		f := &p.Fields[i]
@@ -5060,6 +5293,26 @@ func (ec *executionContext) appendProjectTeamStatistics(w *lean.Writer, p *lean.
 			w.B = append(w.B, `"ProjectTeamStatistics"`...)
 		case 2: // statistics
 			if !ec.appendTeamStatistics(w, f.Below, &obj.Statistics) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendPurgeProjectRemovalPayload(w *lean.Writer, p *lean.Plan, obj *model.PurgeProjectRemovalPayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"PurgeProjectRemovalPayload"`...)
+		case 1: // removal
+			if obj.Removal == nil {
+				w.Null()
+			} else if !ec.appendProjectRemoval(w, f.Below, obj.Removal) {
 				return false
 			}
 		default:
@@ -5307,6 +5560,26 @@ func (ec *executionContext) appendRemoveNoteTagsPayload(w *lean.Writer, p *lean.
 			if obj.Note == nil {
 				w.Null()
 			} else if !ec.appendNote(w, f.Below, obj.Note) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendRemoveProjectItemsPayload(w *lean.Writer, p *lean.Plan, obj *model.RemoveProjectItemsPayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"RemoveProjectItemsPayload"`...)
+		case 1: // removal
+			if obj.Removal == nil {
+				w.Null()
+			} else if !ec.appendProjectRemoval(w, f.Below, obj.Removal) {
 				return false
 			}
 		default:
@@ -7112,6 +7385,26 @@ func (ec *executionContext) appendUndoFinishPayload(w *lean.Writer, p *lean.Plan
 	return w.Close(p)
 }
 
+func (ec *executionContext) appendUndoProjectRemovalPayload(w *lean.Writer, p *lean.Plan, obj *model.UndoProjectRemovalPayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"UndoProjectRemovalPayload"`...)
+		case 1: // removal
+			if obj.Removal == nil {
+				w.Null()
+			} else if !ec.appendProjectRemoval(w, f.Below, obj.Removal) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
 func (ec *executionContext) appendUndoTooLate(w *lean.Writer, p *lean.Plan, obj *model.UndoTooLate) bool {
 	for i := range p.Fields {
 		f := &p.Fields[i]
@@ -7786,6 +8079,17 @@ func (ec *executionContext) appendChangeRelationsProblem(w *lean.Writer, f *lean
 
 func (ec *executionContext) appendClaimProblem(w *lean.Writer, f *lean.Planned, v model.ClaimProblem) bool {
 	switch obj := v.(type) {
+	case model.ProjectItemRemoved:
+		if p := w.Plan("ProjectItemRemoved", f); p != nil {
+			return ec.appendProjectItemRemoved(w, p, &obj)
+		}
+	case *model.ProjectItemRemoved:
+		if obj == nil {
+			return false
+		}
+		if p := w.Plan("ProjectItemRemoved", f); p != nil {
+			return ec.appendProjectItemRemoved(w, p, obj)
+		}
 	case model.LeaseLost:
 		if p := w.Plan("LeaseLost", f); p != nil {
 			return ec.appendLeaseLost(w, p, &obj)
@@ -8011,6 +8315,17 @@ func (ec *executionContext) appendDeleteScoreProblem(w *lean.Writer, f *lean.Pla
 
 func (ec *executionContext) appendFinishProjectItemProblem(w *lean.Writer, f *lean.Planned, v model.FinishProjectItemProblem) bool {
 	switch obj := v.(type) {
+	case model.ProjectItemRemoved:
+		if p := w.Plan("ProjectItemRemoved", f); p != nil {
+			return ec.appendProjectItemRemoved(w, p, &obj)
+		}
+	case *model.ProjectItemRemoved:
+		if obj == nil {
+			return false
+		}
+		if p := w.Plan("ProjectItemRemoved", f); p != nil {
+			return ec.appendProjectItemRemoved(w, p, obj)
+		}
 	case model.LeaseLost:
 		if p := w.Plan("LeaseLost", f); p != nil {
 			return ec.appendLeaseLost(w, p, &obj)
@@ -8182,6 +8497,17 @@ func (ec *executionContext) appendNode(w *lean.Writer, f *lean.Planned, v model.
 		}
 		if p := w.Plan("Scope", f); p != nil {
 			return ec.appendScope(w, p, obj)
+		}
+	case project.Removal:
+		if p := w.Plan("ProjectRemoval", f); p != nil {
+			return ec.appendProjectRemoval(w, p, &obj)
+		}
+	case *project.Removal:
+		if obj == nil {
+			return false
+		}
+		if p := w.Plan("ProjectRemoval", f); p != nil {
+			return ec.appendProjectRemoval(w, p, obj)
 		}
 	case project.Effort:
 		if p := w.Plan("ProjectItemEffort", f); p != nil {
@@ -8491,6 +8817,17 @@ func (ec *executionContext) appendProblem(w *lean.Writer, f *lean.Planned, v mod
 		}
 		if p := w.Plan("ProjectPaused", f); p != nil {
 			return ec.appendProjectPaused(w, p, obj)
+		}
+	case model.ProjectItemRemoved:
+		if p := w.Plan("ProjectItemRemoved", f); p != nil {
+			return ec.appendProjectItemRemoved(w, p, &obj)
+		}
+	case *model.ProjectItemRemoved:
+		if obj == nil {
+			return false
+		}
+		if p := w.Plan("ProjectItemRemoved", f); p != nil {
+			return ec.appendProjectItemRemoved(w, p, obj)
 		}
 	case model.ProjectItemConflict:
 		if p := w.Plan("ProjectItemConflict", f); p != nil {
@@ -9649,6 +9986,34 @@ func (ec *executionContext) appendNProjectMemberEdge2ᚕgithubᚗcomᚋtaggieᚋ
 			return false
 		}
 		if !ec.appendProjectMemberEdge(w, p, &v[i]) {
+			return false
+		}
+	}
+	w.B = append(w.B, ']')
+	return true
+}
+
+func (ec *executionContext) appendNProjectRemoval2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐRemovalᚄ(w *lean.Writer, p *lean.Plan, v []project.Removal) bool {
+	w.B = append(w.B, '[')
+	for i := range v {
+		if !w.Next(i) {
+			return false
+		}
+		if !ec.appendProjectRemoval(w, p, &v[i]) {
+			return false
+		}
+	}
+	w.B = append(w.B, ']')
+	return true
+}
+
+func (ec *executionContext) appendNProjectRemovalEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w *lean.Writer, p *lean.Plan, v []page.Edge[project.Removal]) bool {
+	w.B = append(w.B, '[')
+	for i := range v {
+		if !w.Next(i) {
+			return false
+		}
+		if !ec.appendProjectRemovalEdge(w, p, &v[i]) {
 			return false
 		}
 	}

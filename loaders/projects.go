@@ -18,6 +18,7 @@ type projectLoaders struct {
 	Efforts      *Loader[project.Ref[project.EffortID], project.Effort]
 	Imports      *Loader[project.TransferID, project.Import]
 	Exports      *Loader[project.TransferID, project.Export]
+	Removals     *Loader[project.TransferID, project.Removal]
 
 	ProjectItemsByLabel *Loader[project.LabelItemsRequest, page.Slice[project.Item]]
 	ProjectItemEfforts  *Loader[project.ItemEffortsRequest, page.Slice[project.Effort]]
@@ -28,6 +29,8 @@ type projectLoaders struct {
 	ProjectItemsOf *Loader[project.ItemsRequest, page.Slice[project.Item]]
 	ProjectImports *Loader[project.TransfersRequest, page.Slice[project.Import]]
 	ProjectExports *Loader[project.TransfersRequest, page.Slice[project.Export]]
+
+	ProjectRemovals *Loader[project.TransfersRequest, page.Slice[project.Removal]]
 }
 
 func newProjectLoaders(r *response, projects *project.Service) projectLoaders {
@@ -41,6 +44,7 @@ func newProjectLoaders(r *response, projects *project.Service) projectLoaders {
 		Efforts:      register(r, "efforts", projects.EffortsByID),
 		Imports:      register(r, "imports", projects.ImportsByID),
 		Exports:      register(r, "exports", projects.ExportsByID),
+		Removals:     register(r, "removals", projects.RemovalsByID),
 
 		ProjectItemsByLabel: register(r, "projectItemsByLabel", projects.ListItemsOf),
 		ProjectItemEfforts:  register(r, "projectItemEfforts", projects.ListEffortsOfItems),
@@ -52,5 +56,7 @@ func newProjectLoaders(r *response, projects *project.Service) projectLoaders {
 		ProjectItemsOf: registerList(r, "projectItemsOf", projects.ListItems),
 		ProjectImports: registerList(r, "projectImports", projects.ListImports),
 		ProjectExports: registerList(r, "projectExports", projects.ListExports),
+
+		ProjectRemovals: registerList(r, "projectRemovals", projects.ListRemovals),
 	}
 }

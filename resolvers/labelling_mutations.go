@@ -20,6 +20,9 @@ func (m mutation) labellingProblem(ctx context.Context, err error) any {
 		m.projectItemsAhead(ctx, []project.Item{lost.Current}, problemItem(ctx, "LeaseLost"))
 		return model.LeaseLost{Message: lost.Error(), Current: lost.Current, Typed: typed(lost.Input)}
 	}
+	if removed, ok := errors.AsType[*labelling.ItemRemoved](err); ok {
+		return model.ProjectItemRemoved{Message: removed.Error(), Typed: typed(removed.Input)}
+	}
 	if before, ok := errors.AsType[*labelling.AlreadyFinished](err); ok {
 		sel := problemOf(ctx, "AlreadyFinished")
 		m.projectItemsAhead(ctx, []project.Item{before.Current}, sel.in("current", "ProjectItem", "Node"))

@@ -59,6 +59,7 @@ func (r *Resolver) kinds(load *loaders.Loaders, w *wave) []kind {
 		kindOf("ProjectItemEffort", effortRef, &w.efforts, load.Efforts, r.effortsAhead),
 		kindOf("ProjectImport", importID, &w.imports, load.Imports, r.importsAhead),
 		kindOf("ProjectExport", exportID, &w.exports, load.Exports, r.exportsAhead),
+		kindOf("ProjectRemoval", removalID, &w.removals, load.Removals, r.removalsAhead),
 		{
 			typ: "Snapshot", ask: asking(refOfSnapshot, &w.scores), then: r.snapshotsOfScores, load: r.snapshotNode,
 			below: ahead("Snapshot", same[score.Snapshot], r.snapshotsAhead),

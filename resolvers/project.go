@@ -146,6 +146,20 @@ func (r projects) Imports(ctx context.Context, p *project.Project, first *int, a
 	return page.Plain(o, slice), nil
 }
 
+func (r projects) Removals(ctx context.Context, p *project.Project, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Removal], error) {
+	sel := selected(ctx, "ProjectRemovalConnection")
+	o, err := r.open(ctx, sel, page.Args{First: first, After: after, Last: last, Before: before}, "Project.removals", string(p.ID))
+	if err != nil {
+		return nil, err
+	}
+	slice, err := loaders.From(ctx).ProjectRemovals.LoadNow(ctx, p.Transfers(o.Window))
+	if err != nil {
+		return nil, err
+	}
+	r.removalsAhead(ctx, slice.Items, sel.items("ProjectRemovalEdge", "ProjectRemoval", "Node"))
+	return page.Plain(o, slice), nil
+}
+
 func (r projects) Exports(ctx context.Context, p *project.Project, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Export], error) {
 	sel := selected(ctx, "ProjectExportConnection")
 	o, err := r.open(ctx, sel, page.Args{First: first, After: after, Last: last, Before: before}, "Project.exports", string(p.ID))

@@ -42,6 +42,7 @@ type wave struct {
 	efforts      []project.Ref[project.EffortID]
 	imports      []project.TransferID
 	exports      []project.TransferID
+	removals     []project.TransferID
 }
 
 // read returns when everything is there.
@@ -66,6 +67,7 @@ func (w wave) read(load *loaders.Loaders) {
 	prefetch(&group, load.Efforts, w.efforts)
 	prefetch(&group, load.Imports, w.imports)
 	prefetch(&group, load.Exports, w.exports)
+	prefetch(&group, load.Removals, w.removals)
 	_ = group.Wait()
 }
 

@@ -112,6 +112,10 @@ func exportID(field string, id gid.ID) (project.TransferID, error) {
 	return transferID(field, id, "ProjectExport")
 }
 
+func removalID(field string, id gid.ID) (project.TransferID, error) {
+	return transferID(field, id, "ProjectRemoval")
+}
+
 func transferID(field string, id gid.ID, typ string) (project.TransferID, error) {
 	key, err := parts(field, id, typ, 2)
 	if err != nil {

@@ -38,7 +38,7 @@ func (r *Resolver) MyQueue() graph.MyQueueResolver { return myQueues{r} }
 type subscription struct{ *Resolver }
 
 // maxTypes is how many types of events there are.
-const maxTypes = 16
+const maxTypes = 18
 
 const messageGap = "events were missed; what follows shows the project as it is now"
 
@@ -148,6 +148,15 @@ func (s subscription) ExportProgress(ctx context.Context, exportID_ gid.ID) (<-c
 	return seen(ctx, states, err)
 }
 
+func (s subscription) RemovalProgress(ctx context.Context, removalID_ gid.ID) (<-chan *project.Removal, error) {
+	id, err := removalID("removalId", removalID_)
+	if err != nil {
+		return nil, err
+	}
+	states, err := s.Projects.WatchRemoval(ctx, id, Finisher(graphql.GetOperationContext(ctx)))
+	return seen(ctx, states, err)
+}
+
 func (s subscription) IndexProgress(ctx context.Context, scope gid.ID, name string) (<-chan *entity.Index, error) {
 	id, err := scopeID("scopeId", scope)
 	if err != nil {
@@ -214,6 +223,14 @@ func (teamStatistics) Team(ctx context.Context, s *model.ProjectTeamStatistics) 
 
 type events struct{ *Resolver }
 
+func (events) ItemID(_ context.Context, e *model.ProjectEvent) (*gid.ID, error) {
+	if e.Event.Item == "" {
+		return nil, nil
+	}
+	id := gid.Of("ProjectItem", string(e.Project.ID), e.Event.Item)
+	return &id, nil
+}
+
 func (r events) Item(ctx context.Context, e *model.ProjectEvent) (*project.Item, error) {
 	if e.Event.Item == "" {
 		return nil, nil
@@ -254,7 +271,7 @@ func prime(ctx context.Context, e *model.ProjectEvent) {
 }
 
 func (events) Status(_ context.Context, e *model.ProjectEvent) (*project.Status, error) {
-	if e.Event.Status == "" {
+	if e.Event.Status == "" || e.Event.Status.Hidden() {
 		return nil, nil
 	}
 	return &e.Event.Status, nil

@@ -50,6 +50,14 @@ test('items go from column to column', () => {
   assert.deepEqual(ids(columns(live).skipped), ['b']);
 });
 
+test('what is removed goes, and what is brought back comes', () => {
+  let live = lay(nothing, [card('a', 'FINISHED', { efforts: effort() }), card('b', 'NEW')], 0);
+  live = receive(live, event('REMOVED', null, { itemId: 'a' }));
+  assert.deepEqual([ids(columns(live).finished), ids(columns(live).waiting)], [[], ['b']]);
+  live = receive(live, event('RESTORED', card('a', 'FINISHED', { efforts: effort() }), { itemId: 'a' }));
+  assert.deepEqual(ids(columns(live).finished), ['a']);
+});
+
 test('the status is that of the event, when the item has gone on since', () => {
   const live = receive(nothing, event('CLAIMED', card('a', 'FINISHED'), { status: 'CLAIMED' }));
   assert.deepEqual(ids(columns(live).claimed), ['a']);

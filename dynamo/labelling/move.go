@@ -14,6 +14,7 @@ import (
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/entities"
 	"github.com/taggie/taggie/dynamo/projects"
+	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/labelling"
@@ -30,9 +31,10 @@ import (
 // Index: primary. Key: <item>/<project>:ProjectItem~<shard> on condition of its version; where the status changes,
 // <project>:ProjectItem:<item>/status~<shard>:<status>:<shard>:<seq> before and after; <effort>/<project>:ProjectItemEffort~<shard>
 // on condition that there is none, or one to change; with a new one <project>:ProjectItem:<item>/effort:… and
-// <project>:User:<user>/effort:…; where a label changes, <project>:ProjectItem:<item>/category:… and /subcategory:…, before and
+// <project>:User:<user>/effort:…; where an item is removed or brought back, up to [labelling.MostEfforts] efforts with their
+// <project>:User:<user>/effort:…, and <project>:Removal:<removal>/item:0:ProjectItem:<item>; where a label changes, <project>:ProjectItem:<item>/category:… and /subcategory:…, before and
 // after; taggie:Outbox:<shard>/outbox:<at>:Transition:<id>.
-// Cost: 1 TransactWriteItems of up to 11 rows: 1 to extend a claim, 3 to make one.
+// Cost: 1 TransactWriteItems of up to 11 rows: 1 to extend a claim, 3 to make one; of up to 87 to remove an item or to bring one back.
 func (db Store) MoveItem(ctx context.Context, m labelling.Move, once idempotency.Key) error {
 	attempt := uuid.NewString()
 	if m.Transition != nil {
@@ -55,6 +57,7 @@ func (db Store) MoveItem(ctx context.Context, m labelling.Move, once idempotency
 			dynamo.Action{Table: dynamo.RelationshipEntries, Item: entities.RelationRow(projects.EffortOf(projects.UserIn(m.After.Project, e.User), *e), e.FinishedAt, nil)})
 	}
 	actions = append(actions, relink(m.Before, m.After)...)
+	actions = append(actions, removed(m)...)
 	if m.Transition != nil {
 		row, err := outboxRow(*m.Transition)
 		if err != nil {
@@ -156,6 +159,31 @@ func putEffort(of project.Effort, exists bool) dynamo.Action {
 	a.Condition, a.Names["#id"] = "attribute_exists(#id)", "_id"
 	a.Failed = func(dynamo.Attrs) error { return fault.New(fault.NotFound, projects.NoSuchEffort) }
 	return a
+}
+
+// removed is what a removal changes besides the item, or what bringing an item back does: its efforts, whether their members have them,
+// and that the removal has the item.
+func removed(m labelling.Move) []dynamo.Action {
+	var actions []dynamo.Action
+	for _, e := range m.Efforts {
+		link := projects.EffortOf(projects.UserIn(m.After.Project, e.User), e)
+		has := dynamo.Action{Table: dynamo.RelationshipEntries, Item: entities.RelationRow(link, e.FinishedAt, nil)}
+		if !e.RemovedAt.IsZero() {
+			has = dynamo.Action{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(link), Remove: true}
+		}
+		actions = append(actions, putEffort(e, true), has)
+	}
+	of := func(i project.Item) entity.Relation {
+		return projects.RemovedBy(project.TransferID{Project: i.Project, ID: i.Removal}, i.ItemID)
+	}
+	switch was, is := m.Before.Removal, m.After.Removal; {
+	case was == is:
+	case is != "":
+		actions = append(actions, dynamo.Action{Table: dynamo.RelationshipEntries, Item: entities.RelationRow(of(m.After), m.After.UpdatedAt, nil)})
+	default:
+		actions = append(actions, dynamo.Action{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(of(m.Before)), Remove: true})
+	}
+	return actions
 }
 
 // relink removes the links to the labels that the item was found to be, and puts those to what it is found to be now. Whether the

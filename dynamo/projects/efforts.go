@@ -49,6 +49,7 @@ var EffortRows = dynamo.LayoutOf(
 	dynamo.Optional(dynamo.OfText("reviewed_by", func(e *project.Effort) *project.UserID { return &e.Review.By })),
 	dynamo.Optional(dynamo.OfInstant("reviewed_at", func(e *project.Effort) *time.Time { return &e.Review.At })),
 	dynamo.Optional(dynamo.OfWhole("changes", func(e *project.Effort) *int { return &e.Changes })),
+	dynamo.Optional(dynamo.OfInstant("removed_at", func(e *project.Effort) *time.Time { return &e.RemovedAt })),
 	dynamo.Optional(dynamo.OfInstant("undone_at", func(e *project.Effort) *time.Time { return &e.UndoneAt })),
 )
 
@@ -109,7 +110,7 @@ func (db Store) ListEffortsOfMembers(ctx context.Context, requests []project.Mem
 }
 
 func (db Store) effortsOf(ctx context.Context, subjects []entity.ID, windows []page.Window) ([]page.Slice[project.Effort], []error) {
-	// Efforts never go, so that every row counts.
+	// Efforts go with their item alone, whose removal takes the links of its members first, so that every row counts.
 	lists := dynamo.ManyLists[entities.RelationRecord, project.Effort]{
 		DB: db.DB,
 		Want: func(_ int, row entities.RelationRecord, into *project.Effort) dynamo.Want {

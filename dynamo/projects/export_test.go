@@ -16,6 +16,7 @@ var (
 	DecodeExport     = decodeExport
 	DecodeImport     = decodeImport
 	DecodeLabel      = decodeLabel
+	DecodeRemoval    = decodeRemoval
 	DecodeShortList  = decodeShortList
 	DecodeTeam       = decodeTeam
 	ExportRow        = exportRow
@@ -24,6 +25,7 @@ var (
 	ListID           = listID
 	ProjectMemberRow = projectMemberRow
 	ProjectRow       = projectRow
+	RemovalRow       = removalRow
 	TeamRow          = teamRow
 	WithoutMetadata  = withoutMetadata
 )

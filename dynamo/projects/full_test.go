@@ -34,14 +34,14 @@ var fullItem = project.Item{
 	ItemID: project.ItemID{Project: dynamotest.AUUID, ID: "i1"}, ExternalID: "e", Name: "n", Type: "image/png", URL: "https://example.org", Metadata: map[string]any{"a": "b"},
 	Status: project.Claimed, Seq: "s", Category: "c", Subcategory: "d", Keywords: []string{"k"}, Efforts: 2, EffortsMade: 5, LastEffort: "l",
 	LastTransition: project.TransitionRef{ID: "d", At: dynamotest.FullTime},
-	Claim:          project.Claim{User: "u", Token: "t", Since: dynamotest.FullTime, Until: dynamotest.FullTime, Lease: 90}, ReturnedTo: "r", Version: 3, CreatedAt: dynamotest.FullTime,
+	Claim:          project.Claim{User: "u", Token: "t", Since: dynamotest.FullTime, Until: dynamotest.FullTime, Lease: 90}, ReturnedTo: "r", Was: project.New, Removal: "m", Version: 3, CreatedAt: dynamotest.FullTime,
 	UpdatedAt: dynamotest.FullTime.Add(time.Second), Import: "x", Line: 4, Original: project.OriginalID{Owner: dynamotest.AUUID, Score: dynamotest.AUUID, ID: dynamotest.AUUID},
 }
 
 var fullEffort = project.Effort{
 	EffortID: project.EffortID{Project: dynamotest.AUUID, ID: "e1"}, Item: "i1", User: "u1", Team: "t1", Category: "c", Subcategory: "d", Keywords: []string{"k"}, FinishedAt: dynamotest.FullTime,
 	Review:   project.Review{Verdict: project.Incorrect, Comment: "a cat", By: "u2", At: dynamotest.FullTime.Add(time.Second)},
-	UndoneAt: dynamotest.FullTime.Add(2 * time.Second), UpdatedAt: dynamotest.FullTime.Add(3 * time.Second), Changes: 2,
+	UndoneAt: dynamotest.FullTime.Add(2 * time.Second), RemovedAt: dynamotest.FullTime.Add(4 * time.Second), UpdatedAt: dynamotest.FullTime.Add(3 * time.Second), Changes: 2,
 }
 
 var fullImport = project.Import{
@@ -53,6 +53,11 @@ var fullImport = project.Import{
 var fullExport = project.Export{
 	TransferID: project.TransferID{Project: dynamotest.AUUID, ID: "e1"}, Format: project.CSV, Status: project.Claimed, State: project.Failed, CreatedBy: "u1", CreatedAt: dynamotest.FullTime,
 	EndedAt: dynamotest.FullTime.Add(time.Second), Message: "too late", Items: 7, Bytes: 1_000, Version: 3,
+}
+
+var fullRemoval = project.Removal{
+	TransferID: project.TransferID{Project: dynamotest.AUUID, ID: "r1"}, Items: []string{"i1", "i2"}, Import: "x", Status: project.New, Purge: true, State: project.Undoable,
+	CreatedBy: "u1", Team: "t1", CreatedAt: dynamotest.FullTime, EndedAt: dynamotest.FullTime.Add(time.Second), UndoUntil: dynamotest.FullTime.Add(time.Hour), Removed: 2, Left: 1, Version: 3,
 }
 
 // What a row was written of is what is read from it, whatever it has.
@@ -76,6 +81,8 @@ func TestRowsOfProjectsAreReadAsTheyWereWritten(t *testing.T) {
 	dynamotest.Full(t, fullImport.Progress)
 	assert.Equal(t, fullImport, dynamotest.Decoded(t, projects.ImportRow(fullImport), projects.DecodeImport))
 	dynamotest.Full(t, fullExport)
+	dynamotest.Full(t, fullRemoval)
+	assert.Equal(t, fullRemoval, dynamotest.Decoded(t, projects.RemovalRow(fullRemoval), projects.DecodeRemoval))
 	assert.Equal(t, fullExport, dynamotest.Decoded(t, projects.ExportRow(fullExport), projects.DecodeExport))
 }
 

@@ -136,12 +136,17 @@ func (db Store) importChunk(ctx context.Context, left []importing) (created int,
 		}
 		var missing []importing
 		for n, i := range left {
-			switch origins[n] {
+			of := origins[n]
+			status := of.status
+			switch of.status = ""; of {
 			case origin{}:
 				missing = append(missing, i)
-			case origin{i.item.Import, i.item.Line}:
+			case origin{of: i.item.Import, line: i.item.Line}:
 				created++
 			default:
+				if status.Hidden() {
+					i.item.Status = status
+				}
 				there = append(there, i.item)
 			}
 		}
@@ -159,14 +164,15 @@ func (db Store) importChunk(ctx context.Context, left []importing) (created int,
 
 // origin is the line that brought an item.
 type origin struct {
-	of   string // import
-	line int
+	of     string // import
+	line   int
+	status project.Status
 }
 
 // origins reads who brought the items; zero for one that does not exist. It reads no more than that of them: they have up to
 // 100 KB each.
 func (db Store) origins(ctx context.Context, of []importing) ([]origin, error) {
-	light := db.Projecting(dynamo.Projections{*db.Table(dynamo.EntitiesMaster): dynamo.ProjectionOf(dynamo.EntitiesMaster.PK, dynamo.EntitiesMaster.SK, "import", "line")})
+	light := db.Projecting(dynamo.Projections{*db.Table(dynamo.EntitiesMaster): dynamo.ProjectionOf(dynamo.EntitiesMaster.PK, dynamo.EntitiesMaster.SK, "import", "line", "status")})
 	found := make([]origin, len(of))
 	wants := make([]dynamo.Want, len(of))
 	for i := range of {
@@ -175,7 +181,7 @@ func (db Store) origins(ctx context.Context, of []importing) ([]origin, error) {
 		read := wants[i].Decode
 		wants[i].Decode = func(raw dynamo.Item) error {
 			err := read(raw)
-			found[i] = origin{item.Import, item.Line}
+			found[i] = origin{item.Import, item.Line, item.Status}
 			return err
 		}
 	}

@@ -90,6 +90,8 @@ var itemRows = dynamo.LayoutOf(append(dynamo.BigOnes(entities.HeaderOf(func(r *i
 	dynamo.Optional(dynamo.OfInstant("claim_until", func(r *itemRecord) *time.Time { return &r.Claim.Until })),
 	dynamo.Optional(dynamo.OfWhole("claim_lease", func(r *itemRecord) *project.Lease { return &r.Claim.Lease })),
 	dynamo.Optional(dynamo.OfText("returned_to", func(r *itemRecord) *project.UserID { return &r.ReturnedTo })),
+	dynamo.Optional(dynamo.OfText("was", func(r *itemRecord) *project.Status { return &r.Was })),
+	dynamo.Optional(dynamo.OfText("removal", func(r *itemRecord) *string { return &r.Removal })),
 	dynamo.Optional(dynamo.OfText("import", func(r *itemRecord) *string { return &r.Import })),
 	dynamo.OfWhole("line", func(r *itemRecord) *int { return &r.Line }),
 	dynamo.RowAttribute[itemRecord]{
@@ -214,7 +216,7 @@ func (db Store) ItemsByID(ctx context.Context, user project.UserID, ids []projec
 // what never changes about an item, so that the link can be found again when it is to be removed.
 func linkIndex(i project.Item) int64 { return i.CreatedAt.UnixMilli()*1_000 + int64(i.Line%1_000) }
 
-// Labelled is that an item was found to be a label; false when it was not.
+// Labelled is that an item was found to be a label; false when it was not, or is removed.
 func Labelled(i project.Item, kind project.Kind) (entity.Relation, bool) {
 	label := i.Category
 	if kind == project.Subcategory {
@@ -223,7 +225,7 @@ func Labelled(i project.Item, kind project.Kind) (entity.Relation, bool) {
 	return entity.Relation{
 		Subject: ItemID(i.ItemID), Predicate: linkPredicate(kind), Index: linkIndex(i),
 		Object: labelID(project.LabelID{Project: i.Project, Kind: kind, ID: label}),
-	}, label != ""
+	}, label != "" && !i.Status.Hidden()
 }
 
 func linkPredicate(kind project.Kind) string {

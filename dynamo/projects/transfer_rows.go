@@ -15,6 +15,8 @@ import (
 const (
 	importType = "Import"
 	exportType = "Export"
+
+	removalType = "Removal"
 )
 
 func importID(id project.TransferID) entity.ID {
@@ -99,4 +101,40 @@ func decodeExport(item dynamo.Item, e *project.Export) error {
 	e.TransferID = project.TransferID{Project: project.ID(h.ID.Scope), ID: h.ID.ID}
 	e.Version, e.CreatedAt = h.Version, h.Created
 	return err
+}
+
+func removalID(id project.TransferID) entity.ID {
+	return entity.ID{Scope: string(id.Project), Type: removalType, ID: id.ID}
+}
+
+// removalRows are the attributes that removals have of their own.
+var removalRows = dynamo.LayoutOf(
+	dynamo.Optional(dynamo.OfTexts("items", func(r *project.Removal) *[]string { return &r.Items })),
+	dynamo.Optional(dynamo.OfText("import", func(r *project.Removal) *string { return &r.Import })),
+	dynamo.Optional(dynamo.OfText("status", func(r *project.Removal) *project.Status { return &r.Status })),
+	dynamo.Optional(dynamo.OfFlag("purge", func(r *project.Removal) *bool { return &r.Purge })),
+	dynamo.OfText("state", func(r *project.Removal) *project.RemovalState { return &r.State }),
+	dynamo.Optional(dynamo.OfText("created_by", func(r *project.Removal) *project.UserID { return &r.CreatedBy })),
+	dynamo.Optional(dynamo.OfText("team", func(r *project.Removal) *string { return &r.Team })),
+	dynamo.Optional(dynamo.OfInstant("ended_at", func(r *project.Removal) *time.Time { return &r.EndedAt })),
+	dynamo.Optional(dynamo.OfInstant("undo_until", func(r *project.Removal) *time.Time { return &r.UndoUntil })),
+	dynamo.OfWhole("removed", func(r *project.Removal) *int { return &r.Removed }),
+	dynamo.OfWhole("left", func(r *project.Removal) *int { return &r.Left }),
+)
+
+func removalRow(r project.Removal) dynamo.Attrs {
+	id := removalID(r.TransferID)
+	return entities.EntityRow(entities.EntityKey(id), entities.Header{ID: id, Version: r.Version, Created: r.CreatedAt, Updated: cmp.Or(r.EndedAt, r.CreatedAt)}, removalRows.Row(&r))
+}
+
+func decodeRemoval(item dynamo.Item, r *project.Removal) error {
+	h, err := entities.DecodeOwn(removalRows, item, r)
+	r.TransferID = project.TransferID{Project: project.ID(h.ID.Scope), ID: h.ID.ID}
+	r.Version, r.CreatedAt = h.Version, h.Created
+	return err
+}
+
+// RemovedBy is that a removal removed an item.
+func RemovedBy(id project.TransferID, item project.ItemID) entity.Relation {
+	return entity.Relation{Subject: removalID(id), Predicate: "item", Object: ItemID(item)}
 }

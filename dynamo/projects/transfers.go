@@ -45,8 +45,13 @@ func (db Store) PutExport(ctx context.Context, before *project.Export, after pro
 }
 
 // underWay counts an import or export that begins, or ends: at most so many of a project are under way.
-func underWay(of project.ID, what string, idle bool, after project.TransferState) []dynamo.Action {
-	if idle == after.Ended() {
+func underWay(of project.ID, what string, idle bool, after interface{ Ended() bool }) []dynamo.Action {
+	return underWayUnless(of, what, idle, after.Ended())
+}
+
+// underWayUnless is the same when it is known whether it is over.
+func underWayUnless(of project.ID, what string, idle, over bool) []dynamo.Action {
+	if idle == over {
 		return nil
 	}
 	a := dynamo.Action{
@@ -91,8 +96,8 @@ func replaced(row dynamo.Attrs, before int, follow []task.Task) []dynamo.Action 
 	}}, dynamo.TaskActions(follow)...)
 }
 
-// The predicates under which a project has imports and exports, by type of the entity.
-var transferPredicates = map[string]string{importType: "import", exportType: "export"}
+// The predicates under which a project has imports, exports and removals, by type of the entity.
+var transferPredicates = map[string]string{importType: "import", exportType: "export", removalType: "removal"}
 
 // transferOf is that a project has an import or export; they are in the order in which they were created.
 func transferOf(id entity.ID, created int64) entity.Relation {

@@ -14,19 +14,6 @@ import (
 	"github.com/taggie/taggie/internal/score"
 )
 
-// drop makes an item not used any more, unless somebody prepares to use it further. Of an item that is not there only the row of the
-// use is removed.
-func drop(by uses.By, item score.ItemRef, noItem bool) []dynamo.Action {
-	use := dynamo.Action{Table: dynamo.ScoresTable, Key: uses.Key(item, by.ID()), Remove: true, Condition: "attribute_exists(o) AND (attribute_not_exists(g) OR g <= :g)",
-		Values: dynamo.Attrs{":g": dynamo.Number(int64(by.Version))}, Failed: func(dynamo.Attrs) error { return uses.UnexpectedError{Item: item} }}
-	if noItem {
-		return []dynamo.Action{use}
-	}
-	return []dynamo.Action{use,
-		uses.Counting(item, dynamo.Action{Update: "SET #refs = #refs - :one", Values: dynamo.Attrs{":one": dynamo.Number(1)}}, uses.UnexpectedError{Item: item, NoItem: true}),
-	}
-}
-
 // taking makes items used, those of which there says so by the rows that are there. others are actions of the same transaction,
 // which come first.
 //
@@ -43,7 +30,7 @@ func (db Store) exchanging(ctx context.Context, by uses.By, items, released []sc
 		actions := slices.Clone(others)
 		for _, item := range released {
 			if !unused[item] {
-				actions = append(actions, drop(by, item, noItem[item])...)
+				actions = append(actions, by.Drop(item, noItem[item])...)
 			}
 		}
 		for _, item := range items {
@@ -106,7 +93,7 @@ func (db Store) dropping(ctx context.Context, by uses.By, items []score.ItemRef)
 		for {
 			var actions []dynamo.Action
 			for _, item := range chunk {
-				actions = append(actions, drop(by, item, noItem[item])...)
+				actions = append(actions, by.Drop(item, noItem[item])...)
 			}
 			err := db.Transact(ctx, actions, idempotency.Key{})
 			use, ok := errors.AsType[uses.UnexpectedError](err)

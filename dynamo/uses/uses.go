@@ -124,6 +124,19 @@ func (by By) Take(item score.ItemRef, there bool) []dynamo.Action {
 	}
 }
 
+// Drop makes an item not used any more, unless somebody prepares to use it further. Of an item that is not there only the row of the
+// use is removed.
+func (by By) Drop(item score.ItemRef, noItem bool) []dynamo.Action {
+	use := dynamo.Action{Table: dynamo.ScoresTable, Key: Key(item, by.ID()), Remove: true, Condition: "attribute_exists(o) AND (attribute_not_exists(g) OR g <= :g)",
+		Values: dynamo.Attrs{":g": dynamo.Number(int64(by.Version))}, Failed: func(dynamo.Attrs) error { return UnexpectedError{Item: item} }}
+	if noItem {
+		return []dynamo.Action{use}
+	}
+	return []dynamo.Action{use,
+		Counting(item, dynamo.Action{Update: "SET #refs = #refs - :one", Values: dynamo.Attrs{":one": dynamo.Number(1)}}, UnexpectedError{Item: item, NoItem: true}),
+	}
+}
+
 // Decode reads the row of a use: "by" says what the user is, "sc" whose snapshot it is. The item's key is completed by who knows it.
 func Decode(item dynamo.Item, u *score.Use) error {
 	key, err := dynamo.KeyOf(item, dynamo.ScoresTable)

@@ -907,6 +907,19 @@ type ProjectItemFinish struct {
 	Keywords graphql.Omittable[[]string] `json:"keywords,omitempty"`
 }
 
+// A manager has removed the item from the project. Nothing was changed.
+type ProjectItemRemoved struct {
+	Message string `json:"message"`
+	// What the caller wanted to store; null if it was not a finish.
+	Typed *TypedFinish `json:"typed,omitempty"`
+}
+
+func (ProjectItemRemoved) IsProblem() {}
+
+func (ProjectItemRemoved) IsClaimProblem() {}
+
+func (ProjectItemRemoved) IsFinishProjectItemProblem() {}
+
 // The project is paused and hands out no items.
 type ProjectPaused struct {
 	Message string `json:"message"`
@@ -915,6 +928,20 @@ type ProjectPaused struct {
 func (ProjectPaused) IsClaimProjectItemsProblem() {}
 
 func (ProjectPaused) IsProblem() {}
+
+// Input of `purgeProjectRemoval`.
+type PurgeProjectRemovalInput struct {
+	// The id of a `ProjectRemoval`.
+	RemovalID gid.ID `json:"removalId"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `purgeProjectRemoval`.
+type PurgeProjectRemovalPayload struct {
+	// The removal, whose items go in the background.
+	Removal *project.Removal `json:"removal,omitempty"`
+}
 
 // Input of `putProjectMember`. Give either `userId` or `email`.
 type PutProjectMemberInput struct {
@@ -1100,6 +1127,28 @@ type RemoveNoteTagsInput struct {
 type RemoveNoteTagsPayload struct {
 	// The note after the change.
 	Note *note.Note `json:"note,omitempty"`
+}
+
+// Input of `removeProjectItems`. Give exactly one of `itemIds`, `importId` and `status`.
+type RemoveProjectItemsInput struct {
+	// The id of a `Project`.
+	ProjectID gid.ID `json:"projectId"`
+	// 1 to 100 ids of a `ProjectItem` of the project. Those that do not exist are left out.
+	ItemIds graphql.Omittable[[]gid.ID] `json:"itemIds,omitempty"`
+	// The id of a `ProjectImport` of the project that has ended: all items that it brought.
+	ImportID graphql.Omittable[*gid.ID] `json:"importId,omitempty"`
+	// All items of a status. Items that get it meanwhile may be removed, too.
+	Status graphql.Omittable[*project.Status] `json:"status,omitempty"`
+	// The items cannot be brought back: they are gone as soon as they are removed.
+	Purge bool `json:"purge"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `removeProjectItems`.
+type RemoveProjectItemsPayload struct {
+	// The removal, which runs in the background. Query it again to see its progress.
+	Removal *project.Removal `json:"removal,omitempty"`
 }
 
 // Input of `removeProjectMember`.
@@ -1689,6 +1738,20 @@ type UndoFinishPayload struct {
 	Effort *project.Effort `json:"effort,omitempty"`
 	// Why nothing was changed.
 	Problem UndoFinishProblem `json:"problem,omitempty"`
+}
+
+// Input of `undoProjectRemoval`.
+type UndoProjectRemovalInput struct {
+	// The id of a `ProjectRemoval`.
+	RemovalID gid.ID `json:"removalId"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `undoProjectRemoval`.
+type UndoProjectRemovalPayload struct {
+	// The removal, which is undone in the background.
+	Removal *project.Removal `json:"removal,omitempty"`
 }
 
 // The five minutes are over.

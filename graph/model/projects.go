@@ -35,6 +35,10 @@ type (
 	ProjectImportConnection = page.List[project.Import]
 	// ProjectImportEdge is an import in a list.
 	ProjectImportEdge = page.Edge[project.Import]
+	// ProjectRemovalConnection is a page of removals.
+	ProjectRemovalConnection = page.List[project.Removal]
+	// ProjectRemovalEdge is a removal in a list.
+	ProjectRemovalEdge = page.Edge[project.Removal]
 	// ProjectExportConnection is a page of exports.
 	ProjectExportConnection = page.List[project.Export]
 	// ProjectExportEdge is an export in a list.
@@ -120,6 +124,14 @@ func MarshalExportID(id project.ExportID) graphql.Marshaler {
 
 // UnmarshalExportID is not used; see [UnmarshalUserID].
 func UnmarshalExportID(any) (project.ExportID, error) { return project.ExportID{}, errOutputOnly }
+
+// MarshalRemovalID writes the global id of a removal.
+func MarshalRemovalID(id project.RemovalID) graphql.Marshaler {
+	return gid.Of("ProjectRemoval", string(id.Project), id.ID)
+}
+
+// UnmarshalRemovalID is not used; see [UnmarshalUserID].
+func UnmarshalRemovalID(any) (project.RemovalID, error) { return project.RemovalID{}, errOutputOnly }
 
 // MarshalTeamType writes the type of a team.
 func MarshalTeamType(t project.TeamType) graphql.Marshaler {

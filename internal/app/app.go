@@ -106,7 +106,8 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 		Store: projectsStore, People: users, Uploads: s.Bucket, Originals: items, Observer: a.Labelling.service, Now: now, NewID: newID,
 	})
 	handlers := entities.Handlers()
-	handlers[project.RunImport] = project.Importer{Store: projectsStore, Files: s.Bucket, Now: now, Count: a.Labelling.importing, Originals: items}.Run
+	handlers[project.RunImport] = project.Importer{Store: projectsStore, Files: s.Bucket, Now: now, Count: a.Labelling.importing, Removed: a.Labelling.remover, Originals: items}.Run
+	handlers[project.RunRemoval] = a.Labelling.remover.Run
 	handlers[sweepLabels] = projectsStore.SweepLabels
 	handlers[project.RunExport] = Exporter(projectsStore, s.Bucket, usersStore).Run
 	handlers[score.SettleIntent], handlers[score.SweepItem], handlers[score.FollowItem] = scores.Settle, items.Sweep, items.Follow
@@ -115,7 +116,7 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	a.Tasks = jobs.NewTasks(jobs.TasksOptions{
 		Store: dynamo.Tasks{DB: s.DB}, Handlers: handlers, Log: log, Token: newID, Now: now,
 		Pools: []jobs.Pool{ // of what may take hours
-			{Kinds: []task.Kind{project.RunImport, project.RunExport}, Limit: 2}, {Kinds: []task.Kind{filetag.Reshard}, Limit: 1},
+			{Kinds: []task.Kind{project.RunImport, project.RunExport}, Limit: 2}, {Kinds: []task.Kind{filetag.Reshard}, Limit: 1}, {Kinds: []task.Kind{project.RunRemoval}, Limit: 2},
 		},
 	})
 	s.DB.OnTask(a.Tasks.Wake)

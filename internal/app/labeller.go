@@ -25,6 +25,7 @@ type labeller struct {
 	Queue     *queue.Queue
 	service   *labelling.Service
 	importing *labelling.Importing
+	remover   *labelling.Remover
 	Hub       *labelling.Hub[labelling.EventDetails]
 	populate  *labelling.Populate
 	Reaper    *labelling.Reaper
@@ -52,6 +53,7 @@ func newLabeller(s *Stores, patience time.Duration, metrics *telemetry.Metrics, 
 	l.Consumer = labelling.NewConsumer(o, l.Rebuild, consumerName())
 	l.service = labelling.NewService(o, l.populate, l.Rebuild)
 	l.importing = labelling.NewImporting(o, l.populate, l.Rebuild)
+	l.remover = labelling.NewRemover(o, 0)
 	l.Hub = labelling.NewHub(labelling.HubOptions[labelling.EventDetails]{
 		Events: countedEvents{kept, metrics}, Service: l.service, Hydrate: labelling.EventReader{Things: shown, People: users.Store{DB: s.DB}}.Read, Patience: patience, Log: log,
 	})

@@ -278,7 +278,7 @@ type Held struct {
 	IdempotencyKey *string `json:"-"`
 }
 
-// Extend gives the viewer the item for another lease from now on. *[LeaseLost] is an expected outcome.
+// Extend gives the viewer the item for another lease from now on. *[LeaseLost] and *[ItemRemoved] are expected outcomes.
 func (s *Service) Extend(ctx context.Context, in Held) (project.Item, error) {
 	return once(ctx, s, "extendClaim", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (project.Item, error) {
 		if _, _, err := s.item(ctx, in.Item); err != nil {

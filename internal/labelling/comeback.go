@@ -79,7 +79,7 @@ func (s *Service) skippedOf(ctx context.Context, ids []project.ItemID) ([]projec
 	var skipped []project.Item
 	for n, item := range items {
 		switch {
-		case errs != nil && fault.Is(errs[n], fault.NotFound):
+		case errs != nil && fault.Is(errs[n], fault.NotFound), item.Status.Hidden():
 			return nil, fault.Invalidf(fmt.Sprintf("input.itemIds.%d", n), "there is no such item")
 		case errs != nil && errs[n] != nil:
 			return nil, errs[n]
@@ -216,7 +216,7 @@ func (s *Service) comeBackAgain(ctx context.Context, id project.ID, result []str
 	var left []project.Item
 	for n, item := range items {
 		switch {
-		case errs != nil && errs[n] != nil: // it is gone
+		case errs != nil && errs[n] != nil, item.Status.Hidden(): // it is gone
 		case item.Status == project.Skipped && strconv.Itoa(item.Version) == versions[n]:
 			left = append(left, item)
 		default:

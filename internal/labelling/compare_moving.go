@@ -119,6 +119,9 @@ func (c *Comparison) refresh(ctx context.Context, w *rebuilding, events []Event)
 
 // concerns reports whether what a user did, for an author or for nobody, may change a number. Of an author the team is not known.
 func concerns(name string, cause Cause, team string, user, author UserID) bool {
+	if cause == Removed || cause == Restored {
+		return true // whoever has worked on the item
+	}
 	if !slices.Contains([]Cause{Finished, Undone, Reviewed, Skipped, Returns}, cause) {
 		return false // those of unfollowed at most
 	}

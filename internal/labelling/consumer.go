@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/taggie/taggie/internal/domain"
+	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/project"
 )
 
@@ -66,7 +67,9 @@ func (c *Consumer) Handle(ctx context.Context, m Message) error {
 		}
 		return err
 	}
-	if err := h.read(ctx); err != nil {
+	err := h.read(ctx)
+	gone := fault.Is(err, fault.NotFound) // the item was purged: all that happened to it was followed before
+	if err != nil && !gone {
 		return err
 	}
 	// Between this look and the queue's following lies less than a rebuild waits. See [Rebuilder.Rebuild].
@@ -75,6 +78,9 @@ func (c *Consumer) Handle(ctx context.Context, m Message) error {
 	// A message may outlive what Redis remembers of what was followed.
 	if _, there, err := c.Truth.FindOutbox(promptly, h.Item, h.Ref()); err != nil || !there {
 		return err // the last step was carried out already
+	}
+	if gone {
+		return ErrUntrue
 	}
 	for _, step := range steps {
 		if err := step.do(h, promptly); err != nil {

@@ -110,6 +110,9 @@ func (r EventReader) items(ctx context.Context, p project.ID, events []Event) (m
 	items := make(map[string]project.Item, len(found))
 	var labels []project.LabelID
 	for id, item := range found {
+		if item.Status.Hidden() {
+			continue
+		}
 		items[id.ID] = item
 		labels = append(labels, labelsOf(item)...)
 	}

@@ -2,6 +2,7 @@ package labelling
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -21,7 +22,7 @@ type Finish struct {
 	IdempotencyKey *string `json:"-"`
 }
 
-// Finish says what an item is that the viewer has. *[LeaseLost] and *[AlreadyFinished] are expected outcomes.
+// Finish says what an item is that the viewer has. *[LeaseLost], *[ItemRemoved] and *[AlreadyFinished] are expected outcomes.
 func (s *Service) Finish(ctx context.Context, in Finish) (project.FinishedItem, error) {
 	return s.finish(ctx, in, "input")
 }
@@ -59,6 +60,9 @@ func (s *Service) finish(ctx context.Context, in Finish, field string) (project.
 			t.Token, t.Category, t.Subcategory = before.Claim.Token, names[0], names[1]
 			return Move{Before: before, After: after, Effort: &effort, Transition: &t}, nil
 		})
+		if removed, ok := errors.AsType[*ItemRemoved](err); ok {
+			removed.Input = &in // so that nothing that was typed is lost
+		}
 		if err != nil {
 			return project.FinishedItem{}, err
 		}
@@ -66,7 +70,7 @@ func (s *Service) finish(ctx context.Context, in Finish, field string) (project.
 	}, func(ctx context.Context, result []string) (project.FinishedItem, error) {
 		item, member, err := s.item(ctx, in.Item)
 		if err != nil {
-			return domain.Gone(project.FinishedItem{}, err)
+			return domain.Gone(project.FinishedItem{}, missing(err))
 		}
 		effort, err := domain.First(s.Truth.EffortsByID(ctx, []project.EffortID{{Project: item.Project, ID: result[0]}}))
 		return domain.Gone(project.FinishedItem{Item: item, Effort: of(member).Effort(effort)}, err)

@@ -83,6 +83,8 @@ const (
 	Reviewed  Cause = "REVIEWED"
 	Undone    Cause = "UNDONE"
 	Returns   Cause = "RETURNED" // what was skipped for nobody waits again
+	Removed   Cause = "REMOVED"  // from the project
+	Restored  Cause = "RESTORED" // what was removed is back
 	Imported  Cause = "IMPORTED" // many items at once
 	Paused    Cause = "PAUSED"
 	Resumed   Cause = "RESUMED"
@@ -123,10 +125,26 @@ type Transition struct {
 	// where it is. For REVIEWED: whether the effort counted as incorrect until now, and does not any more.
 	From    project.Status
 	Cleared bool
+	// For REMOVED and RESTORED: whose claim it was, or for whom the item was kept, is Author; how the item was before is From; and what was
+	// found out about it, as far as it is not counted any more, or again.
+	Efforts []CountedEffort `json:",omitempty"`
 	// For DEFERRED: not before Later for the same user; zero: not for this user again.
 	Later time.Time
 	At    time.Time
 }
+
+// CountedEffort is an effort as statistics count it.
+type CountedEffort struct {
+	User        UserID
+	Team        string
+	Category    string // names, as in Transition
+	Subcategory string
+	Keywords    []string
+	Incorrect   bool
+}
+
+// MostEfforts is how many efforts one transition takes out of the statistics, or puts back: two rows of each are in its transaction.
+const MostEfforts = 40
 
 // Ref tells where the transition is found in the outbox.
 func (t Transition) Ref() project.TransitionRef { return project.TransitionRef{ID: t.ID, At: t.At} }

@@ -39,4 +39,12 @@ type AlreadyFinished struct {
 // Error says what happened, for people.
 func (*AlreadyFinished) Error() string { return "you have finished this item already" }
 
+// ItemRemoved says that a manager removed the item from the project: who had it has lost it. Nothing was changed.
+type ItemRemoved struct {
+	Input *Finish // what the client wanted to store; nil when it was something else
+}
+
+// Error says what happened, for people.
+func (*ItemRemoved) Error() string { return "a manager has removed this item from the project" }
+
 func notFound(what string) error { return fault.New(fault.NotFound, "there is no such %s", what) }

@@ -37,7 +37,7 @@ type Skip struct {
 	IdempotencyKey *string `json:"-"`
 }
 
-// Skip gives up an item that the viewer has. *[LeaseLost] is an expected outcome.
+// Skip gives up an item that the viewer has. *[LeaseLost] and *[ItemRemoved] are expected outcomes.
 func (s *Service) Skip(ctx context.Context, in Skip) (project.Item, error) {
 	cause, status, later := Deferred, project.New, time.Duration(0)
 	if in.Minutes != nil && in.Reason != ToMeLater {
@@ -69,7 +69,7 @@ func (s *Service) Skip(ctx context.Context, in Skip) (project.Item, error) {
 	}, s.reread(in.Item))
 }
 
-// Release gives an item back, for whoever asks next. *[LeaseLost] is an expected outcome.
+// Release gives an item back, for whoever asks next. *[LeaseLost] and *[ItemRemoved] are expected outcomes.
 func (s *Service) Release(ctx context.Context, in Held) (project.Item, error) {
 	return once(ctx, s, "releaseItem", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (project.Item, error) {
 		return s.giveUp(ctx, in.Item, in.Token, key, func(before project.Item, team string) Move {

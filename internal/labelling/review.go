@@ -120,12 +120,12 @@ func (s *Service) undoable(item project.Item, effort project.Effort, me UserID) 
 }
 
 // tell gives a transition the names of what an effort found.
-func (s *Service) tell(ctx context.Context, e project.Effort, t *Transition) error {
+func (o Options) tell(ctx context.Context, e project.Effort, t *Transition) error {
 	ids, into := []project.LabelID{{Project: e.Project, Kind: project.Category, ID: e.Category}}, []*string{&t.Category}
 	if e.Subcategory != "" {
 		ids, into = append(ids, project.LabelID{Project: e.Project, Kind: project.Subcategory, ID: e.Subcategory}), append(into, &t.Subcategory)
 	}
-	labels, errs := s.Truth.LabelsByID(ctx, ids)
+	labels, errs := o.Truth.LabelsByID(ctx, ids)
 	for i := range ids {
 		if errs != nil && errs[i] != nil {
 			return errs[i]
@@ -154,7 +154,7 @@ func (s *Service) revise(ctx context.Context, p project.Project, id project.Effo
 				effort, found = e, true
 			}
 		}
-		if !found {
+		if !found || item.Status.Hidden() {
 			return project.FinishedItem{}, notFound("effort")
 		}
 		after, changed, t, err := decide(p.Item(item), p.Effort(effort), efforts)
@@ -184,6 +184,6 @@ func (s *Service) revised(id project.EffortID) func(context.Context, []string) (
 			return domain.Gone(project.FinishedItem{}, err)
 		}
 		item, _, err := s.item(ctx, project.ItemID{Project: id.Project, ID: effort.Item})
-		return domain.Gone(project.FinishedItem{Item: item, Effort: p.Effort(effort)}, err)
+		return domain.Gone(project.FinishedItem{Item: item, Effort: p.Effort(effort)}, missing(err))
 	}
 }

@@ -56,7 +56,15 @@ func (s *Service) project(ctx context.Context, id project.ID, need project.TeamT
 // of is the project of a member, as far as it proves what the member may see.
 func of(m project.Member) project.Project { return project.Project{ID: m.Project, Member: m} }
 
-// item returns an item with the viewer's membership in its project.
+// missing makes of the problem that an item is removed that there is none.
+func missing(err error) error {
+	if _, removed := errors.AsType[*ItemRemoved](err); removed {
+		return notFound("item")
+	}
+	return err
+}
+
+// item returns an item with the viewer's membership in its project. *[ItemRemoved] to members when it was removed.
 func (s *Service) item(ctx context.Context, id project.ItemID) (project.Item, project.Member, error) {
 	me, err := domain.Self(ctx)
 	if err != nil {
@@ -71,6 +79,9 @@ func (s *Service) item(ctx context.Context, id project.ItemID) (project.Item, pr
 		return project.Item{}, project.Member{}, err
 	}
 	item, err := domain.First(items, errs)
+	if err == nil && item.Status.Hidden() {
+		return project.Item{}, member, &ItemRemoved{}
+	}
 	return of(member).Item(item), member, err
 }
 
@@ -89,7 +100,9 @@ func (s *Service) change(ctx context.Context, id project.ItemID, key idempotency
 		if err = s.move(ctx, &m, key); !errors.As(err, &conflict) {
 			return m, member, err
 		}
-		before = of(member).Item(conflict.Current)
+		if before = of(member).Item(conflict.Current); before.Status.Hidden() {
+			return Move{}, member, &ItemRemoved{}
+		}
 	}
 	return Move{}, member, retry.Busy("this item")
 }
@@ -119,7 +132,7 @@ func once[T any](ctx context.Context, s *Service, mutation string, key *string, 
 func (s *Service) reread(id project.ItemID) func(context.Context, []string) (project.Item, error) {
 	return func(ctx context.Context, _ []string) (project.Item, error) {
 		item, _, err := s.item(ctx, id)
-		return domain.Gone(item, err)
+		return domain.Gone(item, missing(err))
 	}
 }
 

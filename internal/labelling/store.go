@@ -6,6 +6,7 @@ import (
 
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/task"
 )
 
 // Truth keeps items, efforts and the outbox: what it says is so, whatever the queue says. All of it may fail with
@@ -16,7 +17,26 @@ type Truth interface {
 	Outbox
 	Scanner
 	Marks
+	Removals
 	idempotency.Store
+}
+
+// Removals keeps what takes items out of projects.
+type Removals interface {
+	// RemovalsByID and PutRemoval are those of [project.Removals], ImportsByID is that of [project.Transfers].
+	RemovalsByID(ctx context.Context, ids []project.TransferID) ([]project.Removal, []error)
+	PutRemoval(ctx context.Context, before *project.Removal, after project.Removal, follow []task.Task, once idempotency.Key) error
+	ImportsByID(ctx context.Context, ids []project.TransferID) ([]project.Import, []error)
+	// ListRemoved lists up to limit items that a removal has, behind the one with an id, "" for all: those that it removed, and that were neither brought back nor are gone. It
+	// sees every acknowledged write. Cost: 1 Query.
+	ListRemoved(ctx context.Context, id project.TransferID, after string, limit int) ([]project.ItemID, error)
+	// CountRemoved counts them. Cost: 1 Query per started megabyte of links.
+	CountRemoved(ctx context.Context, id project.TransferID) (int, error)
+	// ForgetRemoved removes the link to an item that the removal does not have any more.
+	ForgetRemoved(ctx context.Context, id project.TransferID, item project.ItemID) error
+	// PurgeItem removes a removed item with its efforts, its links and its use of the item of a user, step by step, each of which can be
+	// done again. One that is not removed stays. The caller knows that the outbox has nothing of the item.
+	PurgeItem(ctx context.Context, i project.Item) error
 }
 
 // Things reads what labelling is about; see [project.Store].
@@ -38,6 +58,9 @@ type Move struct {
 	// Effort is written: a new one, or, with Changed, in place of the one of the same id.
 	Effort  *project.Effort
 	Changed bool
+	// Efforts are written in place of those of the same ids, with whether their members have them: at most MostEfforts, of an item that is
+	// removed or brought back.
+	Efforts []project.Effort
 	// Transition goes into the outbox with it; nil for claims and extensions, which the queue is told of directly.
 	Transition *Transition
 }

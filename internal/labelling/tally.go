@@ -24,6 +24,7 @@ type tally struct {
 	teams     map[string]map[UserID]UserStatistics
 	keywords  map[string]int
 	labels    map[project.Kind]map[string]int // by id
+	gone      map[string]bool                 // items that are not there any more, with all that happened to them
 	settled   []string
 }
 
@@ -48,7 +49,7 @@ func idOf(text string) id {
 func newTally(p project.ID, now time.Time) *tally {
 	return &tally{
 		project: p, now: now, items: map[id]added{}, incorrect: map[id]bool{}, counts: map[project.Status]int{}, imported: map[string]*int{},
-		claims: map[string]project.Item{}, returned: map[string]project.Item{}, teams: map[string]map[UserID]UserStatistics{},
+		claims: map[string]project.Item{}, gone: map[string]bool{}, returned: map[string]project.Item{}, teams: map[string]map[UserID]UserStatistics{},
 		keywords: map[string]int{}, labels: map[project.Kind]map[string]int{project.Category: {}, project.Subcategory: {}},
 	}
 }
@@ -65,8 +66,8 @@ func (t *tally) addItem(i project.Item) {
 		t.imported[i.Import] = by
 	}
 	t.items[key] = added{version: i.Version, status: i.Status, by: by}
-	t.counts[i.Status]++
-	*by++
+	t.counts[i.Status]++ // of what is removed nobody is told
+	*by++                // whatever has become of it
 	switch {
 	case i.Status == project.Claimed:
 		t.claims[i.ID] = i
@@ -75,10 +76,10 @@ func (t *tally) addItem(i project.Item) {
 	}
 }
 
-// addEffort adds an effort unless it is there. One that was undone counts for nothing.
+// addEffort adds an effort unless it is there. One that was undone, or whose item is removed, counts for nothing.
 func (t *tally) addEffort(e project.Effort) {
 	key := idOf(e.ID)
-	if _, there := t.incorrect[key]; there || !e.UndoneAt.IsZero() {
+	if _, there := t.incorrect[key]; there || !e.Counts() {
 		return
 	}
 	t.incorrect[key] = e.Review.Verdict == project.Incorrect
@@ -116,6 +117,7 @@ func (t *tally) replace(name string, i project.Item, efforts []project.Effort) {
 		delete(t.returned, name)
 	}
 	if i.ID == "" {
+		t.gone[name] = true
 		return
 	}
 	t.addItem(i)
@@ -133,7 +135,7 @@ func (t *tally) replace(name string, i project.Item, efforts []project.Effort) {
 func (t *tally) applied(pending []Transition) {
 	for _, p := range pending {
 		item, there := t.items[idOf(p.Item)]
-		if !there || p.Version > item.version {
+		if !there && !t.gone[p.Item] || p.Version > item.version && there {
 			continue
 		}
 		t.settled = append(t.settled, p.ID)

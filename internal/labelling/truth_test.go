@@ -30,6 +30,8 @@ type truth struct {
 	keys     map[string]idempotency.Key
 	calls    map[string]int
 	marks    map[project.ID]labelling.Mark
+	removals map[string]project.Removal
+	imports  map[string]project.Import
 	moved    map[string]string // the transition by which each item was changed last
 
 	// before is called before each operation, after after a write was stored; an error is what the caller gets.
@@ -74,7 +76,8 @@ func newTruth() *truth {
 	return &truth{
 		projects: map[project.ID]project.Project{}, members: map[project.UserID]project.Member{}, items: map[string]project.Item{},
 		efforts: map[string]project.Effort{}, outbox: map[string]labelling.Transition{}, keys: map[string]idempotency.Key{},
-		calls: map[string]int{}, moved: map[string]string{}, marks: map[project.ID]labelling.Mark{}, pageSize: 3,
+		calls: map[string]int{}, moved: map[string]string{}, marks: map[project.ID]labelling.Mark{},
+		removals: map[string]project.Removal{}, imports: map[string]project.Import{}, pageSize: 3,
 	}
 }
 
@@ -293,6 +296,12 @@ func (s *truth) MoveItem(_ context.Context, m labelling.Move, once idempotency.K
 			return fmt.Errorf("effort %s: there %t, changed %t", m.Effort.ID, there, m.Changed)
 		}
 		s.efforts[m.Effort.ID] = *m.Effort
+	}
+	if len(m.Efforts) > labelling.MostEfforts {
+		return fmt.Errorf("%d efforts in one transaction", len(m.Efforts))
+	}
+	for _, e := range m.Efforts {
+		s.efforts[e.ID] = e
 	}
 	s.items[m.After.ID] = m.After
 	delete(s.moved, m.After.ID)

@@ -257,9 +257,12 @@ func (w *world) state() labelling.State {
 func (w *world) exact() {
 	w.t.Helper()
 	w.truth.mu.Lock()
-	want := labelling.Counts{Total: len(w.truth.items)}
+	want := labelling.Counts{}
 	claims := map[string]string{}
 	for _, i := range w.truth.items {
+		if !i.Status.Hidden() {
+			want.Total++
+		}
 		switch i.Status {
 		case project.New:
 			want.New++
@@ -278,7 +281,7 @@ func (w *world) exact() {
 	}
 	stats, used := map[who]labelling.UserStatistics{}, map[string]int{}
 	for _, e := range w.truth.efforts {
-		if !e.UndoneAt.IsZero() {
+		if !e.Counts() {
 			continue
 		}
 		u := stats[who{e.Team, e.User}]

@@ -11,3 +11,9 @@ func (i Import) GlobalID() ImportID { return ImportID{i.TransferID} }
 
 // GlobalID returns the id by which the export can be asked for again.
 func (e Export) GlobalID() ExportID { return ExportID{e.TransferID} }
+
+// RemovalID identifies a removal.
+type RemovalID struct{ TransferID }
+
+// GlobalID returns the id by which the removal can be asked for again.
+func (r Removal) GlobalID() RemovalID { return RemovalID{r.TransferID} }

@@ -86,6 +86,10 @@ type Importer struct {
 	Files Files
 	Now   func() time.Time
 	Count Counting // nil: nobody counts
+	// Removed has items go that were removed and are imported again, which cannot be brought back from then on; nil: these are there already.
+	Removed interface {
+		PurgeRemoved(ctx context.Context, ids []ItemID) error
+	}
 	// Originals finds items of users; nil where none are imported.
 	Originals Originals
 }

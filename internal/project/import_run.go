@@ -277,13 +277,36 @@ func (r *importRun) dispatch(ctx context.Context) error {
 			}
 			r.results <- c
 		}()
-		created, _, err := r.Store.ImportItems(ctx, c.items)
+		created, err := r.create(ctx, c.items)
 		c.counts.Imported, c.err = created, err
 		if refusal(err) {
 			r.oneByOne(ctx, c)
 		}
 	}()
 	return nil
+}
+
+// create creates those items that are not there, and returns how many it created. Those that were removed go first, and are created anew; but not
+// those of an import that is under way.
+func (r *importRun) create(ctx context.Context, items []Item) (int, error) {
+	created, there, err := r.Store.ImportItems(ctx, items)
+	if err != nil || r.Removed == nil {
+		return created, err
+	}
+	var ids []ItemID
+	for _, item := range there {
+		if item.Status.Hidden() {
+			ids = append(ids, item.ItemID)
+		}
+	}
+	if len(ids) == 0 {
+		return created, nil
+	}
+	if err := r.Removed.PurgeRemoved(ctx, ids); err != nil {
+		return created, err
+	}
+	more, _, err := r.Store.ImportItems(ctx, slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return !slices.Contains(ids, i.ItemID) }))
+	return created + more, err
 }
 
 // refusal reports whether the store refused items for what they are: waiting would not mend that.
@@ -300,7 +323,7 @@ func (r *importRun) oneByOne(ctx context.Context, c *chunk) {
 	known := false // that the store takes items, or what is wrong with one
 	var refused error
 	for _, item := range c.items {
-		created, _, err := r.Store.ImportItems(ctx, []Item{item})
+		created, err := r.create(ctx, []Item{item})
 		switch {
 		case err == nil:
 			c.counts.Imported += created

@@ -173,7 +173,16 @@ const (
 	Skipped  Status = "SKIPPED" // for nobody
 )
 
-// Statuses are all of them.
+// What was removed has a status that nobody is shown.
+const (
+	Removed Status = "REMOVED" // it can be brought back
+	Purged  Status = "PURGED"  // it cannot, and is on its way out
+)
+
+// Hidden reports whether items of this status are shown to nobody.
+func (s Status) Hidden() bool { return s == Removed || s == Purged }
+
+// Statuses are all of them that somebody is shown.
 var Statuses = []Status{New, Claimed, Finished, Skipped}
 
 // Item is a thing to be labelled.
@@ -196,6 +205,8 @@ type Item struct {
 	LastTransition TransitionRef
 	Claim          Claim  // who works on it; zero unless it is CLAIMED
 	ReturnedTo     UserID // its author, when it came back as incorrect and waits for that user first
+	Was            Status // before it was removed; "" unless it is
+	Removal        string // the id of the removal that removed it; "" unless one did
 	Version        int
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
@@ -263,10 +274,14 @@ type Effort struct {
 	FinishedAt  time.Time
 	Review      Review
 	UndoneAt    time.Time // when its author took it back; it counts for nothing then
+	RemovedAt   time.Time // when its item was removed; it counts for nothing then, and nobody is shown it
 	UpdatedAt   time.Time
 	Changes     int // how often it was reviewed or taken back
 	as          proof
 }
+
+// Counts reports whether statistics count the effort.
+func (e Effort) Counts() bool { return e.UndoneAt.IsZero() && e.RemovedAt.IsZero() }
 
 // Version rises by one with each change.
 func (e Effort) Version() int { return 1 + e.Changes }

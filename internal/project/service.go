@@ -168,7 +168,13 @@ func (s *Service) TeamsByID(ctx context.Context, refs []Ref[TeamID]) ([]Team, []
 
 // EffortsByID returns the effort or the error of each, in the order of refs. NotFound for who is no member.
 func (s *Service) EffortsByID(ctx context.Context, refs []Ref[EffortID]) ([]Effort, []error) {
-	return byRef(ctx, s, refs, Taggie, "effort", s.o.Store.EffortsByID, func(e *Effort, as proof) { e.as = as })
+	efforts, errs := byRef(ctx, s, refs, Taggie, "effort", s.o.Store.EffortsByID, func(e *Effort, as proof) { e.as = as })
+	for i, e := range efforts {
+		if !e.RemovedAt.IsZero() {
+			efforts[i], errs[i] = Effort{}, notFound("effort")
+		}
+	}
+	return efforts, errs
 }
 
 // ItemsByID returns the item or the error of each, in the order of refs. NotFound for who is no member.
@@ -198,6 +204,9 @@ func (s *Service) ItemsByID(ctx context.Context, refs []Ref[ItemID]) ([]Item, []
 		}
 		if errs[i] == nil {
 			errs[i] = allow(r.as, Taggie, "item")
+		}
+		if errs[i] == nil && items[i].Status.Hidden() {
+			errs[i] = notFound("item")
 		}
 		if errs[i] == nil {
 			values[i] = items[i]

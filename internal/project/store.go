@@ -14,6 +14,7 @@ type Store interface {
 	Items
 	Efforts
 	Transfers
+	Removals
 	idempotency.Store
 }
 
@@ -60,7 +61,8 @@ type Projects interface {
 type Items interface {
 	ItemReader
 	// ImportItems creates those items that do not exist, and returns how many it created and which of them were there already
-	// before; an item that the same line of the same import created before counts as created. An item that is made of an item of
+	// before; those that another import brought and that were removed have their status. An item that the same line of the same import created
+	// before counts as created, whatever has become of it. An item that is made of an item of
 	// a user makes that used by the project, in the same step; Invalid when it does not exist, and some of the items, or none, are
 	// created then.
 	ImportItems(ctx context.Context, items []Item) (created int, there []Item, err error)

@@ -24,6 +24,13 @@ func (s *Service) WatchExport(ctx context.Context, id TransferID, ended func()) 
 	})
 }
 
+// WatchRemoval does the same for a removal, until its items are removed, brought back or gone.
+func (s *Service) WatchRemoval(ctx context.Context, id TransferID, ended func()) (<-chan task.Seen[Removal], error) {
+	return watch(ctx, func(ctx context.Context) (Removal, error) { return domain.First(s.RemovalsByID(ctx, []TransferID{id})) }, task.Watched[Removal]{
+		Over: func(r Removal) bool { return r.Ended() }, Same: func(a, b Removal) bool { return a.Version == b.Version }, Gone: unseen, Ended: ended,
+	})
+}
+
 // unseen reports whether there is nothing to be looked at any more, or not for who looks.
 func unseen(err error) bool { return fault.Is(err, fault.NotFound) || fault.Is(err, fault.Forbidden) }
 

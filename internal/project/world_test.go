@@ -105,6 +105,16 @@ func (w *watched) PutExport(ctx context.Context, before *project.Export, after p
 	})
 }
 
+func (w *watched) PutRemoval(ctx context.Context, before *project.Removal, after project.Removal, follow []task.Task, once idempotency.Key) error {
+	return w.wrote(func() error {
+		err := w.Store.PutRemoval(ctx, before, after, follow, once)
+		if err == nil {
+			w.tasks = append(w.tasks, follow...)
+		}
+		return err
+	})
+}
+
 func (w *watched) ListLabels(ctx context.Context, ids []project.ID) ([][]project.Label, []error) {
 	w.reads++
 	return w.Store.ListLabels(ctx, ids)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/project"
@@ -31,6 +32,37 @@ type transition struct {
 	Completions   []string         `json:"completions"`   // what the keywords are found by, one for each
 	Categories    []string         `json:"categories"`    // one, or none
 	Subcategories []string         `json:"subcategories"` // the same
+	Efforts       []effort         `json:"efforts"`       // of what is removed or restored
+}
+
+// effort is an effort that is not counted any more, or again.
+type effort struct {
+	Place         int              `json:"place"` // of the statistics of its team among the keys
+	User          labelling.UserID `json:"user"`
+	Incorrect     bool             `json:"incorrect"`
+	Keywords      []string         `json:"keywords"`
+	Completions   []string         `json:"completions"`
+	Categories    []string         `json:"categories"`
+	Subcategories []string         `json:"subcategories"`
+}
+
+// firstTeam is the place of the first of the keys of teams of efforts.
+const firstTeam = 22
+
+// counted returns the efforts of a transition, and the teams whose keys they refer to.
+func counted(t labelling.Transition) (efforts []effort, teams []string) {
+	efforts = make([]effort, len(t.Efforts))
+	for n, e := range t.Efforts {
+		at := slices.Index(teams, e.Team)
+		if at < 0 {
+			at, teams = len(teams), append(teams, e.Team)
+		}
+		efforts[n] = effort{
+			Place: firstTeam + at, User: e.User, Incorrect: e.Incorrect, Keywords: append([]string{}, e.Keywords...), Completions: completions(e.Keywords),
+			Categories: some(e.Category), Subcategories: some(e.Subcategory),
+		}
+	}
+	return efforts, teams
 }
 
 // Apply follows a transition: statuses are counted anew, the item moves to where it belongs, statistics and sets change, and the
@@ -41,10 +73,12 @@ func (q *Queue) Apply(ctx context.Context, t labelling.Transition) (bool, error)
 	if from == "" {
 		from = project.Finished
 	}
+	efforts, teams := counted(t)
 	body, err := json.Marshal(transition{
 		ID: t.ID, Cause: t.Cause, Item: t.Item, Follows: t.Follows.ID, Version: t.Version, Status: t.Status, User: t.User, Author: t.Author, Team: t.Team, Token: t.Token,
 		Until: millis(t.Until), At: millis(t.At), Later: millis(t.Later), From: from, Incorrect: t.Incorrect, Cleared: t.Cleared,
 		Keywords: append([]string{}, t.Keywords...), Completions: completions(t.Keywords), Categories: some(t.Category), Subcategories: some(t.Subcategory),
+		Efforts: efforts,
 	})
 	if err != nil {
 		return false, fmt.Errorf("write down a transition: %w", err)
@@ -53,10 +87,14 @@ func (q *Queue) Apply(ctx context.Context, t labelling.Transition) (bool, error)
 	if t.Cause == labelling.Reviewed {
 		receiver, team = t.Author, t.AuthorTeam
 	}
+	whose := t.User // the claim, and what was put off
+	if t.Cause == labelling.Removed || t.Cause == labelling.Restored {
+		receiver, whose = t.Author, t.Author
+	}
 	k := keysOf(t.Project)
 	keys := []string{
 		k.epoch(), k.applied(), k.metadata(), k.queue(), k.queued(), k.wip(), k.claims(), k.held(), k.events(),
-		k.userQueue(t.User), k.userReturned(receiver), k.userLater(t.User), k.userSkipped(t.User), k.team(team),
+		k.userQueue(whose), k.userReturned(receiver), k.userLater(whose), k.userSkipped(whose), k.team(team),
 	}
 	for _, w := range words {
 		keys = append(keys, k.count(w))
@@ -64,7 +102,11 @@ func (q *Queue) Apply(ctx context.Context, t labelling.Transition) (bool, error)
 	for _, w := range words {
 		keys = append(keys, k.top(w))
 	}
-	keys = append(keys, k.keywords(), k.present())
+	keys = append(keys, k.keywords())
+	for _, team := range teams {
+		keys = append(keys, k.team(team))
+	}
+	keys = append(keys, k.present())
 	return q.flag(ctx, "apply a transition", applyScript, keys, body, q.o.MaxEvents, labelling.Remembered.Milliseconds(),
 		q.o.Hold.Milliseconds(), labelling.TopUsed, labelling.MaxQueueSize)
 }

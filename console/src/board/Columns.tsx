@@ -194,6 +194,8 @@ const verbs: Record<ProjectEventType, string> = {
   DEFERRED: 'put off',
   RELEASED: 'released',
   RETURNED: 'brought back',
+  REMOVED: 'removed',
+  RESTORED: 'restored',
   EXPIRED: 'ran out',
   REVIEWED: 'reviewed',
   UNDONE: 'undone',

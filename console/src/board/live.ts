@@ -65,6 +65,10 @@ function follow(live: Live, event: Event): Live {
   if (event.type === 'RESUMED') next.paused = false;
   if (event.type === 'FINISHED') next.finishes = [...live.finishes, Date.parse(event.at)].slice(-FINISHES);
   if (event.type === 'UNDONE') next.finishes = live.finishes.slice(0, -1);
+  if (event.type === 'REMOVED' && event.itemId) {
+    next.cards = new Map(live.cards);
+    next.cards.delete(event.itemId);
+  }
   if (event.item) {
     next.cards = new Map(live.cards);
     next.cards.delete(event.item.id); // to the end: the newest come last

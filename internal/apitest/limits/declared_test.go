@@ -122,6 +122,7 @@ var noLimits = map[string]string{
 	"internal/filetag.MaxShards":                 "of a setting, which says so",
 	"internal/filetag.maxUses":                   "how a score is searched that shows an item",
 	"internal/filetag.maxUsesOfStranger":         "how a score is searched that shows an item",
+	"internal/labelling.MostEfforts":             "how a removal is cut",
 	"internal/labelling.mostPages":               "how a queue is filled",
 	"internal/score.maxContent":                  "follows from annotations and description",
 	"internal/score.maxRendered":                 "of a thumbnail that we made",

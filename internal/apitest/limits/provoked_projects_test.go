@@ -93,16 +93,21 @@ func provokedProjects() map[string]map[string]provocation {
 				assert.InDelta(p.T, 197, i.At("mistakes"), 0)
 				assert.Contains(p.T, i.Body, "at most 3 items")
 			}),
-			"Imports in progress, and as many exports, a project": asked(func(p *provoker) *apitest.Answer {
+			"Imports in progress, and as many exports and removals, a project": asked(func(p *provoker) *apitest.Answer {
 				l := p.Project("P")
 				return p.until(p.most(), func(int) *apitest.Answer { return anImport(p, l) })
 			}),
-			"Imports in all, and as many exports, a project": asked(func(p *provoker) *apitest.Answer {
+			"Imports in all, and as many exports and removals, a project": asked(func(p *provoker) *apitest.Answer {
 				l := p.Project("P")
 				require.Empty(p.T, anImport(p, l).Errors)
 				p.counts("entities_master", rowOf(l), "_meta.imports_ever", p.most())
 				return anImport(p, l)
 			}),
+			"Items named in `removeProjectItems`, a removal": mutated("removeProjectItems", func(p *provoker) apitest.Vars {
+				project := p.Project("P")
+				return apitest.Vars{"projectId": project.ID, "itemIds": slices.Repeat([]string{apitest.GIDOf("ProjectItem", string(project.Key()), "x")}, p.most()+1)}
+			}),
+			"Time to undo it, a removal": testedIn("internal/project", "TestARemovalIsUndoneInTime", "ErrNoUndo"),
 			"Size of the file, an import": mutated("createProjectImport", func(p *provoker) apitest.Vars {
 				return apitest.Vars{"projectId": p.Project("P").ID, "format": "CSV", "bytes": p.most() + 1}
 			}),

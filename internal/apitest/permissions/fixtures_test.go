@@ -8,7 +8,7 @@ import "strings"
 //   - notes: $note, $deleted, $version, $tag;
 //   - a scope: $scope, $entity and $other, which are related to one another, $ghost (which does not exist);
 //   - a project: $project, $managers, $reviewers, $taggies, $category, $subcategory, $import (awaits that it is started), $imported,
-//     $export (done), items and efforts as renewItems says, $token of $held, $used of $reviewedItem, and positions among its events: $cursor,
+//     $export (done), $removal (which can be undone), $removedItem, items and efforts as renewItems says, $token of $held, $used of $reviewedItem, and positions among its events: $cursor,
 //     $forged;
 //   - other projects: $paused, and $full, of which the holder has as many items as one may have;
 //   - dead letters: $letter, $spare;
@@ -50,7 +50,9 @@ var arguments = map[string]string{
 	"Subscription.myQueue":        `(projectId: $project)`,
 	"Subscription.importProgress": `(importId: $imported)`,
 	"Subscription.exportProgress": `(exportId: $export)`,
-	"Subscription.indexProgress":  `(scopeId: $scope, name: "bySecret")`,
+
+	"Subscription.removalProgress": `(removalId: $removal)`,
+	"Subscription.indexProgress":   `(scopeId: $scope, name: "bySecret")`,
 
 	"Mutation.createUser":         `(input: {name: "Walker", email: $email})`,
 	"Mutation.updateUser":         `(input: {name: $fresh})`,
@@ -89,6 +91,9 @@ var arguments = map[string]string{
 	"Mutation.startProjectImport":   `(input: {importId: $import})`,
 	"Mutation.importItems":          `(input: {projectId: $project, library: true})`,
 	"Mutation.cancelProjectImport":  `(input: {importId: $import})`,
+	"Mutation.removeProjectItems":   `(input: {projectId: $project, itemIds: [$open]})`,
+	"Mutation.undoProjectRemoval":   `(input: {removalId: $removal})`,
+	"Mutation.purgeProjectRemoval":  `(input: {removalId: $removal})`,
 	"Mutation.createProjectExport":  `(input: {projectId: $project, format: CSV})`,
 
 	"Mutation.claimProjectItems":   `(input: {projectId: $project})`,
@@ -147,6 +152,7 @@ var starts = map[string][]string{
 	"ProjectItemEffort": {`query node(id: $effort)`, `query nodes(ids: [$reviewed])`},
 	"ProjectImport":     {`query project(id: $project) . imports . nodes`},
 	"ProjectExport":     {`query project(id: $project) . exports . nodes`},
+	"ProjectRemoval":    {`query project(id: $project) . removals . nodes`},
 
 	"EmailTaken": {
 		`mutation createUser(input: {name: "Walker", email: $takenEmail}) . problem`,
@@ -207,6 +213,10 @@ var starts = map[string][]string{
 		`mutation skipProjectItem(input: {itemId: $taken, token: "none", reason: TO_OTHERS}) . problem`,
 		`mutation releaseProjectItem(input: {itemId: $taken, token: $token}) . problem`,
 	},
+	"ProjectItemRemoved": {
+		`mutation finishProjectItem(input: {itemId: $removedItem, token: "none", categoryId: $category, subcategoryId: $subcategory}) . problem`,
+		`mutation extendClaim(input: {itemId: $removedItem, token: "none"}) . problem`,
+	},
 	"AlreadyFinished": {
 		`mutation finishProjectItem(input: {itemId: $reviewedItem, token: $used, categoryId: $category, subcategoryId: $subcategory}) . problem`,
 		`mutation finishProjectItems(input: {finishes: [{itemId: $reviewedItem, token: $used, categoryId: $category, subcategoryId: $subcategory}]}) . outcomes . problem`,
@@ -247,14 +257,14 @@ var starts = map[string][]string{
 // shownTypes are those with ids, of which the matrix shows each way.
 var shownTypes = []string{
 	"User", "Note", "Version", "Tag", "DeletedNote", "NoteShareEnded", "Scope", "Entity", "Project", "Team", "Category", "Subcategory",
-	"ProjectItem", "ProjectItemEffort", "ProjectImport", "ProjectExport", "Score", "Snapshot", "Item",
+	"ProjectItem", "ProjectItemEffort", "ProjectImport", "ProjectExport", "ProjectRemoval", "Score", "Snapshot", "Item",
 }
 
 // ofSome are fields that have a value for some of the subjects and none for others.
 var ofSome = []string{
 	"ProjectItem.category", "ProjectItem.subcategory", "ProjectItem.claim", "ProjectItem.returnedTo", "ProjectItemEffort.undoneAt", "ProjectItemEffort.review",
 	"ProjectImport.endedAt", "Score.snapshot", "Item.score", "ProjectItem.item", "ProjectItem.url", "ProjectItem.metadata",
-	"Project.queueRebuild",
+	"Project.queueRebuild", "ProjectRemoval.undoUntil",
 }
 
 // unseen are mutations that change nothing which a snapshot shows.
@@ -293,6 +303,7 @@ var subjectsOf = map[string][]string{
 	"ProjectItemEffort": {"effort", "mine", "undone", "reviewed", "late", "gone", "hers"},
 	"ProjectImport":     {"import", "imported", "scans"},
 	"ProjectExport":     {"export"},
+	"ProjectRemoval":    {"removal"},
 	"Score":             {"score", "past"},
 	"Snapshot":          {"snapshot"},
 	"Item":              {"file", "page", "spareFile"},

@@ -28,7 +28,7 @@ var unlikely = []string{
 	`mutation { deleteNote(input: {noteId: $deleted}) { deletedNote { noteId } } }`,
 	`mutation { addNoteTags(input: {noteId: $deleted, tags: ["more"]}) { note { id } } }`,
 
-	`query { nodes(ids: [$scope, $entity, $other, $project, $reviewers, $category, $subcategory, $item, $open, $effort, $import, $export]) { id } }`,
+	`query { nodes(ids: [$scope, $entity, $other, $project, $reviewers, $category, $subcategory, $item, $open, $effort, $import, $export, $removal]) { id } }`,
 	`query { scope(id: $scope) { name viewerRole entity(type: "thing", key: "walk") { key } lookup(index: "bySecret") { nodes { id } } } }`,
 	`query { a: entity(id: $entity) { key relations { nodes { id } } } b: entity(id: $other) { key scope { id } } }`,
 	`query { project(id: $project) { name viewerMember { type } itemByExternalId(externalId: "secret-item") { id } imports { nodes { id } } } }`,

@@ -6,11 +6,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	truth "github.com/taggie/taggie/dynamo/labelling"
 	"github.com/taggie/taggie/internal/apitest"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/gid"
+	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/task"
 )
@@ -59,7 +62,27 @@ func (w *world) renewProject() {
 	w.ids["export"] = w.owner.Must(fill(`mutation { createProjectExport(input: {projectId: $project, format: JSON_LINES, status: FINISHED}) { export { id } } }`, w.ids), nil).
 		Str("createProjectExport.export.id")
 	w.run(project.RunExport, "export")
+	w.renewRemoval()
 	w.renewPaused()
+}
+
+// renewRemoval makes a removal that can be undone, and an item that another one has removed.
+func (w *world) renewRemoval() {
+	w.T.Helper()
+	l := w.crew("project")
+	store, now := w.App.Labelling.Relay.Truth, time.Now().UTC().Truncate(time.Millisecond)
+	r := project.Removal{
+		TransferID: project.TransferID{Project: l.Key(), ID: uuid.NewString()}, Import: apitest.GlobalKey(w.T, w.ids["imported"])[2], Status: project.New, State: project.Undoable,
+		CreatedBy: project.UserID(apitest.GlobalKey(w.T, w.ids["owner"])[1]), CreatedAt: now, EndedAt: now, UndoUntil: now.Add(time.Hour), Removed: 2, Left: 1, Purge: true, Version: 1,
+	}
+	require.NoError(w.T, store.PutRemoval(w.T.Context(), nil, r, nil, idempotency.Key{}))
+	gone := project.Item{
+		ItemID: project.ItemIDOf(l.Key(), "removed"), ExternalID: "removed", Name: "secret removed", Status: project.Removed, Was: project.New, Removal: "another", Seq: "1", Version: 2, CreatedAt: now, UpdatedAt: now,
+	}
+	_, _, err := store.(truth.Store).ImportItems(w.T.Context(), []project.Item{gone})
+	require.NoError(w.T, err)
+	w.ids["removedItem"] = apitest.GIDOf("ProjectItem", string(l.Key()), gone.ID)
+	w.ids["removal"] = apitest.GIDOf("ProjectRemoval", string(l.Key()), r.ID)
 }
 
 // leaveProjects has all but the owner leave what was made before: lists of projects stay short, so that an answer has room for the errors
@@ -110,7 +133,7 @@ const projectShown = `
 		teams { name type createdAt statistics { finished incorrect } } members { nodes { user { id } team { id } addedAt } }
 		items { nodes { id name type url metadata status keywords updatedAt version category { id } subcategory { id } claim { since until user { id } } returnedTo { id }
 			efforts { nodes { id user { id } undoneAt review { verdict comment } } } } }
-		imports { nodes { id state endedAt bytesRead lines imported duplicates mistakes } } exports { nodes { id state endedAt items bytes } }
+		imports { nodes { id state endedAt bytesRead lines imported duplicates mistakes } } exports { nodes { id state endedAt items bytes } } removals { nodes { id state removed } }
 		paused queue { cursor queued size paused counts { total new claimed finished skipped } }
 	}
 	paused: project(id: $paused) { paused version }`

@@ -17,7 +17,7 @@ func projectsState(c *apitest.Client) string {
 	c.T.Helper()
 	return c.Do(`{ viewer { projects { nodes { id name description version updatedAt paused viewerClaims { id claim { token until } } suggestedKeywords categories { id name } subcategories { id name } teams { id name type }
 		members { nodes { type addedAt user { id } team { id } } } items(first: 10) { nodes { id version updatedAt status category { id } subcategory { id } keywords efforts(first: 5) { nodes { id keywords undoneAt review { verdict comment } } } } }
-		imports(first: 10) { nodes { id state imported } } exports(first: 10) { nodes { id format status } } } } } }`, nil).Raw()
+		imports(first: 10) { nodes { id state imported } } exports(first: 10) { nodes { id format status } } removals(first: 10) { nodes { id state purge } } } } } }`, nil).Raw()
 }
 
 func TestBadInputChangesNoProject(t *testing.T) {
@@ -158,6 +158,24 @@ func TestBadInputChangesNoProject(t *testing.T) {
 		{"an import that is not there", "startProjectImport", apitest.Vars{"importId": apitest.GIDOf("ProjectImport", key, "none")}, "NOT_FOUND", ""},
 		{"a project for an import", "cancelProjectImport", apitest.Vars{"importId": l.ID}, apitest.Invalid, "input.importId"},
 		{"an unknown status", "createProjectExport", apitest.Vars{"projectId": l.ID, "format": "CSV", "status": "OLD"}, apitest.Unfit, "input.status"},
+		{"nothing to remove", "removeProjectItems", apitest.Vars{"projectId": l.ID}, apitest.Invalid, "input"},
+		{"items and a status", "removeProjectItems", apitest.Vars{"projectId": l.ID, "itemIds": l.Items[:1], "status": "NEW"}, apitest.Invalid, "input"},
+		{"an import and a status", "removeProjectItems", apitest.Vars{"projectId": l.ID, "importId": l.Imported, "status": "NEW"}, apitest.Invalid, "input"},
+		{"no items", "removeProjectItems", apitest.Vars{"projectId": l.ID, "itemIds": []string{}}, apitest.Invalid, "input.itemIds"},
+		{"101 items", "removeProjectItems", apitest.Vars{"projectId": l.ID, "itemIds": slices.Repeat(l.Items[:1], 101)}, apitest.Invalid, "input.itemIds"},
+		{"null for an item", "removeProjectItems", apitest.Vars{"projectId": l.ID, "itemIds": []any{nil}}, apitest.Unfit, "input.itemIds.0"},
+		{"a project for an item", "removeProjectItems", apitest.Vars{"projectId": l.ID, "itemIds": []string{l.Items[0], l.ID}}, apitest.Invalid, "input.itemIds.1"},
+		{"an item of another project", "removeProjectItems", apitest.Vars{"projectId": l.ID, "itemIds": []string{apitest.GIDOf("ProjectItem", "other", "x")}}, apitest.Invalid, "input.itemIds.0"},
+		{"an import of another project", "removeProjectItems", apitest.Vars{"projectId": l.ID, "importId": apitest.GIDOf("ProjectImport", "other", "x")}, apitest.Invalid, "input.importId"},
+		{"an import that is not there", "removeProjectItems", apitest.Vars{"projectId": l.ID, "importId": apitest.GIDOf("ProjectImport", string(l.Key()), "x")}, "NOT_FOUND", ""},
+		{"an export for an import", "removeProjectItems", apitest.Vars{"projectId": l.ID, "importId": apitest.GIDOf("ProjectExport", string(l.Key()), "x")}, apitest.Invalid, "input.importId"},
+		{"an unknown status", "removeProjectItems", apitest.Vars{"projectId": l.ID, "status": "REMOVED"}, apitest.Unfit, "input.status"},
+		{"null for a flag", "removeProjectItems", apitest.Vars{"projectId": l.ID, "status": "NEW", "purge": nil}, apitest.Unfit, "input.purge"},
+		{"another's project", "removeProjectItems", apitest.Vars{"projectId": his, "status": "NEW"}, "NOT_FOUND", ""},
+		{"a removal that is not there", "undoProjectRemoval", apitest.Vars{"removalId": apitest.GIDOf("ProjectRemoval", string(l.Key()), "x")}, "NOT_FOUND", ""},
+		{"another's removal", "purgeProjectRemoval", apitest.Vars{"removalId": apitest.GIDOf("ProjectRemoval", "other", "x")}, "NOT_FOUND", ""},
+		{"an import for a removal", "undoProjectRemoval", apitest.Vars{"removalId": l.Imported}, apitest.Invalid, "input.removalId"},
+		{"no removal", "purgeProjectRemoval", apitest.Vars{"removalId": ""}, apitest.Invalid, "input.removalId"},
 		{"an unknown format", "createProjectExport", apitest.Vars{"projectId": l.ID, "format": "PDF"}, apitest.Unfit, "input.format"},
 		{"another's project", "createProjectExport", apitest.Vars{"projectId": his, "format": "CSV"}, "NOT_FOUND", ""},
 	}...)
@@ -181,7 +199,7 @@ func TestBadArgumentsOfProjects(t *testing.T) {
 	l := s.Labelled(2, 1)
 	lists := map[string]string{
 		"projects": `viewer { projects(ARGS) { nodes { id } } }`, "items": `project(id: $p) { items(ARGS) { nodes { id } } }`, "items of a status": `project(id: $p) { items(status: NEW, ARGS) { nodes { id } } }`,
-		"members": `project(id: $p) { members(ARGS) { nodes { type } } }`, "imports": `project(id: $p) { imports(ARGS) { nodes { id } } }`, "exports": `project(id: $p) { exports(ARGS) { nodes { id } } }`,
+		"members": `project(id: $p) { members(ARGS) { nodes { type } } }`, "imports": `project(id: $p) { imports(ARGS) { nodes { id } } }`, "exports": `project(id: $p) { exports(ARGS) { nodes { id } } }`, "removals": `project(id: $p) { removals(ARGS) { nodes { id } } }`,
 		"a team's members": `node(id: $t) { ... on Team { members(ARGS) { nodes { type } } } }`, "a category's items": `node(id: $c) { ... on Category { items(ARGS) { nodes { id } } } }`,
 		"efforts": `node(id: $i) { ... on ProjectItem { efforts(ARGS) { nodes { id } } } }`, "a member's efforts": `project(id: $p) { viewerMember { efforts(ARGS) { nodes { id } } } }`,
 	}
@@ -217,6 +235,7 @@ func TestBadArgumentsOfProjects(t *testing.T) {
 		"createProjectImport": {"projectId": l.ID, "format": "CSV", "bytes": 1}, "createProjectExport": {"projectId": l.ID, "format": "CSV"}, "startProjectImport": {"importId": l.Imported},
 		"cancelProjectImport": {"importId": l.Imported}, "updateProject": {"projectId": l.ID, "name": "x"}, "addProjectCategories": {"projectId": l.ID, "categories": []string{"x"}},
 		"importItems": {"projectId": l.ID, "library": true}, "createTeam": {"projectId": l.ID, "name": "x", "type": "MANAGER"}, "renameTeam": {"teamId": l.Team, "name": "x"}, "putProjectMember": {"teamId": l.Team, "userId": l.Labellers[1].ID},
+		"removeProjectItems":  {"projectId": l.ID, "status": "NEW"},
 		"removeProjectMember": {"projectId": l.ID, "userId": l.Client.ID},
 	} {
 		l.Labellers[0].Mutate(mutation, "__typename", input).Fails("FORBIDDEN", "")

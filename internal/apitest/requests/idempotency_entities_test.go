@@ -175,10 +175,30 @@ var entityMutations = map[string]repeated{
 		prepare:   inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars { return apitest.Vars{"importId": uploaded(l)} }),
 		selection: "import { id state endedAt }", other: apitest.Vars{"importId": apitest.GIDOf("ProjectImport", "a", "b")},
 	},
+	"removeProjectItems": {
+		prepare: inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars {
+			return apitest.Vars{"projectId": l.ID, "itemIds": []string{apitest.GIDOf("ProjectItem", string(l.Key()), "x")}}
+		}),
+		selection: "removal { id state }", other: apitest.Vars{"purge": true},
+	},
+	"undoProjectRemoval": {
+		prepare:   inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars { return removing(l) }),
+		selection: "removal { id state }", other: apitest.Vars{"removalId": apitest.GIDOf("ProjectRemoval", "a", "b")},
+	},
+	"purgeProjectRemoval": {
+		prepare:   inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars { return removing(l) }),
+		selection: "removal { id state }", other: apitest.Vars{"removalId": apitest.GIDOf("ProjectRemoval", "a", "b")},
+	},
 	"createProjectExport": {
 		prepare: inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars {
 			return apitest.Vars{"projectId": l.ID, "format": "CSV"}
 		}),
 		selection: "export { id state }", other: apitest.Vars{"format": "JSON_LINES"},
 	},
+}
+
+// removing begins a removal, and returns the input of what changes it.
+func removing(l apitest.Crew) apitest.Vars {
+	l.T.Helper()
+	return apitest.Vars{"removalId": l.Mutate("removeProjectItems", "removal { id }", apitest.Vars{"projectId": l.ID, "status": "NEW"}).Str("result.removal.id")}
 }

@@ -6,7 +6,8 @@
 --
 -- KEYS: 1 epoch, 2 applied, 3 metadata, 4 queue, 5 queued, 6 wip, 7 claims, 8 held, 9 events, 10 the user's queue, 11 the list of
 --   what came back of whom gets the item back, 12 the user's later, 13 the user's skipped, 14 statistics of the team that is counted
---   for, 15 to 17 counts of keywords, categories, subcategories, 18 to 20 their top, 21 keywords.
+--   for, 15 to 17 counts of keywords, categories, subcategories, 18 to 20 their top, 21 keywords, 22... statistics of the teams of efforts
+--   that are not counted any more or again, which these refer to by their places. What is removed has the user of 10 to 13 in author.
 -- ARGV: 1 the transition as JSON (see apply.go), 2 events to keep, 3 ms to remember transitions, 4 ms to hold what came back, 5 words
 --   at the top, 6 ids a queue may hold at most.
 -- Returns: OK and whether anything was changed (1 or 0); NOTREADY; EARLY when the transition before it is not known to have been applied.
@@ -21,14 +22,16 @@ if redis.call('EXISTS', epoch) == 0 then return {'NOTREADY'} end
 local now = clock()
 if t.at == '' then t.at = whole(now) end
 if t['until'] == '' then t['until'] = t.at end
-local takesBack = t.cause == 'REVIEWED' or t.cause == 'UNDONE' or t.cause == 'RETURNED'
+local takesBack = t.cause == 'REVIEWED' or t.cause == 'UNDONE' or t.cause == 'RETURNED' or t.cause == 'RESTORED'
+local removes = t.cause == 'REMOVED'
 local claim = claimOf(claims, t.item)
 if redis.call('ZSCORE', applied, t.id) then return {'OK', 0} end
 if t.follows ~= '' and not redis.call('ZSCORE', applied, t.follows) then return {'EARLY'} end
 once(applied, t.id, now, remembered)
 
 -- A review of an effort that is not the last one of its item any more, or only changes what was said: the item stays where it is.
-local stays = t.cause == 'REVIEWED' and t.from == t.status
+-- Nor does one move whose further efforts are not counted any more, or again.
+local stays = (t.cause == 'REVIEWED' or removes or t.cause == 'RESTORED') and t.from == t.status
 
 -- A claim that has ended is remembered by its token, as if it had been applied: its transition may yet come. It may also come when
 -- somebody has claimed the item since. Either way nobody has the item by this claim any more.
@@ -49,7 +52,7 @@ end
 if late and not takesBack then return {'OK', 0} end
 
 -- From where to where.
-local from, to = takesBack and t.from or 'NEW', late and 'NEW' or t.status
+local from, to = (takesBack or removes) and t.from or 'NEW', late and 'NEW' or t.status
 if stays then
   to = from
 elseif to == 'CLAIMED' then
@@ -79,7 +82,7 @@ elseif to == 'CLAIMED' then
   redis.call('ZREM', held, t.item)
   unqueue(queue, queued, t.item)
 elseif to == 'NEW' and not claim and not late then
-  if takesBack and t.cause ~= 'RETURNED' then -- to its author
+  if t.cause == 'REVIEWED' or t.cause == 'UNDONE' or t.cause == 'RESTORED' and t.author ~= '' then -- to its author
     unqueue(queue, queued, t.item)
     redis.call('RPUSH', returned, t.item)
     redis.call('ZADD', held, whole(now + tonumber(ARGV[4])), t.item)
@@ -89,7 +92,7 @@ elseif to == 'NEW' and not claim and not late then
 elseif to ~= 'NEW' then
   unqueue(queue, queued, t.item)
   redis.call('ZREM', later, t.item)
-  if takesBack then -- the review that brought it back to its author is replaced
+  if takesBack or removes then -- the review that brought it back to its author is replaced
     redis.call('LREM', returned, 0, t.item)
     redis.call('ZREM', held, t.item)
   end
@@ -114,6 +117,30 @@ if t.cause == 'FINISHED' or t.cause == 'UNDONE' then
       if i == 1 and by == 1 then redis.call('ZADD', keywords, 0, t.completions[n]) end
     end
     if #used > 0 then rank(counts[i][1], counts[i][2], ARGV[5]) end
+  end
+elseif #t.efforts > 0 then
+  local by = removes and -1 or 1
+  local words = {}
+  for _, e in ipairs(t.efforts) do
+    redis.call('HINCRBY', KEYS[e.place], 'team:finished', by)
+    redis.call('HINCRBY', KEYS[e.place], e.user .. ':finished', by)
+    if e.incorrect then
+      redis.call('HINCRBY', KEYS[e.place], 'team:incorrect', by)
+      redis.call('HINCRBY', KEYS[e.place], e.user .. ':incorrect', by)
+    end
+    for i, used in ipairs({e.keywords, e.categories, e.subcategories}) do
+      for n, word in ipairs(used) do
+        redis.call('ZINCRBY', counts[i][1], by, word)
+        if i == 1 and by == 1 then redis.call('ZADD', keywords, 0, e.completions[n]) end
+        words[i] = true
+      end
+    end
+  end
+  for i = 1, 3 do
+    if words[i] then
+      redis.call('ZREMRANGEBYSCORE', counts[i][1], 0, 0)
+      rank(counts[i][1], counts[i][2], ARGV[5])
+    end
   end
 elseif t.cause == 'REVIEWED' and (t.incorrect or t.cleared) then
   local by = t.incorrect and 1 or -1

@@ -23,12 +23,14 @@ end
 local field = {NEW = 'new-items', CLAIMED = 'claimed-items', FINISHED = 'finished-items', SKIPPED = 'skipped-items'}
 local remains = {NEW = 1, CLAIMED = 1, FINISHED = 0, SKIPPED = 0}
 
--- move counts an item under another status.
+-- move counts an item under another status. One that is REMOVED is not counted at all.
 local function move(metadata, from, to)
   if from == to then return end
-  redis.call('HINCRBY', metadata, field[from], -1)
-  redis.call('HINCRBY', metadata, field[to], 1)
-  redis.call('HINCRBY', metadata, 'remaining-items', remains[to] - remains[from])
+  if field[from] then redis.call('HINCRBY', metadata, field[from], -1) end
+  if field[to] then redis.call('HINCRBY', metadata, field[to], 1) end
+  redis.call('HINCRBY', metadata, 'remaining-items', (remains[to] or 0) - (remains[from] or 0))
+  local more = (field[to] and 1 or 0) - (field[from] and 1 or 0)
+  if more ~= 0 then redis.call('HINCRBY', metadata, 'total-items', more) end
 end
 
 -- tell appends an event, with the counts as they are now. What it is called is kept in told: see guard.lua.
