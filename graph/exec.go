@@ -8317,21 +8317,27 @@ only decides. It runs in place instead of beside other resolvers.
 """
 directive @ready on FIELD_DEFINITION
 
+"""
+The field is the same for everybody who may see its object. What is selected of an event of a project is written once for
+all subscribers who select the same, if it has only such fields.
+"""
+directive @shared on FIELD_DEFINITION
+
 # ---------------------------------------------------------------------------------------------------------------- users
 
 "A person who uses Taggie."
 type User implements Node {
-  id: ID! @byId
+  id: ID! @byId @shared
   "As the user spells it, 1 to 100 characters."
-  name: String!
+  name: String! @shared
   "The user's address; null for everybody except the user and administrators."
   email: String @ready
   "When the user signed up."
-  createdAt: DateTime!
+  createdAt: DateTime! @shared
   "When name or e-mail address last changed."
-  updatedAt: DateTime!
+  updatedAt: DateTime! @shared
   "Grows by one with each change of name or address; see ` + "`" + `UpdateUserInput.expectedVersion` + "`" + `."
-  version: Int!
+  version: Int! @shared
   """
   The user's own notes, ordered by deadline; notes without a deadline come last. If a deadline changes while you page,
   the note may be missed or repeated. For the user alone.
@@ -9601,12 +9607,12 @@ enum TeamType {
 
 "A team of a project."
 type Team implements Node {
-  id: ID!
+  id: ID! @shared
   project: Project @ready
   "1 to 100 characters, unique in the project."
-  name: String!
-  type: TeamType!
-  createdAt: DateTime!
+  name: String! @shared
+  type: TeamType! @shared
+  createdAt: DateTime! @shared
   "The members, ordered by user id."
   members(first: Int, after: Cursor, last: Int, before: Cursor): ProjectMemberConnection @ready
   "What the members did. Eventually consistent."
@@ -9640,9 +9646,9 @@ type ProjectMemberEdge {
 
 "What an item can be."
 type Category implements Node {
-  id: ID!
+  id: ID! @shared
   "1 to 100 characters, unique among the project's categories; case does not matter."
-  name: String!
+  name: String! @shared
   project: Project @ready
   "The items of this category. Eventually consistent."
   items(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemConnection @ready
@@ -9650,9 +9656,9 @@ type Category implements Node {
 
 "What else an item can be."
 type Subcategory implements Node {
-  id: ID!
+  id: ID! @shared
   "1 to 100 characters, unique among the project's subcategories; case does not matter."
-  name: String!
+  name: String! @shared
   project: Project @ready
   "The items of this subcategory. Eventually consistent."
   items(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemConnection @ready
@@ -9660,37 +9666,37 @@ type Subcategory implements Node {
 
 "An item to label."
 type ProjectItem implements Node {
-  id: ID!
+  id: ID! @shared
   project: Project @ready
   "The item's id in the import: 1 to 200 bytes, unique in the project."
-  externalId: String!
+  externalId: String! @shared
   "1 to 200 characters."
-  name: String!
+  name: String! @shared
   "Any text, usually a media type; may be empty. Up to 100 characters."
-  type: String!
+  type: String! @shared
   "Where the item can be viewed: an https or http URL of up to 2,000 bytes."
   url: String @atMost(bytes: 2000) @ready
   "Further data from the import, an object of up to 100,000 bytes; null if there is none."
   metadata: JSON @cost(weight: "200") @atMost(bytes: 100000) @large
   "Its file, for all members of the project; null unless it was imported by ` + "`" + `importItems` + "`" + `."
   item: Item @ready
-  status: ProjectItemStatus!
+  status: ProjectItemStatus! @shared
   "The category of the last finish, even if it was found incorrect; null before the first."
-  category: Category @ready
+  category: Category @ready @shared
   "The subcategory of the last finish, if any."
-  subcategory: Subcategory @ready
+  subcategory: Subcategory @ready @shared
   "Up to 20."
-  keywords: [String!]! @atMost(elements: 20)
+  keywords: [String!]! @atMost(elements: 20) @shared
   "Who is working on it; null unless it is ` + "`" + `CLAIMED` + "`" + `."
-  claim: ProjectItemClaim @ready
+  claim: ProjectItemClaim @ready @shared
   "The author for whom it is reserved, after it was found incorrect."
-  returnedTo: User @ready
+  returnedTo: User @ready @shared
   "Its finishes, newest first, including those that were taken back."
   efforts(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemEffortConnection @ready
-  createdAt: DateTime!
-  updatedAt: DateTime!
+  createdAt: DateTime! @shared
+  updatedAt: DateTime! @shared
   "Grows by one with each change."
-  version: Int!
+  version: Int! @shared
 }
 
 "The state of an item."
@@ -10308,24 +10314,24 @@ type ProjectQueueRebuild {
 
 "How many items of a project have each status. They always add up to ` + "`" + `total` + "`" + `."
 type ProjectItemCounts {
-  total: Int!
-  new: Int!
-  claimed: Int!
-  finished: Int!
-  skipped: Int!
+  total: Int! @shared
+  new: Int! @shared
+  claimed: Int! @shared
+  finished: Int! @shared
+  skipped: Int! @shared
   "` + "`" + `new` + "`" + ` and ` + "`" + `claimed` + "`" + ` together."
-  remaining: Int!
+  remaining: Int! @shared
 }
 
 "A user's claim on an item."
 type ProjectItemClaim {
-  user: User @ready
-  since: DateTime!
+  user: User @ready @shared
+  since: DateTime! @shared
   """
   After this the item may be handed to others, unless the claim is extended. Until that happens, some seconds later, it
   can still be finished.
   """
-  until: DateTime!
+  until: DateTime! @shared
   "Send it to finish, skip, release or extend the item. Null for everybody but the user."
   token: String @ready
 }
@@ -10399,25 +10405,25 @@ type ProjectTeamStatistics {
 "Something that happened in a project. Events of one item come in their order."
 type ProjectEvent {
   "The position in the events of the project."
-  cursor: EventCursor!
-  type: ProjectEventType!
-  at: DateTime!
+  cursor: EventCursor! @shared
+  type: ProjectEventType! @shared
+  at: DateTime! @shared
   "The id of the item concerned, a ` + "`" + `ProjectItem` + "`" + `; null if the event concerns the whole project."
-  itemId: ID @ready
+  itemId: ID @ready @shared
   "The item concerned, in its state a moment later; null if it was removed, or if the event concerns the whole project."
-  item: ProjectItem @ready
+  item: ProjectItem @ready @shared
   "The status of the item right after the event; null if it was removed."
-  status: ProjectItemStatus @ready
+  status: ProjectItemStatus @ready @shared
   "Who did it, or whose claim ended. Null for events without a user."
-  user: User @ready
+  user: User @ready @shared
   "For ` + "`" + `REVIEWED` + "`" + `: the author of the effort. For ` + "`" + `REMOVED` + "`" + `: who had the item. For ` + "`" + `RESTORED` + "`" + `: for whom it is kept."
-  author: User @ready
+  author: User @ready @shared
   "The team of the user."
-  team: Team @ready
+  team: Team @ready @shared
   "How many items had each status right after the event."
-  counts: ProjectItemCounts!
+  counts: ProjectItemCounts! @shared
   "How many items waited in the queue right after the event. Items claimed together leave it together."
-  queued: Int!
+  queued: Int! @shared
 }
 
 "The types of events of a project."
@@ -41486,7 +41492,7 @@ func (ec *executionContext) _UpdateUserProblem(ctx context.Context, sel ast.Sele
 var abortUploadPayloadImplementors = []string{"AbortUploadPayload"}
 
 func (ec *executionContext) _AbortUploadPayload(ctx context.Context, sel ast.SelectionSet, obj *model.AbortUploadPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "AbortUploadPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendAbortUploadPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._AbortUploadPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "AbortUploadPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendAbortUploadPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._AbortUploadPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -41525,7 +41531,7 @@ func (ec *executionContext) _AbortUploadPayload(ctx context.Context, sel ast.Sel
 var addEntityRelationsPayloadImplementors = []string{"AddEntityRelationsPayload"}
 
 func (ec *executionContext) _AddEntityRelationsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.AddEntityRelationsPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "AddEntityRelationsPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendAddEntityRelationsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._AddEntityRelationsPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "AddEntityRelationsPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendAddEntityRelationsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._AddEntityRelationsPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -41569,7 +41575,7 @@ func (ec *executionContext) _AddEntityRelationsPayload(ctx context.Context, sel 
 var addNoteTagsPayloadImplementors = []string{"AddNoteTagsPayload"}
 
 func (ec *executionContext) _AddNoteTagsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.AddNoteTagsPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "AddNoteTagsPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendAddNoteTagsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._AddNoteTagsPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "AddNoteTagsPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendAddNoteTagsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._AddNoteTagsPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -41613,7 +41619,7 @@ func (ec *executionContext) _AddNoteTagsPayload(ctx context.Context, sel ast.Sel
 var addProjectCategoriesPayloadImplementors = []string{"AddProjectCategoriesPayload"}
 
 func (ec *executionContext) _AddProjectCategoriesPayload(ctx context.Context, sel ast.SelectionSet, obj *model.AddProjectCategoriesPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "AddProjectCategoriesPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendAddProjectCategoriesPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._AddProjectCategoriesPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "AddProjectCategoriesPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendAddProjectCategoriesPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._AddProjectCategoriesPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -41657,7 +41663,7 @@ func (ec *executionContext) _AddProjectCategoriesPayload(ctx context.Context, se
 var alreadyFinishedImplementors = []string{"AlreadyFinished", "Problem", "FinishProjectItemProblem"}
 
 func (ec *executionContext) _AlreadyFinished(ctx context.Context, sel ast.SelectionSet, obj *model.AlreadyFinished) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "AlreadyFinished", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendAlreadyFinished(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._AlreadyFinished(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "AlreadyFinished", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendAlreadyFinished(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._AlreadyFinished(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -41711,7 +41717,7 @@ func (ec *executionContext) _AlreadyFinished(ctx context.Context, sel ast.Select
 var alreadySignedUpImplementors = []string{"AlreadySignedUp", "CreateUserProblem", "Problem"}
 
 func (ec *executionContext) _AlreadySignedUp(ctx context.Context, sel ast.SelectionSet, obj *model.AlreadySignedUp) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "AlreadySignedUp", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendAlreadySignedUp(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._AlreadySignedUp(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "AlreadySignedUp", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendAlreadySignedUp(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._AlreadySignedUp(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -41755,7 +41761,7 @@ func (ec *executionContext) _AlreadySignedUp(ctx context.Context, sel ast.Select
 var annotationImplementors = []string{"Annotation"}
 
 func (ec *executionContext) _Annotation(ctx context.Context, sel ast.SelectionSet, obj *model.Annotation) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "Annotation", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendAnnotation(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Annotation(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "Annotation", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendAnnotation(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Annotation(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -41838,7 +41844,7 @@ func (ec *executionContext) _Annotation(ctx context.Context, sel ast.SelectionSe
 var annotationChangeImplementors = []string{"AnnotationChange"}
 
 func (ec *executionContext) _AnnotationChange(ctx context.Context, sel ast.SelectionSet, obj *model.AnnotationChange) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "AnnotationChange", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendAnnotationChange(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._AnnotationChange(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "AnnotationChange", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendAnnotationChange(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._AnnotationChange(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -41887,7 +41893,7 @@ func (ec *executionContext) _AnnotationChange(ctx context.Context, sel ast.Selec
 var cancelProjectImportPayloadImplementors = []string{"CancelProjectImportPayload"}
 
 func (ec *executionContext) _CancelProjectImportPayload(ctx context.Context, sel ast.SelectionSet, obj *model.CancelProjectImportPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "CancelProjectImportPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCancelProjectImportPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CancelProjectImportPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "CancelProjectImportPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCancelProjectImportPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CancelProjectImportPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -41926,7 +41932,7 @@ func (ec *executionContext) _CancelProjectImportPayload(ctx context.Context, sel
 var categoryImplementors = []string{"Category", "Node"}
 
 func (ec *executionContext) _Category(ctx context.Context, sel ast.SelectionSet, obj *model.Category) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "Category", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCategory(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Category(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "Category", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCategory(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Category(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -42048,7 +42054,7 @@ func (ec *executionContext) _Category(ctx context.Context, sel ast.SelectionSet,
 var changeNoteDeadlinePayloadImplementors = []string{"ChangeNoteDeadlinePayload"}
 
 func (ec *executionContext) _ChangeNoteDeadlinePayload(ctx context.Context, sel ast.SelectionSet, obj *model.ChangeNoteDeadlinePayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ChangeNoteDeadlinePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendChangeNoteDeadlinePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ChangeNoteDeadlinePayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ChangeNoteDeadlinePayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendChangeNoteDeadlinePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ChangeNoteDeadlinePayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -42092,7 +42098,7 @@ func (ec *executionContext) _ChangeNoteDeadlinePayload(ctx context.Context, sel 
 var claimProjectItemsPayloadImplementors = []string{"ClaimProjectItemsPayload"}
 
 func (ec *executionContext) _ClaimProjectItemsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.ClaimProjectItemsPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ClaimProjectItemsPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendClaimProjectItemsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ClaimProjectItemsPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ClaimProjectItemsPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendClaimProjectItemsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ClaimProjectItemsPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -42141,7 +42147,7 @@ func (ec *executionContext) _ClaimProjectItemsPayload(ctx context.Context, sel a
 var completeUploadPayloadImplementors = []string{"CompleteUploadPayload"}
 
 func (ec *executionContext) _CompleteUploadPayload(ctx context.Context, sel ast.SelectionSet, obj *model.CompleteUploadPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "CompleteUploadPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCompleteUploadPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CompleteUploadPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "CompleteUploadPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCompleteUploadPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CompleteUploadPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -42185,7 +42191,7 @@ func (ec *executionContext) _CompleteUploadPayload(ctx context.Context, sel ast.
 var createNotePayloadImplementors = []string{"CreateNotePayload"}
 
 func (ec *executionContext) _CreateNotePayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateNotePayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "CreateNotePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateNotePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateNotePayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "CreateNotePayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateNotePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateNotePayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -42224,7 +42230,7 @@ func (ec *executionContext) _CreateNotePayload(ctx context.Context, sel ast.Sele
 var createProjectExportPayloadImplementors = []string{"CreateProjectExportPayload"}
 
 func (ec *executionContext) _CreateProjectExportPayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateProjectExportPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "CreateProjectExportPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateProjectExportPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateProjectExportPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "CreateProjectExportPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateProjectExportPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateProjectExportPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -42263,7 +42269,7 @@ func (ec *executionContext) _CreateProjectExportPayload(ctx context.Context, sel
 var createProjectImportPayloadImplementors = []string{"CreateProjectImportPayload"}
 
 func (ec *executionContext) _CreateProjectImportPayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateProjectImportPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "CreateProjectImportPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateProjectImportPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateProjectImportPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "CreateProjectImportPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateProjectImportPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateProjectImportPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -42307,7 +42313,7 @@ func (ec *executionContext) _CreateProjectImportPayload(ctx context.Context, sel
 var createProjectPayloadImplementors = []string{"CreateProjectPayload"}
 
 func (ec *executionContext) _CreateProjectPayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateProjectPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "CreateProjectPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateProjectPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateProjectPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "CreateProjectPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateProjectPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateProjectPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -42346,7 +42352,7 @@ func (ec *executionContext) _CreateProjectPayload(ctx context.Context, sel ast.S
 var createScopePayloadImplementors = []string{"CreateScopePayload"}
 
 func (ec *executionContext) _CreateScopePayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateScopePayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "CreateScopePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateScopePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateScopePayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "CreateScopePayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateScopePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateScopePayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -42385,7 +42391,7 @@ func (ec *executionContext) _CreateScopePayload(ctx context.Context, sel ast.Sel
 var createScorePayloadImplementors = []string{"CreateScorePayload"}
 
 func (ec *executionContext) _CreateScorePayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateScorePayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "CreateScorePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateScorePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateScorePayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "CreateScorePayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateScorePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateScorePayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -42429,7 +42435,7 @@ func (ec *executionContext) _CreateScorePayload(ctx context.Context, sel ast.Sel
 var createSnapshotPayloadImplementors = []string{"CreateSnapshotPayload"}
 
 func (ec *executionContext) _CreateSnapshotPayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateSnapshotPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "CreateSnapshotPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateSnapshotPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateSnapshotPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "CreateSnapshotPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateSnapshotPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateSnapshotPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -42473,7 +42479,7 @@ func (ec *executionContext) _CreateSnapshotPayload(ctx context.Context, sel ast.
 var createTeamPayloadImplementors = []string{"CreateTeamPayload"}
 
 func (ec *executionContext) _CreateTeamPayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateTeamPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "CreateTeamPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateTeamPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateTeamPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "CreateTeamPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateTeamPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateTeamPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -42517,7 +42523,7 @@ func (ec *executionContext) _CreateTeamPayload(ctx context.Context, sel ast.Sele
 var createUserPayloadImplementors = []string{"CreateUserPayload"}
 
 func (ec *executionContext) _CreateUserPayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateUserPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "CreateUserPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateUserPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateUserPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "CreateUserPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateUserPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateUserPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -42561,7 +42567,7 @@ func (ec *executionContext) _CreateUserPayload(ctx context.Context, sel ast.Sele
 var deadLetterImplementors = []string{"DeadLetter"}
 
 func (ec *executionContext) _DeadLetter(ctx context.Context, sel ast.SelectionSet, obj *model.DeadLetter) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "DeadLetter", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeadLetter(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeadLetter(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeadLetter", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeadLetter(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeadLetter(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -42625,7 +42631,7 @@ func (ec *executionContext) _DeadLetter(ctx context.Context, sel ast.SelectionSe
 var declareEntityIndexPayloadImplementors = []string{"DeclareEntityIndexPayload"}
 
 func (ec *executionContext) _DeclareEntityIndexPayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeclareEntityIndexPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "DeclareEntityIndexPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeclareEntityIndexPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeclareEntityIndexPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeclareEntityIndexPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeclareEntityIndexPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeclareEntityIndexPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -42664,7 +42670,7 @@ func (ec *executionContext) _DeclareEntityIndexPayload(ctx context.Context, sel 
 var deleteEntityPayloadImplementors = []string{"DeleteEntityPayload"}
 
 func (ec *executionContext) _DeleteEntityPayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeleteEntityPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "DeleteEntityPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeleteEntityPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeleteEntityPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeleteEntityPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeleteEntityPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeleteEntityPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -42708,7 +42714,7 @@ func (ec *executionContext) _DeleteEntityPayload(ctx context.Context, sel ast.Se
 var deleteItemPayloadImplementors = []string{"DeleteItemPayload"}
 
 func (ec *executionContext) _DeleteItemPayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeleteItemPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "DeleteItemPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeleteItemPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeleteItemPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeleteItemPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeleteItemPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeleteItemPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -42752,7 +42758,7 @@ func (ec *executionContext) _DeleteItemPayload(ctx context.Context, sel ast.Sele
 var deleteNotePayloadImplementors = []string{"DeleteNotePayload"}
 
 func (ec *executionContext) _DeleteNotePayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeleteNotePayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "DeleteNotePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeleteNotePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeleteNotePayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeleteNotePayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeleteNotePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeleteNotePayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -42796,7 +42802,7 @@ func (ec *executionContext) _DeleteNotePayload(ctx context.Context, sel ast.Sele
 var deleteScorePayloadImplementors = []string{"DeleteScorePayload"}
 
 func (ec *executionContext) _DeleteScorePayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeleteScorePayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "DeleteScorePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeleteScorePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeleteScorePayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeleteScorePayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeleteScorePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeleteScorePayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -42840,7 +42846,7 @@ func (ec *executionContext) _DeleteScorePayload(ctx context.Context, sel ast.Sel
 var deleteSnapshotPayloadImplementors = []string{"DeleteSnapshotPayload"}
 
 func (ec *executionContext) _DeleteSnapshotPayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeleteSnapshotPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "DeleteSnapshotPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeleteSnapshotPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeleteSnapshotPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeleteSnapshotPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeleteSnapshotPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeleteSnapshotPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -42884,7 +42890,7 @@ func (ec *executionContext) _DeleteSnapshotPayload(ctx context.Context, sel ast.
 var deletedNoteImplementors = []string{"DeletedNote", "NoteChange"}
 
 func (ec *executionContext) _DeletedNote(ctx context.Context, sel ast.SelectionSet, obj *note.Deleted) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "DeletedNote", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeletedNote(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeletedNote(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeletedNote", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeletedNote(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeletedNote(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -42933,7 +42939,7 @@ func (ec *executionContext) _DeletedNote(ctx context.Context, sel ast.SelectionS
 var dropDeadLetterPayloadImplementors = []string{"DropDeadLetterPayload"}
 
 func (ec *executionContext) _DropDeadLetterPayload(ctx context.Context, sel ast.SelectionSet, obj *model.DropDeadLetterPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "DropDeadLetterPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDropDeadLetterPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DropDeadLetterPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "DropDeadLetterPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDropDeadLetterPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DropDeadLetterPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -42972,7 +42978,7 @@ func (ec *executionContext) _DropDeadLetterPayload(ctx context.Context, sel ast.
 var effortConflictImplementors = []string{"EffortConflict", "ReviewEffortProblem", "Problem"}
 
 func (ec *executionContext) _EffortConflict(ctx context.Context, sel ast.SelectionSet, obj *model.EffortConflict) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "EffortConflict", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEffortConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EffortConflict(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "EffortConflict", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEffortConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EffortConflict(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -43016,7 +43022,7 @@ func (ec *executionContext) _EffortConflict(ctx context.Context, sel ast.Selecti
 var effortReviewImplementors = []string{"EffortReview"}
 
 func (ec *executionContext) _EffortReview(ctx context.Context, sel ast.SelectionSet, obj *project.Review) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "EffortReview", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEffortReview(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EffortReview(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "EffortReview", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEffortReview(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EffortReview(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -43104,7 +43110,7 @@ func (ec *executionContext) _EffortReview(ctx context.Context, sel ast.Selection
 var effortReviewedImplementors = []string{"EffortReviewed", "UndoFinishProblem", "Problem"}
 
 func (ec *executionContext) _EffortReviewed(ctx context.Context, sel ast.SelectionSet, obj *model.EffortReviewed) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "EffortReviewed", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEffortReviewed(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EffortReviewed(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "EffortReviewed", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEffortReviewed(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EffortReviewed(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -43143,7 +43149,7 @@ func (ec *executionContext) _EffortReviewed(ctx context.Context, sel ast.Selecti
 var effortUndoneImplementors = []string{"EffortUndone", "ReviewEffortProblem", "Problem", "UndoFinishProblem"}
 
 func (ec *executionContext) _EffortUndone(ctx context.Context, sel ast.SelectionSet, obj *model.EffortUndone) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "EffortUndone", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEffortUndone(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EffortUndone(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "EffortUndone", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEffortUndone(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EffortUndone(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -43182,7 +43188,7 @@ func (ec *executionContext) _EffortUndone(ctx context.Context, sel ast.Selection
 var emailTakenImplementors = []string{"EmailTaken", "CreateUserProblem", "Problem", "UpdateUserProblem"}
 
 func (ec *executionContext) _EmailTaken(ctx context.Context, sel ast.SelectionSet, obj *model.EmailTaken) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "EmailTaken", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEmailTaken(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EmailTaken(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "EmailTaken", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEmailTaken(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EmailTaken(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -43226,7 +43232,7 @@ func (ec *executionContext) _EmailTaken(ctx context.Context, sel ast.SelectionSe
 var entityImplementors = []string{"Entity", "Node"}
 
 func (ec *executionContext) _Entity(ctx context.Context, sel ast.SelectionSet, obj *entity.Entity) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "Entity", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntity(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Entity(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "Entity", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntity(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Entity(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -43417,7 +43423,7 @@ func (ec *executionContext) _Entity(ctx context.Context, sel ast.SelectionSet, o
 var entityConflictImplementors = []string{"EntityConflict", "SetEntityProblem", "Problem", "UpdateEntityProblem", "DeleteEntityProblem"}
 
 func (ec *executionContext) _EntityConflict(ctx context.Context, sel ast.SelectionSet, obj *model.EntityConflict) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "EntityConflict", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntityConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EntityConflict(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "EntityConflict", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntityConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EntityConflict(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -43461,7 +43467,7 @@ func (ec *executionContext) _EntityConflict(ctx context.Context, sel ast.Selecti
 var entityConnectionImplementors = []string{"EntityConnection"}
 
 func (ec *executionContext) _EntityConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[entity.Entity]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "EntityConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntityConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EntityConnection(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "EntityConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntityConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EntityConnection(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -43510,7 +43516,7 @@ func (ec *executionContext) _EntityConnection(ctx context.Context, sel ast.Selec
 var entityEdgeImplementors = []string{"EntityEdge"}
 
 func (ec *executionContext) _EntityEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[entity.Entity]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "EntityEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntityEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EntityEdge(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "EntityEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntityEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EntityEdge(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -43554,7 +43560,7 @@ func (ec *executionContext) _EntityEdge(ctx context.Context, sel ast.SelectionSe
 var entityIndexImplementors = []string{"EntityIndex"}
 
 func (ec *executionContext) _EntityIndex(ctx context.Context, sel ast.SelectionSet, obj *entity.Index) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "EntityIndex", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntityIndex(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EntityIndex(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "EntityIndex", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntityIndex(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EntityIndex(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -43662,7 +43668,7 @@ func (ec *executionContext) _EntityIndex(ctx context.Context, sel ast.SelectionS
 var entityIndexEntryImplementors = []string{"EntityIndexEntry"}
 
 func (ec *executionContext) _EntityIndexEntry(ctx context.Context, sel ast.SelectionSet, obj *entity.IndexEntry) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "EntityIndexEntry", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntityIndexEntry(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EntityIndexEntry(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "EntityIndexEntry", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntityIndexEntry(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EntityIndexEntry(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -43706,7 +43712,7 @@ func (ec *executionContext) _EntityIndexEntry(ctx context.Context, sel ast.Selec
 var entityIndexLeftOutImplementors = []string{"EntityIndexLeftOut"}
 
 func (ec *executionContext) _EntityIndexLeftOut(ctx context.Context, sel ast.SelectionSet, obj *entity.LeftOut) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "EntityIndexLeftOut", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntityIndexLeftOut(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EntityIndexLeftOut(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "EntityIndexLeftOut", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntityIndexLeftOut(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EntityIndexLeftOut(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -43794,7 +43800,7 @@ func (ec *executionContext) _EntityIndexLeftOut(ctx context.Context, sel ast.Sel
 var entityRelationConnectionImplementors = []string{"EntityRelationConnection"}
 
 func (ec *executionContext) _EntityRelationConnection(ctx context.Context, sel ast.SelectionSet, obj *model.EntityRelationConnection) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "EntityRelationConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntityRelationConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EntityRelationConnection(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "EntityRelationConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntityRelationConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EntityRelationConnection(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -43877,7 +43883,7 @@ func (ec *executionContext) _EntityRelationConnection(ctx context.Context, sel a
 var entityRelationEdgeImplementors = []string{"EntityRelationEdge"}
 
 func (ec *executionContext) _EntityRelationEdge(ctx context.Context, sel ast.SelectionSet, obj *model.EntityRelationEdge) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "EntityRelationEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntityRelationEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EntityRelationEdge(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "EntityRelationEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntityRelationEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EntityRelationEdge(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -43970,7 +43976,7 @@ func (ec *executionContext) _EntityRelationEdge(ctx context.Context, sel ast.Sel
 var extendClaimPayloadImplementors = []string{"ExtendClaimPayload"}
 
 func (ec *executionContext) _ExtendClaimPayload(ctx context.Context, sel ast.SelectionSet, obj *model.ExtendClaimPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ExtendClaimPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendExtendClaimPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ExtendClaimPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ExtendClaimPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendExtendClaimPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ExtendClaimPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -44014,7 +44020,7 @@ func (ec *executionContext) _ExtendClaimPayload(ctx context.Context, sel ast.Sel
 var finishOutcomeImplementors = []string{"FinishOutcome"}
 
 func (ec *executionContext) _FinishOutcome(ctx context.Context, sel ast.SelectionSet, obj *model.FinishOutcome) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "FinishOutcome", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendFinishOutcome(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._FinishOutcome(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "FinishOutcome", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendFinishOutcome(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._FinishOutcome(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -44063,7 +44069,7 @@ func (ec *executionContext) _FinishOutcome(ctx context.Context, sel ast.Selectio
 var finishProjectItemPayloadImplementors = []string{"FinishProjectItemPayload"}
 
 func (ec *executionContext) _FinishProjectItemPayload(ctx context.Context, sel ast.SelectionSet, obj *model.FinishProjectItemPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "FinishProjectItemPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendFinishProjectItemPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._FinishProjectItemPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "FinishProjectItemPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendFinishProjectItemPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._FinishProjectItemPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -44112,7 +44118,7 @@ func (ec *executionContext) _FinishProjectItemPayload(ctx context.Context, sel a
 var finishProjectItemsPayloadImplementors = []string{"FinishProjectItemsPayload"}
 
 func (ec *executionContext) _FinishProjectItemsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.FinishProjectItemsPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "FinishProjectItemsPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendFinishProjectItemsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._FinishProjectItemsPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "FinishProjectItemsPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendFinishProjectItemsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._FinishProjectItemsPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -44151,7 +44157,7 @@ func (ec *executionContext) _FinishProjectItemsPayload(ctx context.Context, sel 
 var heartbeatPayloadImplementors = []string{"HeartbeatPayload"}
 
 func (ec *executionContext) _HeartbeatPayload(ctx context.Context, sel ast.SelectionSet, obj *model.HeartbeatPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "HeartbeatPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendHeartbeatPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._HeartbeatPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "HeartbeatPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendHeartbeatPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._HeartbeatPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -44190,7 +44196,7 @@ func (ec *executionContext) _HeartbeatPayload(ctx context.Context, sel ast.Selec
 var importItemsPayloadImplementors = []string{"ImportItemsPayload"}
 
 func (ec *executionContext) _ImportItemsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.ImportItemsPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ImportItemsPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendImportItemsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ImportItemsPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ImportItemsPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendImportItemsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ImportItemsPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -44234,7 +44240,7 @@ func (ec *executionContext) _ImportItemsPayload(ctx context.Context, sel ast.Sel
 var indexedEntityConnectionImplementors = []string{"IndexedEntityConnection"}
 
 func (ec *executionContext) _IndexedEntityConnection(ctx context.Context, sel ast.SelectionSet, obj *model.IndexedEntityConnection) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "IndexedEntityConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendIndexedEntityConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._IndexedEntityConnection(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "IndexedEntityConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendIndexedEntityConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._IndexedEntityConnection(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -44283,7 +44289,7 @@ func (ec *executionContext) _IndexedEntityConnection(ctx context.Context, sel as
 var indexedEntityEdgeImplementors = []string{"IndexedEntityEdge"}
 
 func (ec *executionContext) _IndexedEntityEdge(ctx context.Context, sel ast.SelectionSet, obj *model.IndexedEntityEdge) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "IndexedEntityEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendIndexedEntityEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._IndexedEntityEdge(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "IndexedEntityEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendIndexedEntityEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._IndexedEntityEdge(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -44332,7 +44338,7 @@ func (ec *executionContext) _IndexedEntityEdge(ctx context.Context, sel ast.Sele
 var itemImplementors = []string{"Item", "Node"}
 
 func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj *score.Item) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "Item", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItem(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Item(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "Item", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItem(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Item(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -44908,7 +44914,7 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 var itemConnectionImplementors = []string{"ItemConnection"}
 
 func (ec *executionContext) _ItemConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[score.Item]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ItemConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemConnection(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ItemConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemConnection(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -44957,7 +44963,7 @@ func (ec *executionContext) _ItemConnection(ctx context.Context, sel ast.Selecti
 var itemEdgeImplementors = []string{"ItemEdge"}
 
 func (ec *executionContext) _ItemEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[score.Item]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ItemEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemEdge(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ItemEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemEdge(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -45001,7 +45007,7 @@ func (ec *executionContext) _ItemEdge(ctx context.Context, sel ast.SelectionSet,
 var itemInUseImplementors = []string{"ItemInUse", "DeleteItemProblem", "Problem"}
 
 func (ec *executionContext) _ItemInUse(ctx context.Context, sel ast.SelectionSet, obj *model.ItemInUse) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ItemInUse", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemInUse(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemInUse(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ItemInUse", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemInUse(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemInUse(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -45045,7 +45051,7 @@ func (ec *executionContext) _ItemInUse(ctx context.Context, sel ast.SelectionSet
 var itemSetImplementors = []string{"ItemSet"}
 
 func (ec *executionContext) _ItemSet(ctx context.Context, sel ast.SelectionSet, obj *filetag.SetRef) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ItemSet", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemSet(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemSet(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ItemSet", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemSet(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemSet(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -45201,7 +45207,7 @@ func (ec *executionContext) _ItemSet(ctx context.Context, sel ast.SelectionSet, 
 var itemTagImplementors = []string{"ItemTag"}
 
 func (ec *executionContext) _ItemTag(ctx context.Context, sel ast.SelectionSet, obj *filetag.ItemTag) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ItemTag", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemTag(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemTag(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ItemTag", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemTag(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemTag(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -45333,7 +45339,7 @@ func (ec *executionContext) _ItemTag(ctx context.Context, sel ast.SelectionSet, 
 var itemTagConnectionImplementors = []string{"ItemTagConnection"}
 
 func (ec *executionContext) _ItemTagConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[filetag.ItemTag]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ItemTagConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemTagConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemTagConnection(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ItemTagConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemTagConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemTagConnection(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -45382,7 +45388,7 @@ func (ec *executionContext) _ItemTagConnection(ctx context.Context, sel ast.Sele
 var itemTagEdgeImplementors = []string{"ItemTagEdge"}
 
 func (ec *executionContext) _ItemTagEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[filetag.ItemTag]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ItemTagEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemTagEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemTagEdge(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ItemTagEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemTagEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemTagEdge(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -45426,7 +45432,7 @@ func (ec *executionContext) _ItemTagEdge(ctx context.Context, sel ast.SelectionS
 var itemTagValueImplementors = []string{"ItemTagValue"}
 
 func (ec *executionContext) _ItemTagValue(ctx context.Context, sel ast.SelectionSet, obj *filetag.ValueCount) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ItemTagValue", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemTagValue(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemTagValue(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ItemTagValue", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemTagValue(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemTagValue(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -45470,7 +45476,7 @@ func (ec *executionContext) _ItemTagValue(ctx context.Context, sel ast.Selection
 var itemUploadImplementors = []string{"ItemUpload"}
 
 func (ec *executionContext) _ItemUpload(ctx context.Context, sel ast.SelectionSet, obj *model.ItemUpload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ItemUpload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemUpload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemUpload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ItemUpload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemUpload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemUpload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -45554,7 +45560,7 @@ func (ec *executionContext) _ItemUpload(ctx context.Context, sel ast.SelectionSe
 var itemUsageImplementors = []string{"ItemUsage"}
 
 func (ec *executionContext) _ItemUsage(ctx context.Context, sel ast.SelectionSet, obj *score.Usage) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ItemUsage", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemUsage(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemUsage(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ItemUsage", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemUsage(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemUsage(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -45608,7 +45614,7 @@ func (ec *executionContext) _ItemUsage(ctx context.Context, sel ast.SelectionSet
 var itemUseConnectionImplementors = []string{"ItemUseConnection"}
 
 func (ec *executionContext) _ItemUseConnection(ctx context.Context, sel ast.SelectionSet, obj *model.ItemUseConnection) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ItemUseConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemUseConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemUseConnection(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ItemUseConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemUseConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemUseConnection(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -45691,7 +45697,7 @@ func (ec *executionContext) _ItemUseConnection(ctx context.Context, sel ast.Sele
 var itemUseEdgeImplementors = []string{"ItemUseEdge"}
 
 func (ec *executionContext) _ItemUseEdge(ctx context.Context, sel ast.SelectionSet, obj *model.ItemUseEdge) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ItemUseEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemUseEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemUseEdge(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ItemUseEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendItemUseEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ItemUseEdge(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -45774,7 +45780,7 @@ func (ec *executionContext) _ItemUseEdge(ctx context.Context, sel ast.SelectionS
 var lastManagerImplementors = []string{"LastManager", "PutProjectMemberProblem", "Problem", "RemoveProjectMemberProblem"}
 
 func (ec *executionContext) _LastManager(ctx context.Context, sel ast.SelectionSet, obj *model.LastManager) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "LastManager", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendLastManager(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._LastManager(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "LastManager", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendLastManager(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._LastManager(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -45813,7 +45819,7 @@ func (ec *executionContext) _LastManager(ctx context.Context, sel ast.SelectionS
 var lastOwnerImplementors = []string{"LastOwner", "PutScopeMemberProblem", "Problem", "RemoveScopeMemberProblem"}
 
 func (ec *executionContext) _LastOwner(ctx context.Context, sel ast.SelectionSet, obj *model.LastOwner) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "LastOwner", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendLastOwner(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._LastOwner(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "LastOwner", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendLastOwner(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._LastOwner(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -45852,7 +45858,7 @@ func (ec *executionContext) _LastOwner(ctx context.Context, sel ast.SelectionSet
 var leaseLostImplementors = []string{"LeaseLost", "Problem", "ClaimProblem", "FinishProjectItemProblem"}
 
 func (ec *executionContext) _LeaseLost(ctx context.Context, sel ast.SelectionSet, obj *model.LeaseLost) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "LeaseLost", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendLeaseLost(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._LeaseLost(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "LeaseLost", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendLeaseLost(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._LeaseLost(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -45901,7 +45907,7 @@ func (ec *executionContext) _LeaseLost(ctx context.Context, sel ast.SelectionSet
 var lineFaultImplementors = []string{"LineFault"}
 
 func (ec *executionContext) _LineFault(ctx context.Context, sel ast.SelectionSet, obj *project.LineFault) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "LineFault", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendLineFault(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._LineFault(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "LineFault", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendLineFault(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._LineFault(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -46494,7 +46500,7 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 var myQueueImplementors = []string{"MyQueue"}
 
 func (ec *executionContext) _MyQueue(ctx context.Context, sel ast.SelectionSet, obj *model.MyQueue) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "MyQueue", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendMyQueue(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._MyQueue(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "MyQueue", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendMyQueue(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._MyQueue(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -46606,7 +46612,7 @@ func (ec *executionContext) _MyQueue(ctx context.Context, sel ast.SelectionSet, 
 var nameTakenImplementors = []string{"NameTaken", "AddProjectCategoriesProblem", "Problem", "TeamProblem"}
 
 func (ec *executionContext) _NameTaken(ctx context.Context, sel ast.SelectionSet, obj *model.NameTaken) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "NameTaken", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNameTaken(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NameTaken(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "NameTaken", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNameTaken(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NameTaken(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -46650,7 +46656,7 @@ func (ec *executionContext) _NameTaken(ctx context.Context, sel ast.SelectionSet
 var notUploadedImplementors = []string{"NotUploaded", "CompleteUploadProblem", "Problem"}
 
 func (ec *executionContext) _NotUploaded(ctx context.Context, sel ast.SelectionSet, obj *model.NotUploaded) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "NotUploaded", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNotUploaded(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NotUploaded(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "NotUploaded", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNotUploaded(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NotUploaded(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -46689,7 +46695,7 @@ func (ec *executionContext) _NotUploaded(ctx context.Context, sel ast.SelectionS
 var noteImplementors = []string{"Note", "Node", "NoteChange"}
 
 func (ec *executionContext) _Note(ctx context.Context, sel ast.SelectionSet, obj *note.Note) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "Note", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNote(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Note(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "Note", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNote(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Note(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -47002,7 +47008,7 @@ func (ec *executionContext) _Note(ctx context.Context, sel ast.SelectionSet, obj
 var noteAccessConnectionImplementors = []string{"NoteAccessConnection"}
 
 func (ec *executionContext) _NoteAccessConnection(ctx context.Context, sel ast.SelectionSet, obj *model.NoteAccessConnection) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "NoteAccessConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNoteAccessConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NoteAccessConnection(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "NoteAccessConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNoteAccessConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NoteAccessConnection(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -47085,7 +47091,7 @@ func (ec *executionContext) _NoteAccessConnection(ctx context.Context, sel ast.S
 var noteAccessEdgeImplementors = []string{"NoteAccessEdge"}
 
 func (ec *executionContext) _NoteAccessEdge(ctx context.Context, sel ast.SelectionSet, obj *model.NoteAccessEdge) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "NoteAccessEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNoteAccessEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NoteAccessEdge(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "NoteAccessEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNoteAccessEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NoteAccessEdge(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -47173,7 +47179,7 @@ func (ec *executionContext) _NoteAccessEdge(ctx context.Context, sel ast.Selecti
 var noteChangeConnectionImplementors = []string{"NoteChangeConnection"}
 
 func (ec *executionContext) _NoteChangeConnection(ctx context.Context, sel ast.SelectionSet, obj *model.NoteChangeConnection) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "NoteChangeConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNoteChangeConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NoteChangeConnection(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "NoteChangeConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNoteChangeConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NoteChangeConnection(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -47232,7 +47238,7 @@ func (ec *executionContext) _NoteChangeConnection(ctx context.Context, sel ast.S
 var noteChangeEdgeImplementors = []string{"NoteChangeEdge"}
 
 func (ec *executionContext) _NoteChangeEdge(ctx context.Context, sel ast.SelectionSet, obj *model.NoteChangeEdge) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "NoteChangeEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNoteChangeEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NoteChangeEdge(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "NoteChangeEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNoteChangeEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NoteChangeEdge(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -47276,7 +47282,7 @@ func (ec *executionContext) _NoteChangeEdge(ctx context.Context, sel ast.Selecti
 var noteConflictImplementors = []string{"NoteConflict", "UpdateNoteProblem", "Problem", "ChangeNoteDeadlineProblem", "DeleteNoteProblem", "RestoreVersionProblem"}
 
 func (ec *executionContext) _NoteConflict(ctx context.Context, sel ast.SelectionSet, obj *model.NoteConflict) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "NoteConflict", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNoteConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NoteConflict(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "NoteConflict", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNoteConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NoteConflict(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -47320,7 +47326,7 @@ func (ec *executionContext) _NoteConflict(ctx context.Context, sel ast.Selection
 var noteConnectionImplementors = []string{"NoteConnection"}
 
 func (ec *executionContext) _NoteConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[note.Note]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "NoteConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNoteConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NoteConnection(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "NoteConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNoteConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NoteConnection(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -47369,7 +47375,7 @@ func (ec *executionContext) _NoteConnection(ctx context.Context, sel ast.Selecti
 var noteEdgeImplementors = []string{"NoteEdge"}
 
 func (ec *executionContext) _NoteEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[note.Note]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "NoteEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNoteEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NoteEdge(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "NoteEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNoteEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NoteEdge(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -47413,7 +47419,7 @@ func (ec *executionContext) _NoteEdge(ctx context.Context, sel ast.SelectionSet,
 var noteShareEndedImplementors = []string{"NoteShareEnded", "NoteChange"}
 
 func (ec *executionContext) _NoteShareEnded(ctx context.Context, sel ast.SelectionSet, obj *note.EndedShare) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "NoteShareEnded", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNoteShareEnded(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NoteShareEnded(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "NoteShareEnded", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNoteShareEnded(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NoteShareEnded(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -47457,7 +47463,7 @@ func (ec *executionContext) _NoteShareEnded(ctx context.Context, sel ast.Selecti
 var onlineMemberImplementors = []string{"OnlineMember"}
 
 func (ec *executionContext) _OnlineMember(ctx context.Context, sel ast.SelectionSet, obj *labelling.Online) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "OnlineMember", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendOnlineMember(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._OnlineMember(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "OnlineMember", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendOnlineMember(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._OnlineMember(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -47535,7 +47541,7 @@ func (ec *executionContext) _OnlineMember(ctx context.Context, sel ast.Selection
 var ownEffortImplementors = []string{"OwnEffort", "ReviewEffortProblem", "Problem"}
 
 func (ec *executionContext) _OwnEffort(ctx context.Context, sel ast.SelectionSet, obj *model.OwnEffort) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "OwnEffort", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendOwnEffort(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._OwnEffort(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "OwnEffort", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendOwnEffort(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._OwnEffort(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -47574,7 +47580,7 @@ func (ec *executionContext) _OwnEffort(ctx context.Context, sel ast.SelectionSet
 var pageChangeImplementors = []string{"PageChange"}
 
 func (ec *executionContext) _PageChange(ctx context.Context, sel ast.SelectionSet, obj *model.PageChange) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "PageChange", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendPageChange(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._PageChange(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "PageChange", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendPageChange(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._PageChange(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -47623,7 +47629,7 @@ func (ec *executionContext) _PageChange(ctx context.Context, sel ast.SelectionSe
 var pageInfoImplementors = []string{"PageInfo"}
 
 func (ec *executionContext) _PageInfo(ctx context.Context, sel ast.SelectionSet, obj *page.Info) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "PageInfo", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendPageInfo(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._PageInfo(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "PageInfo", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendPageInfo(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._PageInfo(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -47677,7 +47683,7 @@ func (ec *executionContext) _PageInfo(ctx context.Context, sel ast.SelectionSet,
 var pauseProjectPayloadImplementors = []string{"PauseProjectPayload"}
 
 func (ec *executionContext) _PauseProjectPayload(ctx context.Context, sel ast.SelectionSet, obj *model.PauseProjectPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "PauseProjectPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendPauseProjectPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._PauseProjectPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "PauseProjectPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendPauseProjectPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._PauseProjectPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -47716,7 +47722,7 @@ func (ec *executionContext) _PauseProjectPayload(ctx context.Context, sel ast.Se
 var projectImplementors = []string{"Project", "Node", "ItemUser"}
 
 func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, obj *project.Project) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "Project", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProject(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Project(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "Project", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProject(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Project(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -48463,7 +48469,7 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 var projectConflictImplementors = []string{"ProjectConflict", "UpdateProjectProblem", "Problem"}
 
 func (ec *executionContext) _ProjectConflict(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectConflict) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectConflict", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectConflict(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectConflict", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectConflict(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -48507,7 +48513,7 @@ func (ec *executionContext) _ProjectConflict(ctx context.Context, sel ast.Select
 var projectConnectionImplementors = []string{"ProjectConnection"}
 
 func (ec *executionContext) _ProjectConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[project.Project]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectConnection(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectConnection(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -48556,7 +48562,7 @@ func (ec *executionContext) _ProjectConnection(ctx context.Context, sel ast.Sele
 var projectEdgeImplementors = []string{"ProjectEdge"}
 
 func (ec *executionContext) _ProjectEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[project.Project]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectEdge(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectEdge(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -48600,7 +48606,7 @@ func (ec *executionContext) _ProjectEdge(ctx context.Context, sel ast.SelectionS
 var projectEventImplementors = []string{"ProjectEvent", "ProjectMessage"}
 
 func (ec *executionContext) _ProjectEvent(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectEvent) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectEvent", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectEvent(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectEvent(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectEvent", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectEvent(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectEvent(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -48893,7 +48899,7 @@ func (ec *executionContext) _ProjectEvent(ctx context.Context, sel ast.Selection
 var projectExportImplementors = []string{"ProjectExport", "Node"}
 
 func (ec *executionContext) _ProjectExport(ctx context.Context, sel ast.SelectionSet, obj *project.Export) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectExport", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectExport(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectExport(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectExport", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectExport(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectExport(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -49191,7 +49197,7 @@ func (ec *executionContext) _ProjectExport(ctx context.Context, sel ast.Selectio
 var projectExportConnectionImplementors = []string{"ProjectExportConnection"}
 
 func (ec *executionContext) _ProjectExportConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[project.Export]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectExportConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectExportConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectExportConnection(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectExportConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectExportConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectExportConnection(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -49240,7 +49246,7 @@ func (ec *executionContext) _ProjectExportConnection(ctx context.Context, sel as
 var projectExportEdgeImplementors = []string{"ProjectExportEdge"}
 
 func (ec *executionContext) _ProjectExportEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[project.Export]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectExportEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectExportEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectExportEdge(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectExportEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectExportEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectExportEdge(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -49284,7 +49290,7 @@ func (ec *executionContext) _ProjectExportEdge(ctx context.Context, sel ast.Sele
 var projectGapImplementors = []string{"ProjectGap", "ProjectMessage"}
 
 func (ec *executionContext) _ProjectGap(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectGap) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectGap", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectGap(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectGap(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectGap", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectGap(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectGap(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -49323,7 +49329,7 @@ func (ec *executionContext) _ProjectGap(ctx context.Context, sel ast.SelectionSe
 var projectImportImplementors = []string{"ProjectImport", "Node"}
 
 func (ec *executionContext) _ProjectImport(ctx context.Context, sel ast.SelectionSet, obj *project.Import) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectImport", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectImport(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectImport(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectImport", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectImport(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectImport(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -49539,7 +49545,7 @@ func (ec *executionContext) _ProjectImport(ctx context.Context, sel ast.Selectio
 var projectImportConnectionImplementors = []string{"ProjectImportConnection"}
 
 func (ec *executionContext) _ProjectImportConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[project.Import]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectImportConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectImportConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectImportConnection(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectImportConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectImportConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectImportConnection(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -49588,7 +49594,7 @@ func (ec *executionContext) _ProjectImportConnection(ctx context.Context, sel as
 var projectImportEdgeImplementors = []string{"ProjectImportEdge"}
 
 func (ec *executionContext) _ProjectImportEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[project.Import]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectImportEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectImportEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectImportEdge(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectImportEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectImportEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectImportEdge(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -49632,7 +49638,7 @@ func (ec *executionContext) _ProjectImportEdge(ctx context.Context, sel ast.Sele
 var projectItemImplementors = []string{"ProjectItem", "Node"}
 
 func (ec *executionContext) _ProjectItem(ctx context.Context, sel ast.SelectionSet, obj *project.Item) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItem", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItem(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItem(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItem", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItem(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItem(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -50028,7 +50034,7 @@ func (ec *executionContext) _ProjectItem(ctx context.Context, sel ast.SelectionS
 var projectItemClaimImplementors = []string{"ProjectItemClaim"}
 
 func (ec *executionContext) _ProjectItemClaim(ctx context.Context, sel ast.SelectionSet, obj *project.Claim) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemClaim", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemClaim(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemClaim(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemClaim", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemClaim(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemClaim(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -50150,7 +50156,7 @@ func (ec *executionContext) _ProjectItemClaim(ctx context.Context, sel ast.Selec
 var projectItemConflictImplementors = []string{"ProjectItemConflict", "Problem", "UndoFinishProblem"}
 
 func (ec *executionContext) _ProjectItemConflict(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectItemConflict) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemConflict", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemConflict(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemConflict", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemConflict(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -50194,7 +50200,7 @@ func (ec *executionContext) _ProjectItemConflict(ctx context.Context, sel ast.Se
 var projectItemConnectionImplementors = []string{"ProjectItemConnection"}
 
 func (ec *executionContext) _ProjectItemConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[project.Item]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemConnection(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemConnection(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -50243,7 +50249,7 @@ func (ec *executionContext) _ProjectItemConnection(ctx context.Context, sel ast.
 var projectItemCountsImplementors = []string{"ProjectItemCounts"}
 
 func (ec *executionContext) _ProjectItemCounts(ctx context.Context, sel ast.SelectionSet, obj *labelling.Counts) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemCounts", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemCounts(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemCounts(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemCounts", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemCounts(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemCounts(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -50307,7 +50313,7 @@ func (ec *executionContext) _ProjectItemCounts(ctx context.Context, sel ast.Sele
 var projectItemEdgeImplementors = []string{"ProjectItemEdge"}
 
 func (ec *executionContext) _ProjectItemEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[project.Item]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemEdge(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemEdge(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -50351,7 +50357,7 @@ func (ec *executionContext) _ProjectItemEdge(ctx context.Context, sel ast.Select
 var projectItemEffortImplementors = []string{"ProjectItemEffort", "Node"}
 
 func (ec *executionContext) _ProjectItemEffort(ctx context.Context, sel ast.SelectionSet, obj *project.Effort) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemEffort", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemEffort(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemEffort(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemEffort", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemEffort(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemEffort(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -50683,7 +50689,7 @@ func (ec *executionContext) _ProjectItemEffort(ctx context.Context, sel ast.Sele
 var projectItemEffortConnectionImplementors = []string{"ProjectItemEffortConnection"}
 
 func (ec *executionContext) _ProjectItemEffortConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[project.Effort]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemEffortConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemEffortConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemEffortConnection(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemEffortConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemEffortConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemEffortConnection(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -50732,7 +50738,7 @@ func (ec *executionContext) _ProjectItemEffortConnection(ctx context.Context, se
 var projectItemEffortEdgeImplementors = []string{"ProjectItemEffortEdge"}
 
 func (ec *executionContext) _ProjectItemEffortEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[project.Effort]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemEffortEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemEffortEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemEffortEdge(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemEffortEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemEffortEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemEffortEdge(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -50776,7 +50782,7 @@ func (ec *executionContext) _ProjectItemEffortEdge(ctx context.Context, sel ast.
 var projectItemRemovedImplementors = []string{"ProjectItemRemoved", "Problem", "ClaimProblem", "FinishProjectItemProblem"}
 
 func (ec *executionContext) _ProjectItemRemoved(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectItemRemoved) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemRemoved", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemRemoved(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemRemoved(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemRemoved", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemRemoved(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemRemoved(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -50820,7 +50826,7 @@ func (ec *executionContext) _ProjectItemRemoved(ctx context.Context, sel ast.Sel
 var projectMemberImplementors = []string{"ProjectMember"}
 
 func (ec *executionContext) _ProjectMember(ctx context.Context, sel ast.SelectionSet, obj *project.Member) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectMember", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectMember(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectMember(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectMember", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectMember(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectMember(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -50981,7 +50987,7 @@ func (ec *executionContext) _ProjectMember(ctx context.Context, sel ast.Selectio
 var projectMemberConnectionImplementors = []string{"ProjectMemberConnection"}
 
 func (ec *executionContext) _ProjectMemberConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[project.Member]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectMemberConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectMemberConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectMemberConnection(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectMemberConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectMemberConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectMemberConnection(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -51030,7 +51036,7 @@ func (ec *executionContext) _ProjectMemberConnection(ctx context.Context, sel as
 var projectMemberEdgeImplementors = []string{"ProjectMemberEdge"}
 
 func (ec *executionContext) _ProjectMemberEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[project.Member]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectMemberEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectMemberEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectMemberEdge(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectMemberEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectMemberEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectMemberEdge(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -51074,7 +51080,7 @@ func (ec *executionContext) _ProjectMemberEdge(ctx context.Context, sel ast.Sele
 var projectPausedImplementors = []string{"ProjectPaused", "ClaimProjectItemsProblem", "Problem"}
 
 func (ec *executionContext) _ProjectPaused(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectPaused) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectPaused", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectPaused(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectPaused(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectPaused", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectPaused(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectPaused(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -51113,7 +51119,7 @@ func (ec *executionContext) _ProjectPaused(ctx context.Context, sel ast.Selectio
 var projectQueueImplementors = []string{"ProjectQueue"}
 
 func (ec *executionContext) _ProjectQueue(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectQueue) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectQueue", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectQueue(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectQueue(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectQueue", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectQueue(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectQueue(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -51172,7 +51178,7 @@ func (ec *executionContext) _ProjectQueue(ctx context.Context, sel ast.Selection
 var projectQueueRebuildImplementors = []string{"ProjectQueueRebuild"}
 
 func (ec *executionContext) _ProjectQueueRebuild(ctx context.Context, sel ast.SelectionSet, obj *labelling.Progress) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectQueueRebuild", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectQueueRebuild(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectQueueRebuild(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectQueueRebuild", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectQueueRebuild(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectQueueRebuild(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -51221,7 +51227,7 @@ func (ec *executionContext) _ProjectQueueRebuild(ctx context.Context, sel ast.Se
 var projectRemovalImplementors = []string{"ProjectRemoval", "Node"}
 
 func (ec *executionContext) _ProjectRemoval(ctx context.Context, sel ast.SelectionSet, obj *project.Removal) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectRemoval", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectRemoval(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectRemoval(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectRemoval", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectRemoval(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectRemoval(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -51485,7 +51491,7 @@ func (ec *executionContext) _ProjectRemoval(ctx context.Context, sel ast.Selecti
 var projectRemovalConnectionImplementors = []string{"ProjectRemovalConnection"}
 
 func (ec *executionContext) _ProjectRemovalConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[project.Removal]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectRemovalConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectRemovalConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectRemovalConnection(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectRemovalConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectRemovalConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectRemovalConnection(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -51534,7 +51540,7 @@ func (ec *executionContext) _ProjectRemovalConnection(ctx context.Context, sel a
 var projectRemovalEdgeImplementors = []string{"ProjectRemovalEdge"}
 
 func (ec *executionContext) _ProjectRemovalEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[project.Removal]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectRemovalEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectRemovalEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectRemovalEdge(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectRemovalEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectRemovalEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectRemovalEdge(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -51578,7 +51584,7 @@ func (ec *executionContext) _ProjectRemovalEdge(ctx context.Context, sel ast.Sel
 var projectSnapshotImplementors = []string{"ProjectSnapshot", "ProjectMessage"}
 
 func (ec *executionContext) _ProjectSnapshot(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectSnapshot) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectSnapshot", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectSnapshot(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectSnapshot(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectSnapshot", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectSnapshot(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectSnapshot(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -51705,7 +51711,7 @@ func (ec *executionContext) _ProjectSnapshot(ctx context.Context, sel ast.Select
 var projectTeamStatisticsImplementors = []string{"ProjectTeamStatistics"}
 
 func (ec *executionContext) _ProjectTeamStatistics(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectTeamStatistics) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ProjectTeamStatistics", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectTeamStatistics(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectTeamStatistics(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectTeamStatistics", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectTeamStatistics(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectTeamStatistics(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -51783,7 +51789,7 @@ func (ec *executionContext) _ProjectTeamStatistics(ctx context.Context, sel ast.
 var purgeProjectRemovalPayloadImplementors = []string{"PurgeProjectRemovalPayload"}
 
 func (ec *executionContext) _PurgeProjectRemovalPayload(ctx context.Context, sel ast.SelectionSet, obj *model.PurgeProjectRemovalPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "PurgeProjectRemovalPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendPurgeProjectRemovalPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._PurgeProjectRemovalPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "PurgeProjectRemovalPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendPurgeProjectRemovalPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._PurgeProjectRemovalPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -51822,7 +51828,7 @@ func (ec *executionContext) _PurgeProjectRemovalPayload(ctx context.Context, sel
 var putProjectMemberPayloadImplementors = []string{"PutProjectMemberPayload"}
 
 func (ec *executionContext) _PutProjectMemberPayload(ctx context.Context, sel ast.SelectionSet, obj *model.PutProjectMemberPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "PutProjectMemberPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendPutProjectMemberPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._PutProjectMemberPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "PutProjectMemberPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendPutProjectMemberPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._PutProjectMemberPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -51871,7 +51877,7 @@ func (ec *executionContext) _PutProjectMemberPayload(ctx context.Context, sel as
 var putScopeMemberPayloadImplementors = []string{"PutScopeMemberPayload"}
 
 func (ec *executionContext) _PutScopeMemberPayload(ctx context.Context, sel ast.SelectionSet, obj *model.PutScopeMemberPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "PutScopeMemberPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendPutScopeMemberPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._PutScopeMemberPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "PutScopeMemberPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendPutScopeMemberPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._PutScopeMemberPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -52346,7 +52352,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 var quotaReachedImplementors = []string{"QuotaReached", "RequestUploadProblem", "Problem", "CompleteUploadProblem"}
 
 func (ec *executionContext) _QuotaReached(ctx context.Context, sel ast.SelectionSet, obj *model.QuotaReached) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "QuotaReached", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendQuotaReached(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._QuotaReached(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "QuotaReached", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendQuotaReached(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._QuotaReached(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -52390,7 +52396,7 @@ func (ec *executionContext) _QuotaReached(ctx context.Context, sel ast.Selection
 var rebuildProjectQueuePayloadImplementors = []string{"RebuildProjectQueuePayload"}
 
 func (ec *executionContext) _RebuildProjectQueuePayload(ctx context.Context, sel ast.SelectionSet, obj *model.RebuildProjectQueuePayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "RebuildProjectQueuePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRebuildProjectQueuePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RebuildProjectQueuePayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "RebuildProjectQueuePayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRebuildProjectQueuePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RebuildProjectQueuePayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -52434,7 +52440,7 @@ func (ec *executionContext) _RebuildProjectQueuePayload(ctx context.Context, sel
 var rebuildUnderWayImplementors = []string{"RebuildUnderWay", "RebuildProjectQueueProblem", "Problem"}
 
 func (ec *executionContext) _RebuildUnderWay(ctx context.Context, sel ast.SelectionSet, obj *model.RebuildUnderWay) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "RebuildUnderWay", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRebuildUnderWay(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RebuildUnderWay(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "RebuildUnderWay", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRebuildUnderWay(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RebuildUnderWay(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -52473,7 +52479,7 @@ func (ec *executionContext) _RebuildUnderWay(ctx context.Context, sel ast.Select
 var releaseProjectItemPayloadImplementors = []string{"ReleaseProjectItemPayload"}
 
 func (ec *executionContext) _ReleaseProjectItemPayload(ctx context.Context, sel ast.SelectionSet, obj *model.ReleaseProjectItemPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ReleaseProjectItemPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendReleaseProjectItemPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ReleaseProjectItemPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ReleaseProjectItemPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendReleaseProjectItemPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ReleaseProjectItemPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -52517,7 +52523,7 @@ func (ec *executionContext) _ReleaseProjectItemPayload(ctx context.Context, sel 
 var removeEntityIndexPayloadImplementors = []string{"RemoveEntityIndexPayload"}
 
 func (ec *executionContext) _RemoveEntityIndexPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RemoveEntityIndexPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "RemoveEntityIndexPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRemoveEntityIndexPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RemoveEntityIndexPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "RemoveEntityIndexPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRemoveEntityIndexPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RemoveEntityIndexPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -52556,7 +52562,7 @@ func (ec *executionContext) _RemoveEntityIndexPayload(ctx context.Context, sel a
 var removeEntityRelationsPayloadImplementors = []string{"RemoveEntityRelationsPayload"}
 
 func (ec *executionContext) _RemoveEntityRelationsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RemoveEntityRelationsPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "RemoveEntityRelationsPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRemoveEntityRelationsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RemoveEntityRelationsPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "RemoveEntityRelationsPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRemoveEntityRelationsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RemoveEntityRelationsPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -52595,7 +52601,7 @@ func (ec *executionContext) _RemoveEntityRelationsPayload(ctx context.Context, s
 var removeItemTagsPayloadImplementors = []string{"RemoveItemTagsPayload"}
 
 func (ec *executionContext) _RemoveItemTagsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RemoveItemTagsPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "RemoveItemTagsPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRemoveItemTagsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RemoveItemTagsPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "RemoveItemTagsPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRemoveItemTagsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RemoveItemTagsPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -52639,7 +52645,7 @@ func (ec *executionContext) _RemoveItemTagsPayload(ctx context.Context, sel ast.
 var removeNoteTagsPayloadImplementors = []string{"RemoveNoteTagsPayload"}
 
 func (ec *executionContext) _RemoveNoteTagsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RemoveNoteTagsPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "RemoveNoteTagsPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRemoveNoteTagsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RemoveNoteTagsPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "RemoveNoteTagsPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRemoveNoteTagsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RemoveNoteTagsPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -52678,7 +52684,7 @@ func (ec *executionContext) _RemoveNoteTagsPayload(ctx context.Context, sel ast.
 var removeProjectItemsPayloadImplementors = []string{"RemoveProjectItemsPayload"}
 
 func (ec *executionContext) _RemoveProjectItemsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RemoveProjectItemsPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "RemoveProjectItemsPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRemoveProjectItemsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RemoveProjectItemsPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "RemoveProjectItemsPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRemoveProjectItemsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RemoveProjectItemsPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -52717,7 +52723,7 @@ func (ec *executionContext) _RemoveProjectItemsPayload(ctx context.Context, sel 
 var removeProjectMemberPayloadImplementors = []string{"RemoveProjectMemberPayload"}
 
 func (ec *executionContext) _RemoveProjectMemberPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RemoveProjectMemberPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "RemoveProjectMemberPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRemoveProjectMemberPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RemoveProjectMemberPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "RemoveProjectMemberPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRemoveProjectMemberPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RemoveProjectMemberPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -52766,7 +52772,7 @@ func (ec *executionContext) _RemoveProjectMemberPayload(ctx context.Context, sel
 var removeScopeMemberPayloadImplementors = []string{"RemoveScopeMemberPayload"}
 
 func (ec *executionContext) _RemoveScopeMemberPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RemoveScopeMemberPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "RemoveScopeMemberPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRemoveScopeMemberPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RemoveScopeMemberPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "RemoveScopeMemberPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRemoveScopeMemberPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RemoveScopeMemberPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -52815,7 +52821,7 @@ func (ec *executionContext) _RemoveScopeMemberPayload(ctx context.Context, sel a
 var renameItemPayloadImplementors = []string{"RenameItemPayload"}
 
 func (ec *executionContext) _RenameItemPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RenameItemPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "RenameItemPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRenameItemPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RenameItemPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "RenameItemPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRenameItemPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RenameItemPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -52854,7 +52860,7 @@ func (ec *executionContext) _RenameItemPayload(ctx context.Context, sel ast.Sele
 var renameScopePayloadImplementors = []string{"RenameScopePayload"}
 
 func (ec *executionContext) _RenameScopePayload(ctx context.Context, sel ast.SelectionSet, obj *model.RenameScopePayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "RenameScopePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRenameScopePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RenameScopePayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "RenameScopePayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRenameScopePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RenameScopePayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -52898,7 +52904,7 @@ func (ec *executionContext) _RenameScopePayload(ctx context.Context, sel ast.Sel
 var renameSnapshotPayloadImplementors = []string{"RenameSnapshotPayload"}
 
 func (ec *executionContext) _RenameSnapshotPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RenameSnapshotPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "RenameSnapshotPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRenameSnapshotPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RenameSnapshotPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "RenameSnapshotPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRenameSnapshotPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RenameSnapshotPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -52942,7 +52948,7 @@ func (ec *executionContext) _RenameSnapshotPayload(ctx context.Context, sel ast.
 var renameTeamPayloadImplementors = []string{"RenameTeamPayload"}
 
 func (ec *executionContext) _RenameTeamPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RenameTeamPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "RenameTeamPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRenameTeamPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RenameTeamPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "RenameTeamPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRenameTeamPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RenameTeamPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -52986,7 +52992,7 @@ func (ec *executionContext) _RenameTeamPayload(ctx context.Context, sel ast.Sele
 var replaceEntityRelationsPayloadImplementors = []string{"ReplaceEntityRelationsPayload"}
 
 func (ec *executionContext) _ReplaceEntityRelationsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.ReplaceEntityRelationsPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ReplaceEntityRelationsPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendReplaceEntityRelationsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ReplaceEntityRelationsPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ReplaceEntityRelationsPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendReplaceEntityRelationsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ReplaceEntityRelationsPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -53030,7 +53036,7 @@ func (ec *executionContext) _ReplaceEntityRelationsPayload(ctx context.Context, 
 var requestUploadPayloadImplementors = []string{"RequestUploadPayload"}
 
 func (ec *executionContext) _RequestUploadPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RequestUploadPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "RequestUploadPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRequestUploadPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RequestUploadPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "RequestUploadPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRequestUploadPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RequestUploadPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -53074,7 +53080,7 @@ func (ec *executionContext) _RequestUploadPayload(ctx context.Context, sel ast.S
 var restoreSnapshotPayloadImplementors = []string{"RestoreSnapshotPayload"}
 
 func (ec *executionContext) _RestoreSnapshotPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RestoreSnapshotPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "RestoreSnapshotPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRestoreSnapshotPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RestoreSnapshotPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "RestoreSnapshotPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRestoreSnapshotPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RestoreSnapshotPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -53118,7 +53124,7 @@ func (ec *executionContext) _RestoreSnapshotPayload(ctx context.Context, sel ast
 var restoreVersionPayloadImplementors = []string{"RestoreVersionPayload"}
 
 func (ec *executionContext) _RestoreVersionPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RestoreVersionPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "RestoreVersionPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRestoreVersionPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RestoreVersionPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "RestoreVersionPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRestoreVersionPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RestoreVersionPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -53162,7 +53168,7 @@ func (ec *executionContext) _RestoreVersionPayload(ctx context.Context, sel ast.
 var resumeProjectPayloadImplementors = []string{"ResumeProjectPayload"}
 
 func (ec *executionContext) _ResumeProjectPayload(ctx context.Context, sel ast.SelectionSet, obj *model.ResumeProjectPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ResumeProjectPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendResumeProjectPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ResumeProjectPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ResumeProjectPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendResumeProjectPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ResumeProjectPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -53201,7 +53207,7 @@ func (ec *executionContext) _ResumeProjectPayload(ctx context.Context, sel ast.S
 var retryDeadLetterPayloadImplementors = []string{"RetryDeadLetterPayload"}
 
 func (ec *executionContext) _RetryDeadLetterPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RetryDeadLetterPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "RetryDeadLetterPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRetryDeadLetterPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RetryDeadLetterPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "RetryDeadLetterPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRetryDeadLetterPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RetryDeadLetterPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -53240,7 +53246,7 @@ func (ec *executionContext) _RetryDeadLetterPayload(ctx context.Context, sel ast
 var returnSkippedItemsPayloadImplementors = []string{"ReturnSkippedItemsPayload"}
 
 func (ec *executionContext) _ReturnSkippedItemsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.ReturnSkippedItemsPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ReturnSkippedItemsPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendReturnSkippedItemsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ReturnSkippedItemsPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ReturnSkippedItemsPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendReturnSkippedItemsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ReturnSkippedItemsPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -53289,7 +53295,7 @@ func (ec *executionContext) _ReturnSkippedItemsPayload(ctx context.Context, sel 
 var reviewEffortPayloadImplementors = []string{"ReviewEffortPayload"}
 
 func (ec *executionContext) _ReviewEffortPayload(ctx context.Context, sel ast.SelectionSet, obj *model.ReviewEffortPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ReviewEffortPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendReviewEffortPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ReviewEffortPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ReviewEffortPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendReviewEffortPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ReviewEffortPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -53338,7 +53344,7 @@ func (ec *executionContext) _ReviewEffortPayload(ctx context.Context, sel ast.Se
 var revokeUserPayloadImplementors = []string{"RevokeUserPayload"}
 
 func (ec *executionContext) _RevokeUserPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RevokeUserPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "RevokeUserPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRevokeUserPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RevokeUserPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "RevokeUserPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRevokeUserPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RevokeUserPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -53377,7 +53383,7 @@ func (ec *executionContext) _RevokeUserPayload(ctx context.Context, sel ast.Sele
 var scopeImplementors = []string{"Scope", "Node"}
 
 func (ec *executionContext) _Scope(ctx context.Context, sel ast.SelectionSet, obj *entity.Scope) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "Scope", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScope(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Scope(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "Scope", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScope(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Scope(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -53602,7 +53608,7 @@ func (ec *executionContext) _Scope(ctx context.Context, sel ast.SelectionSet, ob
 var scopeConflictImplementors = []string{"ScopeConflict", "RenameScopeProblem", "Problem"}
 
 func (ec *executionContext) _ScopeConflict(ctx context.Context, sel ast.SelectionSet, obj *model.ScopeConflict) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ScopeConflict", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScopeConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScopeConflict(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ScopeConflict", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScopeConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScopeConflict(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -53646,7 +53652,7 @@ func (ec *executionContext) _ScopeConflict(ctx context.Context, sel ast.Selectio
 var scopeConnectionImplementors = []string{"ScopeConnection"}
 
 func (ec *executionContext) _ScopeConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[entity.Scope]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ScopeConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScopeConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScopeConnection(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ScopeConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScopeConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScopeConnection(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -53695,7 +53701,7 @@ func (ec *executionContext) _ScopeConnection(ctx context.Context, sel ast.Select
 var scopeEdgeImplementors = []string{"ScopeEdge"}
 
 func (ec *executionContext) _ScopeEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[entity.Scope]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ScopeEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScopeEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScopeEdge(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ScopeEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScopeEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScopeEdge(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -53739,7 +53745,7 @@ func (ec *executionContext) _ScopeEdge(ctx context.Context, sel ast.SelectionSet
 var scopeMemberConnectionImplementors = []string{"ScopeMemberConnection"}
 
 func (ec *executionContext) _ScopeMemberConnection(ctx context.Context, sel ast.SelectionSet, obj *model.ScopeMemberConnection) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ScopeMemberConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScopeMemberConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScopeMemberConnection(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ScopeMemberConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScopeMemberConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScopeMemberConnection(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -53822,7 +53828,7 @@ func (ec *executionContext) _ScopeMemberConnection(ctx context.Context, sel ast.
 var scopeMemberEdgeImplementors = []string{"ScopeMemberEdge"}
 
 func (ec *executionContext) _ScopeMemberEdge(ctx context.Context, sel ast.SelectionSet, obj *model.ScopeMemberEdge) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ScopeMemberEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScopeMemberEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScopeMemberEdge(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ScopeMemberEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScopeMemberEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScopeMemberEdge(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -53910,7 +53916,7 @@ func (ec *executionContext) _ScopeMemberEdge(ctx context.Context, sel ast.Select
 var scoreImplementors = []string{"Score", "Node", "ItemUser"}
 
 func (ec *executionContext) _Score(ctx context.Context, sel ast.SelectionSet, obj *model.Score) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "Score", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScore(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Score(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "Score", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScore(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Score(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -54165,7 +54171,7 @@ func (ec *executionContext) _Score(ctx context.Context, sel ast.SelectionSet, ob
 var scoreChangesImplementors = []string{"ScoreChanges"}
 
 func (ec *executionContext) _ScoreChanges(ctx context.Context, sel ast.SelectionSet, obj *model.ScoreChanges) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ScoreChanges", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScoreChanges(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScoreChanges(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ScoreChanges", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScoreChanges(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScoreChanges(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -54224,7 +54230,7 @@ func (ec *executionContext) _ScoreChanges(ctx context.Context, sel ast.Selection
 var scoreConflictImplementors = []string{"ScoreConflict", "UpdateScoreProblem", "Problem", "DeleteScoreProblem", "RestoreSnapshotProblem"}
 
 func (ec *executionContext) _ScoreConflict(ctx context.Context, sel ast.SelectionSet, obj *model.ScoreConflict) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ScoreConflict", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScoreConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScoreConflict(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ScoreConflict", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScoreConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScoreConflict(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -54268,7 +54274,7 @@ func (ec *executionContext) _ScoreConflict(ctx context.Context, sel ast.Selectio
 var scoreConnectionImplementors = []string{"ScoreConnection"}
 
 func (ec *executionContext) _ScoreConnection(ctx context.Context, sel ast.SelectionSet, obj *model.ScoreConnection) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ScoreConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScoreConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScoreConnection(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ScoreConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScoreConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScoreConnection(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -54317,7 +54323,7 @@ func (ec *executionContext) _ScoreConnection(ctx context.Context, sel ast.Select
 var scoreEdgeImplementors = []string{"ScoreEdge"}
 
 func (ec *executionContext) _ScoreEdge(ctx context.Context, sel ast.SelectionSet, obj *model.ScoreEdge) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ScoreEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScoreEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScoreEdge(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ScoreEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScoreEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScoreEdge(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -54361,7 +54367,7 @@ func (ec *executionContext) _ScoreEdge(ctx context.Context, sel ast.SelectionSet
 var scorePageImplementors = []string{"ScorePage"}
 
 func (ec *executionContext) _ScorePage(ctx context.Context, sel ast.SelectionSet, obj *model.ScorePage) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ScorePage", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScorePage(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScorePage(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ScorePage", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScorePage(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScorePage(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -54449,7 +54455,7 @@ func (ec *executionContext) _ScorePage(ctx context.Context, sel ast.SelectionSet
 var setEntityPayloadImplementors = []string{"SetEntityPayload"}
 
 func (ec *executionContext) _SetEntityPayload(ctx context.Context, sel ast.SelectionSet, obj *model.SetEntityPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "SetEntityPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSetEntityPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SetEntityPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "SetEntityPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSetEntityPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SetEntityPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -54493,7 +54499,7 @@ func (ec *executionContext) _SetEntityPayload(ctx context.Context, sel ast.Selec
 var setItemQuotaPayloadImplementors = []string{"SetItemQuotaPayload"}
 
 func (ec *executionContext) _SetItemQuotaPayload(ctx context.Context, sel ast.SelectionSet, obj *model.SetItemQuotaPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "SetItemQuotaPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSetItemQuotaPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SetItemQuotaPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "SetItemQuotaPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSetItemQuotaPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SetItemQuotaPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -54532,7 +54538,7 @@ func (ec *executionContext) _SetItemQuotaPayload(ctx context.Context, sel ast.Se
 var setItemSetNamePayloadImplementors = []string{"SetItemSetNamePayload"}
 
 func (ec *executionContext) _SetItemSetNamePayload(ctx context.Context, sel ast.SelectionSet, obj *model.SetItemSetNamePayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "SetItemSetNamePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSetItemSetNamePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SetItemSetNamePayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "SetItemSetNamePayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSetItemSetNamePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SetItemSetNamePayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -54571,7 +54577,7 @@ func (ec *executionContext) _SetItemSetNamePayload(ctx context.Context, sel ast.
 var setItemTagsPayloadImplementors = []string{"SetItemTagsPayload"}
 
 func (ec *executionContext) _SetItemTagsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.SetItemTagsPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "SetItemTagsPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSetItemTagsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SetItemTagsPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "SetItemTagsPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSetItemTagsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SetItemTagsPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -54615,7 +54621,7 @@ func (ec *executionContext) _SetItemTagsPayload(ctx context.Context, sel ast.Sel
 var setProjectQueueSizePayloadImplementors = []string{"SetProjectQueueSizePayload"}
 
 func (ec *executionContext) _SetProjectQueueSizePayload(ctx context.Context, sel ast.SelectionSet, obj *model.SetProjectQueueSizePayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "SetProjectQueueSizePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSetProjectQueueSizePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SetProjectQueueSizePayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "SetProjectQueueSizePayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSetProjectQueueSizePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SetProjectQueueSizePayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -54654,7 +54660,7 @@ func (ec *executionContext) _SetProjectQueueSizePayload(ctx context.Context, sel
 var shareNotePayloadImplementors = []string{"ShareNotePayload"}
 
 func (ec *executionContext) _ShareNotePayload(ctx context.Context, sel ast.SelectionSet, obj *model.ShareNotePayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "ShareNotePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendShareNotePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ShareNotePayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "ShareNotePayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendShareNotePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ShareNotePayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -54703,7 +54709,7 @@ func (ec *executionContext) _ShareNotePayload(ctx context.Context, sel ast.Selec
 var sharedNoteConnectionImplementors = []string{"SharedNoteConnection"}
 
 func (ec *executionContext) _SharedNoteConnection(ctx context.Context, sel ast.SelectionSet, obj *model.SharedNoteConnection) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "SharedNoteConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSharedNoteConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SharedNoteConnection(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "SharedNoteConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSharedNoteConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SharedNoteConnection(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -54786,7 +54792,7 @@ func (ec *executionContext) _SharedNoteConnection(ctx context.Context, sel ast.S
 var sharedNoteEdgeImplementors = []string{"SharedNoteEdge"}
 
 func (ec *executionContext) _SharedNoteEdge(ctx context.Context, sel ast.SelectionSet, obj *model.SharedNoteEdge) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "SharedNoteEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSharedNoteEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SharedNoteEdge(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "SharedNoteEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSharedNoteEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SharedNoteEdge(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -54840,7 +54846,7 @@ func (ec *executionContext) _SharedNoteEdge(ctx context.Context, sel ast.Selecti
 var signUploadPartPayloadImplementors = []string{"SignUploadPartPayload"}
 
 func (ec *executionContext) _SignUploadPartPayload(ctx context.Context, sel ast.SelectionSet, obj *model.SignUploadPartPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "SignUploadPartPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSignUploadPartPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SignUploadPartPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "SignUploadPartPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSignUploadPartPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SignUploadPartPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -54879,7 +54885,7 @@ func (ec *executionContext) _SignUploadPartPayload(ctx context.Context, sel ast.
 var skipProjectItemPayloadImplementors = []string{"SkipProjectItemPayload"}
 
 func (ec *executionContext) _SkipProjectItemPayload(ctx context.Context, sel ast.SelectionSet, obj *model.SkipProjectItemPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "SkipProjectItemPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSkipProjectItemPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SkipProjectItemPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "SkipProjectItemPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSkipProjectItemPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SkipProjectItemPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -54923,7 +54929,7 @@ func (ec *executionContext) _SkipProjectItemPayload(ctx context.Context, sel ast
 var snapshotImplementors = []string{"Snapshot", "Node", "ItemUser"}
 
 func (ec *executionContext) _Snapshot(ctx context.Context, sel ast.SelectionSet, obj *score.Snapshot) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "Snapshot", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSnapshot(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Snapshot(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "Snapshot", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSnapshot(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Snapshot(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -55055,7 +55061,7 @@ func (ec *executionContext) _Snapshot(ctx context.Context, sel ast.SelectionSet,
 var snapshotNameTakenImplementors = []string{"SnapshotNameTaken", "CreateSnapshotProblem", "Problem", "RenameSnapshotProblem"}
 
 func (ec *executionContext) _SnapshotNameTaken(ctx context.Context, sel ast.SelectionSet, obj *model.SnapshotNameTaken) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "SnapshotNameTaken", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSnapshotNameTaken(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SnapshotNameTaken(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "SnapshotNameTaken", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSnapshotNameTaken(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SnapshotNameTaken(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -55099,7 +55105,7 @@ func (ec *executionContext) _SnapshotNameTaken(ctx context.Context, sel ast.Sele
 var startProjectImportPayloadImplementors = []string{"StartProjectImportPayload"}
 
 func (ec *executionContext) _StartProjectImportPayload(ctx context.Context, sel ast.SelectionSet, obj *model.StartProjectImportPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "StartProjectImportPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendStartProjectImportPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._StartProjectImportPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "StartProjectImportPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendStartProjectImportPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._StartProjectImportPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -55138,7 +55144,7 @@ func (ec *executionContext) _StartProjectImportPayload(ctx context.Context, sel 
 var subcategoryImplementors = []string{"Subcategory", "Node"}
 
 func (ec *executionContext) _Subcategory(ctx context.Context, sel ast.SelectionSet, obj *model.Subcategory) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "Subcategory", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSubcategory(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Subcategory(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "Subcategory", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSubcategory(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Subcategory(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -55292,7 +55298,7 @@ func (ec *executionContext) _Subscription(ctx context.Context, sel ast.Selection
 var tagImplementors = []string{"Tag", "Node"}
 
 func (ec *executionContext) _Tag(ctx context.Context, sel ast.SelectionSet, obj *tag.Tag) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "Tag", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTag(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Tag(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "Tag", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTag(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Tag(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -55453,7 +55459,7 @@ func (ec *executionContext) _Tag(ctx context.Context, sel ast.SelectionSet, obj 
 var tagConnectionImplementors = []string{"TagConnection"}
 
 func (ec *executionContext) _TagConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[tag.Tag]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "TagConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTagConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TagConnection(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "TagConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTagConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TagConnection(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -55502,7 +55508,7 @@ func (ec *executionContext) _TagConnection(ctx context.Context, sel ast.Selectio
 var tagEdgeImplementors = []string{"TagEdge"}
 
 func (ec *executionContext) _TagEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[tag.Tag]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "TagEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTagEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TagEdge(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "TagEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTagEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TagEdge(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -55546,7 +55552,7 @@ func (ec *executionContext) _TagEdge(ctx context.Context, sel ast.SelectionSet, 
 var taggedItemConnectionImplementors = []string{"TaggedItemConnection"}
 
 func (ec *executionContext) _TaggedItemConnection(ctx context.Context, sel ast.SelectionSet, obj *model.TaggedItemConnection) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "TaggedItemConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTaggedItemConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TaggedItemConnection(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "TaggedItemConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTaggedItemConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TaggedItemConnection(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -55629,7 +55635,7 @@ func (ec *executionContext) _TaggedItemConnection(ctx context.Context, sel ast.S
 var taggedItemEdgeImplementors = []string{"TaggedItemEdge"}
 
 func (ec *executionContext) _TaggedItemEdge(ctx context.Context, sel ast.SelectionSet, obj *model.TaggedItemEdge) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "TaggedItemEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTaggedItemEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TaggedItemEdge(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "TaggedItemEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTaggedItemEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TaggedItemEdge(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -55712,7 +55718,7 @@ func (ec *executionContext) _TaggedItemEdge(ctx context.Context, sel ast.Selecti
 var taggedNoteConnectionImplementors = []string{"TaggedNoteConnection"}
 
 func (ec *executionContext) _TaggedNoteConnection(ctx context.Context, sel ast.SelectionSet, obj *model.TaggedNoteConnection) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "TaggedNoteConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTaggedNoteConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TaggedNoteConnection(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "TaggedNoteConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTaggedNoteConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TaggedNoteConnection(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -55795,7 +55801,7 @@ func (ec *executionContext) _TaggedNoteConnection(ctx context.Context, sel ast.S
 var taggedNoteEdgeImplementors = []string{"TaggedNoteEdge"}
 
 func (ec *executionContext) _TaggedNoteEdge(ctx context.Context, sel ast.SelectionSet, obj *model.TaggedNoteEdge) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "TaggedNoteEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTaggedNoteEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TaggedNoteEdge(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "TaggedNoteEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTaggedNoteEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TaggedNoteEdge(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -55839,7 +55845,7 @@ func (ec *executionContext) _TaggedNoteEdge(ctx context.Context, sel ast.Selecti
 var teamImplementors = []string{"Team", "Node"}
 
 func (ec *executionContext) _Team(ctx context.Context, sel ast.SelectionSet, obj *project.Team) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "Team", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTeam(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Team(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "Team", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTeam(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Team(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -56010,7 +56016,7 @@ func (ec *executionContext) _Team(ctx context.Context, sel ast.SelectionSet, obj
 var teamStatisticsImplementors = []string{"TeamStatistics"}
 
 func (ec *executionContext) _TeamStatistics(ctx context.Context, sel ast.SelectionSet, obj *labelling.Statistics) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "TeamStatistics", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTeamStatistics(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TeamStatistics(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "TeamStatistics", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTeamStatistics(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TeamStatistics(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -56059,7 +56065,7 @@ func (ec *executionContext) _TeamStatistics(ctx context.Context, sel ast.Selecti
 var textChangeImplementors = []string{"TextChange"}
 
 func (ec *executionContext) _TextChange(ctx context.Context, sel ast.SelectionSet, obj *score.Replaced) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "TextChange", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTextChange(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TextChange(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "TextChange", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTextChange(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TextChange(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -56103,7 +56109,7 @@ func (ec *executionContext) _TextChange(ctx context.Context, sel ast.SelectionSe
 var tooManyClaimsImplementors = []string{"TooManyClaims", "ClaimProjectItemsProblem", "Problem"}
 
 func (ec *executionContext) _TooManyClaims(ctx context.Context, sel ast.SelectionSet, obj *model.TooManyClaims) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "TooManyClaims", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTooManyClaims(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TooManyClaims(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "TooManyClaims", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTooManyClaims(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TooManyClaims(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -56147,7 +56153,7 @@ func (ec *executionContext) _TooManyClaims(ctx context.Context, sel ast.Selectio
 var tooManySnapshotsImplementors = []string{"TooManySnapshots", "CreateSnapshotProblem", "Problem"}
 
 func (ec *executionContext) _TooManySnapshots(ctx context.Context, sel ast.SelectionSet, obj *model.TooManySnapshots) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "TooManySnapshots", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTooManySnapshots(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TooManySnapshots(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "TooManySnapshots", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTooManySnapshots(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TooManySnapshots(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -56191,7 +56197,7 @@ func (ec *executionContext) _TooManySnapshots(ctx context.Context, sel ast.Selec
 var tooManyTagsImplementors = []string{"TooManyTags", "AddNoteTagsProblem", "Problem"}
 
 func (ec *executionContext) _TooManyTags(ctx context.Context, sel ast.SelectionSet, obj *model.TooManyTags) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "TooManyTags", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTooManyTags(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TooManyTags(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "TooManyTags", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTooManyTags(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TooManyTags(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -56235,7 +56241,7 @@ func (ec *executionContext) _TooManyTags(ctx context.Context, sel ast.SelectionS
 var typedFinishImplementors = []string{"TypedFinish"}
 
 func (ec *executionContext) _TypedFinish(ctx context.Context, sel ast.SelectionSet, obj *model.TypedFinish) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "TypedFinish", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTypedFinish(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TypedFinish(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "TypedFinish", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendTypedFinish(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._TypedFinish(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -56284,7 +56290,7 @@ func (ec *executionContext) _TypedFinish(ctx context.Context, sel ast.SelectionS
 var undeleteNotePayloadImplementors = []string{"UndeleteNotePayload"}
 
 func (ec *executionContext) _UndeleteNotePayload(ctx context.Context, sel ast.SelectionSet, obj *model.UndeleteNotePayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "UndeleteNotePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUndeleteNotePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UndeleteNotePayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "UndeleteNotePayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUndeleteNotePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UndeleteNotePayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -56323,7 +56329,7 @@ func (ec *executionContext) _UndeleteNotePayload(ctx context.Context, sel ast.Se
 var undoFinishPayloadImplementors = []string{"UndoFinishPayload"}
 
 func (ec *executionContext) _UndoFinishPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UndoFinishPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "UndoFinishPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUndoFinishPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UndoFinishPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "UndoFinishPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUndoFinishPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UndoFinishPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -56372,7 +56378,7 @@ func (ec *executionContext) _UndoFinishPayload(ctx context.Context, sel ast.Sele
 var undoProjectRemovalPayloadImplementors = []string{"UndoProjectRemovalPayload"}
 
 func (ec *executionContext) _UndoProjectRemovalPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UndoProjectRemovalPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "UndoProjectRemovalPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUndoProjectRemovalPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UndoProjectRemovalPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "UndoProjectRemovalPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUndoProjectRemovalPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UndoProjectRemovalPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -56411,7 +56417,7 @@ func (ec *executionContext) _UndoProjectRemovalPayload(ctx context.Context, sel 
 var undoTooLateImplementors = []string{"UndoTooLate", "UndoFinishProblem", "Problem"}
 
 func (ec *executionContext) _UndoTooLate(ctx context.Context, sel ast.SelectionSet, obj *model.UndoTooLate) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "UndoTooLate", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUndoTooLate(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UndoTooLate(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "UndoTooLate", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUndoTooLate(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UndoTooLate(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -56450,7 +56456,7 @@ func (ec *executionContext) _UndoTooLate(ctx context.Context, sel ast.SelectionS
 var unknownItemImplementors = []string{"UnknownItem", "ImportItemsProblem", "CreateScoreProblem", "Problem", "UpdateScoreProblem"}
 
 func (ec *executionContext) _UnknownItem(ctx context.Context, sel ast.SelectionSet, obj *model.UnknownItem) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "UnknownItem", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUnknownItem(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UnknownItem(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "UnknownItem", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUnknownItem(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UnknownItem(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -56494,7 +56500,7 @@ func (ec *executionContext) _UnknownItem(ctx context.Context, sel ast.SelectionS
 var unknownObjectImplementors = []string{"UnknownObject", "SetEntityProblem", "Problem", "ChangeRelationsProblem"}
 
 func (ec *executionContext) _UnknownObject(ctx context.Context, sel ast.SelectionSet, obj *model.UnknownObject) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "UnknownObject", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUnknownObject(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UnknownObject(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "UnknownObject", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUnknownObject(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UnknownObject(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -56543,7 +56549,7 @@ func (ec *executionContext) _UnknownObject(ctx context.Context, sel ast.Selectio
 var unknownUserImplementors = []string{"UnknownUser", "ShareNoteProblem", "Problem", "PutScopeMemberProblem", "PutProjectMemberProblem"}
 
 func (ec *executionContext) _UnknownUser(ctx context.Context, sel ast.SelectionSet, obj *model.UnknownUser) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "UnknownUser", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUnknownUser(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UnknownUser(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "UnknownUser", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUnknownUser(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UnknownUser(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -56587,7 +56593,7 @@ func (ec *executionContext) _UnknownUser(ctx context.Context, sel ast.SelectionS
 var unshareNotePayloadImplementors = []string{"UnshareNotePayload"}
 
 func (ec *executionContext) _UnshareNotePayload(ctx context.Context, sel ast.SelectionSet, obj *model.UnshareNotePayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "UnshareNotePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUnshareNotePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UnshareNotePayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "UnshareNotePayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUnshareNotePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UnshareNotePayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -56631,7 +56637,7 @@ func (ec *executionContext) _UnshareNotePayload(ctx context.Context, sel ast.Sel
 var updateEntityPayloadImplementors = []string{"UpdateEntityPayload"}
 
 func (ec *executionContext) _UpdateEntityPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UpdateEntityPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "UpdateEntityPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUpdateEntityPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UpdateEntityPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "UpdateEntityPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUpdateEntityPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UpdateEntityPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -56675,7 +56681,7 @@ func (ec *executionContext) _UpdateEntityPayload(ctx context.Context, sel ast.Se
 var updateNotePayloadImplementors = []string{"UpdateNotePayload"}
 
 func (ec *executionContext) _UpdateNotePayload(ctx context.Context, sel ast.SelectionSet, obj *model.UpdateNotePayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "UpdateNotePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUpdateNotePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UpdateNotePayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "UpdateNotePayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUpdateNotePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UpdateNotePayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -56719,7 +56725,7 @@ func (ec *executionContext) _UpdateNotePayload(ctx context.Context, sel ast.Sele
 var updateProjectPayloadImplementors = []string{"UpdateProjectPayload"}
 
 func (ec *executionContext) _UpdateProjectPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UpdateProjectPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "UpdateProjectPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUpdateProjectPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UpdateProjectPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "UpdateProjectPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUpdateProjectPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UpdateProjectPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -56763,7 +56769,7 @@ func (ec *executionContext) _UpdateProjectPayload(ctx context.Context, sel ast.S
 var updateScorePayloadImplementors = []string{"UpdateScorePayload"}
 
 func (ec *executionContext) _UpdateScorePayload(ctx context.Context, sel ast.SelectionSet, obj *model.UpdateScorePayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "UpdateScorePayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUpdateScorePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UpdateScorePayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "UpdateScorePayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUpdateScorePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UpdateScorePayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -56807,7 +56813,7 @@ func (ec *executionContext) _UpdateScorePayload(ctx context.Context, sel ast.Sel
 var updateUserPayloadImplementors = []string{"UpdateUserPayload"}
 
 func (ec *executionContext) _UpdateUserPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UpdateUserPayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "UpdateUserPayload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUpdateUserPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UpdateUserPayload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "UpdateUserPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUpdateUserPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UpdateUserPayload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -56851,7 +56857,7 @@ func (ec *executionContext) _UpdateUserPayload(ctx context.Context, sel ast.Sele
 var uploadImplementors = []string{"Upload"}
 
 func (ec *executionContext) _Upload(ctx context.Context, sel ast.SelectionSet, obj *model.Upload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "Upload", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUpload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Upload(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "Upload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUpload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Upload(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -56905,7 +56911,7 @@ func (ec *executionContext) _Upload(ctx context.Context, sel ast.SelectionSet, o
 var uploadFormImplementors = []string{"UploadForm"}
 
 func (ec *executionContext) _UploadForm(ctx context.Context, sel ast.SelectionSet, obj *model.UploadForm) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "UploadForm", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUploadForm(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UploadForm(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "UploadForm", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUploadForm(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UploadForm(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -56949,7 +56955,7 @@ func (ec *executionContext) _UploadForm(ctx context.Context, sel ast.SelectionSe
 var uploadHeaderImplementors = []string{"UploadHeader"}
 
 func (ec *executionContext) _UploadHeader(ctx context.Context, sel ast.SelectionSet, obj *model.UploadHeader) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "UploadHeader", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUploadHeader(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UploadHeader(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "UploadHeader", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUploadHeader(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UploadHeader(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -56993,7 +56999,7 @@ func (ec *executionContext) _UploadHeader(ctx context.Context, sel ast.Selection
 var uploadRefusedImplementors = []string{"UploadRefused", "CompleteUploadProblem", "Problem"}
 
 func (ec *executionContext) _UploadRefused(ctx context.Context, sel ast.SelectionSet, obj *model.UploadRefused) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "UploadRefused", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUploadRefused(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UploadRefused(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "UploadRefused", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUploadRefused(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UploadRefused(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -57032,7 +57038,7 @@ func (ec *executionContext) _UploadRefused(ctx context.Context, sel ast.Selectio
 var uploadRequestImplementors = []string{"UploadRequest"}
 
 func (ec *executionContext) _UploadRequest(ctx context.Context, sel ast.SelectionSet, obj *model.UploadRequest) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "UploadRequest", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUploadRequest(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UploadRequest(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "UploadRequest", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUploadRequest(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UploadRequest(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -57081,7 +57087,7 @@ func (ec *executionContext) _UploadRequest(ctx context.Context, sel ast.Selectio
 var uploadedPartImplementors = []string{"UploadedPart"}
 
 func (ec *executionContext) _UploadedPart(ctx context.Context, sel ast.SelectionSet, obj *score.Part) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "UploadedPart", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUploadedPart(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UploadedPart(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "UploadedPart", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUploadedPart(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UploadedPart(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -57135,7 +57141,7 @@ func (ec *executionContext) _UploadedPart(ctx context.Context, sel ast.Selection
 var usedWordImplementors = []string{"UsedWord"}
 
 func (ec *executionContext) _UsedWord(ctx context.Context, sel ast.SelectionSet, obj *labelling.Used) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "UsedWord", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUsedWord(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UsedWord(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "UsedWord", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUsedWord(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UsedWord(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -57179,7 +57185,7 @@ func (ec *executionContext) _UsedWord(ctx context.Context, sel ast.SelectionSet,
 var userImplementors = []string{"User", "Node"}
 
 func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj *user.User) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "User", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUser(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._User(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "User", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUser(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._User(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -57706,7 +57712,7 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 var userConflictImplementors = []string{"UserConflict", "UpdateUserProblem", "Problem"}
 
 func (ec *executionContext) _UserConflict(ctx context.Context, sel ast.SelectionSet, obj *model.UserConflict) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "UserConflict", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUserConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UserConflict(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "UserConflict", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUserConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UserConflict(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -57750,7 +57756,7 @@ func (ec *executionContext) _UserConflict(ctx context.Context, sel ast.Selection
 var userStatisticsImplementors = []string{"UserStatistics"}
 
 func (ec *executionContext) _UserStatistics(ctx context.Context, sel ast.SelectionSet, obj *labelling.UserStatistics) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "UserStatistics", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUserStatistics(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UserStatistics(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "UserStatistics", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUserStatistics(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UserStatistics(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -57833,7 +57839,7 @@ func (ec *executionContext) _UserStatistics(ctx context.Context, sel ast.Selecti
 var versionImplementors = []string{"Version", "Node"}
 
 func (ec *executionContext) _Version(ctx context.Context, sel ast.SelectionSet, obj *note.Version) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "Version", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendVersion(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Version(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "Version", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendVersion(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Version(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -57980,7 +57986,7 @@ func (ec *executionContext) _Version(ctx context.Context, sel ast.SelectionSet, 
 var versionConnectionImplementors = []string{"VersionConnection"}
 
 func (ec *executionContext) _VersionConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[note.Version]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "VersionConnection", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendVersionConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._VersionConnection(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "VersionConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendVersionConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._VersionConnection(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -58029,7 +58035,7 @@ func (ec *executionContext) _VersionConnection(ctx context.Context, sel ast.Sele
 var versionEdgeImplementors = []string{"VersionEdge"}
 
 func (ec *executionContext) _VersionEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[note.Version]) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "VersionEdge", sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendVersionEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._VersionEdge(ctx, sel, obj) }); m != nil {
+	if m := lean.Write(ctx, &ec.plans, planned, "VersionEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendVersionEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._VersionEdge(ctx, sel, obj) }); m != nil {
 		return m
 	}
 
@@ -58474,7 +58480,7 @@ func (ec *executionContext) marshalNAnnotationChange2githubᚗcomᚋtaggieᚋtag
 
 func (ec *executionContext) marshalNAnnotationChange2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAnnotationChangeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.AnnotationChange) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "AnnotationChange", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "AnnotationChange", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNAnnotationChange2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAnnotationChangeᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNAnnotationChange2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAnnotationChangeᚄ(ctx, sel, v)
@@ -58659,7 +58665,7 @@ func (ec *executionContext) marshalNEntity2githubᚗcomᚋtaggieᚋtaggieᚋinte
 
 func (ec *executionContext) marshalNEntity2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntityᚄ(ctx context.Context, sel ast.SelectionSet, v []entity.Entity) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "Entity", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "Entity", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNEntity2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntityᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNEntity2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntityᚄ(ctx, sel, v)
@@ -58685,7 +58691,7 @@ func (ec *executionContext) marshalNEntity2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋi
 
 func (ec *executionContext) marshalNEntity2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntity(ctx context.Context, sel ast.SelectionSet, v []*entity.Entity) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "Entity", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "Entity", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNEntity2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntity(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNEntity2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntity(ctx, sel, v)
@@ -58709,7 +58715,7 @@ func (ec *executionContext) marshalNEntityEdge2githubᚗcomᚋtaggieᚋtaggieᚋ
 
 func (ec *executionContext) marshalNEntityEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[entity.Entity]) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "EntityEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "EntityEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNEntityEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNEntityEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
@@ -58739,7 +58745,7 @@ func (ec *executionContext) marshalNEntityIndex2githubᚗcomᚋtaggieᚋtaggie�
 
 func (ec *executionContext) marshalNEntityIndex2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐIndexᚄ(ctx context.Context, sel ast.SelectionSet, v []entity.Index) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "EntityIndex", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "EntityIndex", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNEntityIndex2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐIndexᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNEntityIndex2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐIndexᚄ(ctx, sel, v)
@@ -58769,7 +58775,7 @@ func (ec *executionContext) marshalNEntityIndexEntry2githubᚗcomᚋtaggieᚋtag
 
 func (ec *executionContext) marshalNEntityIndexEntry2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐIndexEntryᚄ(ctx context.Context, sel ast.SelectionSet, v []entity.IndexEntry) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "EntityIndexEntry", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "EntityIndexEntry", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNEntityIndexEntry2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐIndexEntryᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNEntityIndexEntry2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐIndexEntryᚄ(ctx, sel, v)
@@ -58799,7 +58805,7 @@ func (ec *executionContext) marshalNEntityRelationEdge2githubᚗcomᚋtaggieᚋt
 
 func (ec *executionContext) marshalNEntityRelationEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEntityRelationEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.EntityRelationEdge) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "EntityRelationEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "EntityRelationEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNEntityRelationEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEntityRelationEdgeᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNEntityRelationEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEntityRelationEdgeᚄ(ctx, sel, v)
@@ -58857,7 +58863,7 @@ func (ec *executionContext) marshalNFileFormat2githubᚗcomᚋtaggieᚋtaggieᚋ
 
 func (ec *executionContext) marshalNFinishOutcome2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐFinishOutcome(ctx context.Context, sel ast.SelectionSet, v []*model.FinishOutcome) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "FinishOutcome", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "FinishOutcome", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNFinishOutcome2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐFinishOutcome(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNFinishOutcome2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐFinishOutcome(ctx, sel, v)
@@ -59252,7 +59258,7 @@ func (ec *executionContext) marshalNIndexedEntityEdge2githubᚗcomᚋtaggieᚋta
 
 func (ec *executionContext) marshalNIndexedEntityEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐIndexedEntityEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.IndexedEntityEdge) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "IndexedEntityEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "IndexedEntityEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNIndexedEntityEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐIndexedEntityEdgeᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNIndexedEntityEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐIndexedEntityEdgeᚄ(ctx, sel, v)
@@ -59314,7 +59320,7 @@ func (ec *executionContext) marshalNItem2githubᚗcomᚋtaggieᚋtaggieᚋintern
 
 func (ec *executionContext) marshalNItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItemᚄ(ctx context.Context, sel ast.SelectionSet, v []score.Item) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "Item", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "Item", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItemᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItemᚄ(ctx, sel, v)
@@ -59340,7 +59346,7 @@ func (ec *executionContext) marshalNItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋint
 
 func (ec *executionContext) marshalNItem2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItem(ctx context.Context, sel ast.SelectionSet, v []*score.Item) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "Item", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "Item", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNItem2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItem(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNItem2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItem(ctx, sel, v)
@@ -59364,7 +59370,7 @@ func (ec *executionContext) marshalNItemEdge2githubᚗcomᚋtaggieᚋtaggieᚋin
 
 func (ec *executionContext) marshalNItemEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[score.Item]) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "ItemEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "ItemEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNItemEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNItemEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
@@ -59417,7 +59423,7 @@ func (ec *executionContext) marshalNItemTag2githubᚗcomᚋtaggieᚋtaggieᚋint
 
 func (ec *executionContext) marshalNItemTag2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐItemTagᚄ(ctx context.Context, sel ast.SelectionSet, v []filetag.ItemTag) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "ItemTag", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "ItemTag", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNItemTag2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐItemTagᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNItemTag2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐItemTagᚄ(ctx, sel, v)
@@ -59447,7 +59453,7 @@ func (ec *executionContext) marshalNItemTagEdge2githubᚗcomᚋtaggieᚋtaggie�
 
 func (ec *executionContext) marshalNItemTagEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[filetag.ItemTag]) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "ItemTagEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "ItemTagEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNItemTagEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNItemTagEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
@@ -59520,7 +59526,7 @@ func (ec *executionContext) marshalNItemUseEdge2githubᚗcomᚋtaggieᚋtaggie�
 
 func (ec *executionContext) marshalNItemUseEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemUseEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.ItemUseEdge) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "ItemUseEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "ItemUseEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNItemUseEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemUseEdgeᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNItemUseEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐItemUseEdgeᚄ(ctx, sel, v)
@@ -59598,7 +59604,7 @@ func (ec *executionContext) marshalNLineFault2githubᚗcomᚋtaggieᚋtaggieᚋi
 
 func (ec *executionContext) marshalNLineFault2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐLineFaultᚄ(ctx context.Context, sel ast.SelectionSet, v []project.LineFault) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "LineFault", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "LineFault", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNLineFault2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐLineFaultᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNLineFault2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐLineFaultᚄ(ctx, sel, v)
@@ -59638,7 +59644,7 @@ func (ec *executionContext) marshalNNote2githubᚗcomᚋtaggieᚋtaggieᚋintern
 
 func (ec *executionContext) marshalNNote2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐNoteᚄ(ctx context.Context, sel ast.SelectionSet, v []note.Note) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "Note", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "Note", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNNote2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐNoteᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNNote2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐNoteᚄ(ctx, sel, v)
@@ -59664,7 +59670,7 @@ func (ec *executionContext) marshalNNote2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋint
 
 func (ec *executionContext) marshalNNote2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐNote(ctx context.Context, sel ast.SelectionSet, v []*note.Note) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "Note", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "Note", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNNote2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐNote(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNNote2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐNote(ctx, sel, v)
@@ -59688,7 +59694,7 @@ func (ec *executionContext) marshalNNoteAccessEdge2githubᚗcomᚋtaggieᚋtaggi
 
 func (ec *executionContext) marshalNNoteAccessEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐNoteAccessEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.NoteAccessEdge) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "NoteAccessEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "NoteAccessEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNNoteAccessEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐNoteAccessEdgeᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNNoteAccessEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐNoteAccessEdgeᚄ(ctx, sel, v)
@@ -59744,7 +59750,7 @@ func (ec *executionContext) marshalNNoteChangeEdge2githubᚗcomᚋtaggieᚋtaggi
 
 func (ec *executionContext) marshalNNoteChangeEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐNoteChangeEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.NoteChangeEdge) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "NoteChangeEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "NoteChangeEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNNoteChangeEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐNoteChangeEdgeᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNNoteChangeEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐNoteChangeEdgeᚄ(ctx, sel, v)
@@ -59774,7 +59780,7 @@ func (ec *executionContext) marshalNNoteEdge2githubᚗcomᚋtaggieᚋtaggieᚋin
 
 func (ec *executionContext) marshalNNoteEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[note.Note]) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "NoteEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "NoteEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNNoteEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNNoteEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
@@ -59824,7 +59830,7 @@ func (ec *executionContext) marshalNPageChange2githubᚗcomᚋtaggieᚋtaggieᚋ
 
 func (ec *executionContext) marshalNPageChange2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPageChangeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.PageChange) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "PageChange", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "PageChange", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNPageChange2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPageChangeᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNPageChange2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPageChangeᚄ(ctx, sel, v)
@@ -59868,7 +59874,7 @@ func (ec *executionContext) marshalNProject2githubᚗcomᚋtaggieᚋtaggieᚋint
 
 func (ec *executionContext) marshalNProject2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProjectᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Project) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "Project", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "Project", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNProject2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProjectᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNProject2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProjectᚄ(ctx, sel, v)
@@ -59898,7 +59904,7 @@ func (ec *executionContext) marshalNProjectEdge2githubᚗcomᚋtaggieᚋtaggie�
 
 func (ec *executionContext) marshalNProjectEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[project.Project]) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "ProjectEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNProjectEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNProjectEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
@@ -59945,7 +59951,7 @@ func (ec *executionContext) marshalNProjectExport2githubᚗcomᚋtaggieᚋtaggie
 
 func (ec *executionContext) marshalNProjectExport2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐExportᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Export) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "ProjectExport", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectExport", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNProjectExport2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐExportᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNProjectExport2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐExportᚄ(ctx, sel, v)
@@ -59975,7 +59981,7 @@ func (ec *executionContext) marshalNProjectExportEdge2githubᚗcomᚋtaggieᚋta
 
 func (ec *executionContext) marshalNProjectExportEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[project.Export]) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "ProjectExportEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectExportEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNProjectExportEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNProjectExportEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
@@ -60005,7 +60011,7 @@ func (ec *executionContext) marshalNProjectImport2githubᚗcomᚋtaggieᚋtaggie
 
 func (ec *executionContext) marshalNProjectImport2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐImportᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Import) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "ProjectImport", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectImport", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNProjectImport2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐImportᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNProjectImport2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐImportᚄ(ctx, sel, v)
@@ -60035,7 +60041,7 @@ func (ec *executionContext) marshalNProjectImportEdge2githubᚗcomᚋtaggieᚋta
 
 func (ec *executionContext) marshalNProjectImportEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[project.Import]) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "ProjectImportEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectImportEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNProjectImportEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNProjectImportEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
@@ -60065,7 +60071,7 @@ func (ec *executionContext) marshalNProjectItem2githubᚗcomᚋtaggieᚋtaggie�
 
 func (ec *executionContext) marshalNProjectItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItemᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Item) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "ProjectItem", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectItem", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNProjectItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItemᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNProjectItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItemᚄ(ctx, sel, v)
@@ -60099,7 +60105,7 @@ func (ec *executionContext) marshalNProjectItemEdge2githubᚗcomᚋtaggieᚋtagg
 
 func (ec *executionContext) marshalNProjectItemEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[project.Item]) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNProjectItemEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNProjectItemEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
@@ -60129,7 +60135,7 @@ func (ec *executionContext) marshalNProjectItemEffort2githubᚗcomᚋtaggieᚋta
 
 func (ec *executionContext) marshalNProjectItemEffort2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffortᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Effort) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemEffort", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemEffort", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNProjectItemEffort2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffortᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNProjectItemEffort2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffortᚄ(ctx, sel, v)
@@ -60159,7 +60165,7 @@ func (ec *executionContext) marshalNProjectItemEffortEdge2githubᚗcomᚋtaggie�
 
 func (ec *executionContext) marshalNProjectItemEffortEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[project.Effort]) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemEffortEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemEffortEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNProjectItemEffortEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNProjectItemEffortEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
@@ -60225,7 +60231,7 @@ func (ec *executionContext) marshalNProjectMember2githubᚗcomᚋtaggieᚋtaggie
 
 func (ec *executionContext) marshalNProjectMember2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐMemberᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Member) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "ProjectMember", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectMember", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNProjectMember2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐMemberᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNProjectMember2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐMemberᚄ(ctx, sel, v)
@@ -60255,7 +60261,7 @@ func (ec *executionContext) marshalNProjectMemberEdge2githubᚗcomᚋtaggieᚋta
 
 func (ec *executionContext) marshalNProjectMemberEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[project.Member]) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "ProjectMemberEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectMemberEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNProjectMemberEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNProjectMemberEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
@@ -60289,7 +60295,7 @@ func (ec *executionContext) marshalNProjectRemoval2githubᚗcomᚋtaggieᚋtaggi
 
 func (ec *executionContext) marshalNProjectRemoval2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐRemovalᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Removal) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "ProjectRemoval", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectRemoval", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNProjectRemoval2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐRemovalᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNProjectRemoval2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐRemovalᚄ(ctx, sel, v)
@@ -60319,7 +60325,7 @@ func (ec *executionContext) marshalNProjectRemovalEdge2githubᚗcomᚋtaggieᚋt
 
 func (ec *executionContext) marshalNProjectRemovalEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[project.Removal]) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "ProjectRemovalEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectRemovalEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNProjectRemovalEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNProjectRemovalEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
@@ -60514,7 +60520,7 @@ func (ec *executionContext) marshalNScope2githubᚗcomᚋtaggieᚋtaggieᚋinter
 
 func (ec *executionContext) marshalNScope2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScopeᚄ(ctx context.Context, sel ast.SelectionSet, v []entity.Scope) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "Scope", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "Scope", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNScope2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScopeᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNScope2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScopeᚄ(ctx, sel, v)
@@ -60544,7 +60550,7 @@ func (ec *executionContext) marshalNScopeEdge2githubᚗcomᚋtaggieᚋtaggieᚋi
 
 func (ec *executionContext) marshalNScopeEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[entity.Scope]) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "ScopeEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "ScopeEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNScopeEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNScopeEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
@@ -60574,7 +60580,7 @@ func (ec *executionContext) marshalNScopeMemberEdge2githubᚗcomᚋtaggieᚋtagg
 
 func (ec *executionContext) marshalNScopeMemberEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScopeMemberEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.ScopeMemberEdge) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "ScopeMemberEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "ScopeMemberEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNScopeMemberEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScopeMemberEdgeᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNScopeMemberEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScopeMemberEdgeᚄ(ctx, sel, v)
@@ -60620,7 +60626,7 @@ func (ec *executionContext) marshalNScore2githubᚗcomᚋtaggieᚋtaggieᚋgraph
 
 func (ec *executionContext) marshalNScore2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreᚄ(ctx context.Context, sel ast.SelectionSet, v []model.Score) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "Score", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "Score", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNScore2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNScore2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreᚄ(ctx, sel, v)
@@ -60666,7 +60672,7 @@ func (ec *executionContext) marshalNScoreEdge2githubᚗcomᚋtaggieᚋtaggieᚋg
 
 func (ec *executionContext) marshalNScoreEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.ScoreEdge) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "ScoreEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "ScoreEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNScoreEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreEdgeᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNScoreEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreEdgeᚄ(ctx, sel, v)
@@ -60770,7 +60776,7 @@ func (ec *executionContext) marshalNSharedNoteEdge2githubᚗcomᚋtaggieᚋtaggi
 
 func (ec *executionContext) marshalNSharedNoteEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSharedNoteEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.SharedNoteEdge) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "SharedNoteEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "SharedNoteEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNSharedNoteEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSharedNoteEdgeᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNSharedNoteEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSharedNoteEdgeᚄ(ctx, sel, v)
@@ -60885,7 +60891,7 @@ func (ec *executionContext) marshalNTag2githubᚗcomᚋtaggieᚋtaggieᚋinterna
 
 func (ec *executionContext) marshalNTag2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋtagᚐTagᚄ(ctx context.Context, sel ast.SelectionSet, v []tag.Tag) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "Tag", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "Tag", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNTag2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋtagᚐTagᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNTag2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋtagᚐTagᚄ(ctx, sel, v)
@@ -60915,7 +60921,7 @@ func (ec *executionContext) marshalNTagEdge2githubᚗcomᚋtaggieᚋtaggieᚋint
 
 func (ec *executionContext) marshalNTagEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[tag.Tag]) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "TagEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "TagEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNTagEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNTagEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
@@ -60945,7 +60951,7 @@ func (ec *executionContext) marshalNTaggedItemEdge2githubᚗcomᚋtaggieᚋtaggi
 
 func (ec *executionContext) marshalNTaggedItemEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐTaggedItemEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.TaggedItemEdge) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "TaggedItemEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "TaggedItemEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNTaggedItemEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐTaggedItemEdgeᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNTaggedItemEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐTaggedItemEdgeᚄ(ctx, sel, v)
@@ -60975,7 +60981,7 @@ func (ec *executionContext) marshalNTaggedNoteEdge2githubᚗcomᚋtaggieᚋtaggi
 
 func (ec *executionContext) marshalNTaggedNoteEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐTaggedNoteEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.TaggedNoteEdge) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "TaggedNoteEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "TaggedNoteEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNTaggedNoteEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐTaggedNoteEdgeᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNTaggedNoteEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐTaggedNoteEdgeᚄ(ctx, sel, v)
@@ -61091,7 +61097,7 @@ func (ec *executionContext) marshalNUploadHeader2githubᚗcomᚋtaggieᚋtaggie�
 
 func (ec *executionContext) marshalNUploadHeader2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUploadHeaderᚄ(ctx context.Context, sel ast.SelectionSet, v []model.UploadHeader) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "UploadHeader", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "UploadHeader", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNUploadHeader2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUploadHeaderᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNUploadHeader2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUploadHeaderᚄ(ctx, sel, v)
@@ -61134,7 +61140,7 @@ func (ec *executionContext) marshalNUser2githubᚗcomᚋtaggieᚋtaggieᚋintern
 
 func (ec *executionContext) marshalNUser2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx context.Context, sel ast.SelectionSet, v []*user.User) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "User", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "User", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNUser2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNUser2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, sel, v)
@@ -61158,7 +61164,7 @@ func (ec *executionContext) marshalNUserStatistics2githubᚗcomᚋtaggieᚋtaggi
 
 func (ec *executionContext) marshalNUserStatistics2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐUserStatisticsᚄ(ctx context.Context, sel ast.SelectionSet, v []labelling.UserStatistics) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "UserStatistics", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "UserStatistics", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNUserStatistics2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐUserStatisticsᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNUserStatistics2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐUserStatisticsᚄ(ctx, sel, v)
@@ -61205,7 +61211,7 @@ func (ec *executionContext) marshalNVersion2githubᚗcomᚋtaggieᚋtaggieᚋint
 
 func (ec *executionContext) marshalNVersion2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐVersionᚄ(ctx context.Context, sel ast.SelectionSet, v []note.Version) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "Version", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "Version", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNVersion2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐVersionᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNVersion2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐVersionᚄ(ctx, sel, v)
@@ -61235,7 +61241,7 @@ func (ec *executionContext) marshalNVersionEdge2githubᚗcomᚋtaggieᚋtaggie�
 
 func (ec *executionContext) marshalNVersionEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[note.Version]) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "VersionEdge", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "VersionEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendNVersionEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalNVersionEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
@@ -61443,7 +61449,7 @@ func (ec *executionContext) marshalOAddProjectCategoriesProblem2githubᚗcomᚋt
 
 func (ec *executionContext) marshalOAnnotation2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAnnotationᚄ(ctx context.Context, sel ast.SelectionSet, v []model.Annotation) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "Annotation", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "Annotation", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendOAnnotation2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAnnotationᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalOAnnotation2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAnnotationᚄ(ctx, sel, v)
@@ -61526,7 +61532,7 @@ func (ec *executionContext) marshalOCancelProjectImportPayload2ᚖgithubᚗcom�
 
 func (ec *executionContext) marshalOCategory2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCategoryᚄ(ctx context.Context, sel ast.SelectionSet, v []model.Category) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "Category", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "Category", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendOCategory2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCategoryᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalOCategory2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCategoryᚄ(ctx, sel, v)
@@ -61748,7 +61754,7 @@ func (ec *executionContext) marshalODateTime2ᚖtimeᚐTime(ctx context.Context,
 
 func (ec *executionContext) marshalODeadLetter2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeadLetterᚄ(ctx context.Context, sel ast.SelectionSet, v []model.DeadLetter) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "DeadLetter", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "DeadLetter", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendODeadLetter2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeadLetterᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalODeadLetter2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeadLetterᚄ(ctx, sel, v)
@@ -62168,7 +62174,7 @@ func (ec *executionContext) marshalOItemConnection2ᚖgithubᚗcomᚋtaggieᚋta
 
 func (ec *executionContext) marshalOItemSet2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐSetRefᚄ(ctx context.Context, sel ast.SelectionSet, v []filetag.SetRef) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "ItemSet", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "ItemSet", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendOItemSet2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐSetRefᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalOItemSet2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐSetRefᚄ(ctx, sel, v)
@@ -62204,7 +62210,7 @@ func (ec *executionContext) marshalOItemSet2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋ
 
 func (ec *executionContext) marshalOItemTag2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐItemTagᚄ(ctx context.Context, sel ast.SelectionSet, v []filetag.ItemTag) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "ItemTag", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "ItemTag", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendOItemTag2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐItemTagᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalOItemTag2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐItemTagᚄ(ctx, sel, v)
@@ -62240,7 +62246,7 @@ func (ec *executionContext) marshalOItemTagConnection2ᚖgithubᚗcomᚋtaggie�
 
 func (ec *executionContext) marshalOItemTagValue2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐValueCountᚄ(ctx context.Context, sel ast.SelectionSet, v []filetag.ValueCount) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "ItemTagValue", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "ItemTagValue", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendOItemTagValue2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐValueCountᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalOItemTagValue2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋfiletagᚐValueCountᚄ(ctx, sel, v)
@@ -62380,7 +62386,7 @@ func (ec *executionContext) marshalONoteConnection2ᚖgithubᚗcomᚋtaggieᚋta
 
 func (ec *executionContext) marshalOOnlineMember2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐOnlineᚄ(ctx context.Context, sel ast.SelectionSet, v []labelling.Online) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "OnlineMember", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "OnlineMember", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendOOnlineMember2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐOnlineᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalOOnlineMember2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐOnlineᚄ(ctx, sel, v)
@@ -62511,7 +62517,7 @@ func (ec *executionContext) marshalOProjectImportConnection2ᚖgithubᚗcomᚋta
 
 func (ec *executionContext) marshalOProjectItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItemᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Item) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "ProjectItem", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectItem", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendOProjectItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItemᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalOProjectItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItemᚄ(ctx, sel, v)
@@ -62643,7 +62649,7 @@ func (ec *executionContext) marshalOProjectRemovalConnection2ᚖgithubᚗcomᚋt
 
 func (ec *executionContext) marshalOProjectTeamStatistics2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐProjectTeamStatisticsᚄ(ctx context.Context, sel ast.SelectionSet, v []model.ProjectTeamStatistics) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "ProjectTeamStatistics", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectTeamStatistics", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendOProjectTeamStatistics2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐProjectTeamStatisticsᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalOProjectTeamStatistics2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐProjectTeamStatisticsᚄ(ctx, sel, v)
@@ -62999,7 +63005,7 @@ func (ec *executionContext) marshalOScoreConnection2ᚖgithubᚗcomᚋtaggieᚋt
 
 func (ec *executionContext) marshalOScorePage2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScorePageᚄ(ctx context.Context, sel ast.SelectionSet, v []model.ScorePage) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "ScorePage", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "ScorePage", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendOScorePage2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScorePageᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalOScorePage2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScorePageᚄ(ctx, sel, v)
@@ -63139,7 +63145,7 @@ func (ec *executionContext) marshalOSkipProjectItemPayload2ᚖgithubᚗcomᚋtag
 
 func (ec *executionContext) marshalOSnapshot2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐSnapshotᚄ(ctx context.Context, sel ast.SelectionSet, v []score.Snapshot) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "Snapshot", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "Snapshot", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendOSnapshot2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐSnapshotᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalOSnapshot2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐSnapshotᚄ(ctx, sel, v)
@@ -63235,7 +63241,7 @@ func (ec *executionContext) marshalOString2ᚖstring(ctx context.Context, sel as
 
 func (ec *executionContext) marshalOSubcategory2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSubcategoryᚄ(ctx context.Context, sel ast.SelectionSet, v []model.Subcategory) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "Subcategory", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "Subcategory", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendOSubcategory2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSubcategoryᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalOSubcategory2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSubcategoryᚄ(ctx, sel, v)
@@ -63299,7 +63305,7 @@ func (ec *executionContext) marshalOTaggedNoteConnection2ᚖgithubᚗcomᚋtaggi
 
 func (ec *executionContext) marshalOTeam2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeamᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Team) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "Team", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "Team", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendOTeam2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeamᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalOTeam2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeamᚄ(ctx, sel, v)
@@ -63489,7 +63495,7 @@ func (ec *executionContext) marshalOUploadRequest2ᚖgithubᚗcomᚋtaggieᚋtag
 
 func (ec *executionContext) marshalOUploadedPart2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐPartᚄ(ctx context.Context, sel ast.SelectionSet, v []score.Part) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "UploadedPart", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "UploadedPart", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendOUploadedPart2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐPartᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalOUploadedPart2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐPartᚄ(ctx, sel, v)
@@ -63535,7 +63541,7 @@ func (ec *executionContext) unmarshalOUploadedPartInput2ᚕgithubᚗcomᚋtaggie
 
 func (ec *executionContext) marshalOUsedWord2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐUsedᚄ(ctx context.Context, sel ast.SelectionSet, v []labelling.Used) graphql.Marshaler {
 	if len(v) > 1 {
-		if m := lean.Write(ctx, &ec.plans, planned, "UsedWord", sel, func(w *lean.Writer, p *lean.Plan) bool {
+		if m := lean.Write(ctx, &ec.plans, planned, "UsedWord", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
 			return ec.appendOUsedWord2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐUsedᚄ(w, p, v)
 		}, func(ctx context.Context) graphql.Marshaler {
 			return ec.marshalOUsedWord2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐUsedᚄ(ctx, sel, v)

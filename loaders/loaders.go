@@ -8,6 +8,7 @@ package loaders
 
 import (
 	"context"
+	"sync"
 
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/filetag"
@@ -135,13 +136,20 @@ func (l *Loaders) Clear() {
 type key struct{}
 
 // With returns a context that carries the loaders.
-func With(ctx context.Context, l *Loaders) context.Context { return context.WithValue(ctx, key{}, l) }
+func With(ctx context.Context, l *Loaders) context.Context {
+	return WhenAsked(ctx, func() *Loaders { return l })
+}
+
+// WhenAsked returns a context whose loaders are made when somebody first asks for them: most messages of subscriptions need none.
+func WhenAsked(ctx context.Context, make func() *Loaders) context.Context {
+	return context.WithValue(ctx, key{}, sync.OnceValue(make))
+}
 
 // From returns the loaders of the response. Without any it panics: the server was put together wrongly.
 func From(ctx context.Context) *Loaders {
-	l, ok := ctx.Value(key{}).(*Loaders)
+	made, ok := ctx.Value(key{}).(func() *Loaders)
 	if !ok {
 		panic("loaders: the context carries none")
 	}
-	return l
+	return made()
 }

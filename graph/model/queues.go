@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"sync"
 
 	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/labelling"
@@ -99,6 +100,9 @@ type ProjectEvent struct {
 func (e ProjectEvent) Position() EventCursor {
 	return EventCursor{Project: e.Project.ID, Cursor: e.Cursor}
 }
+
+// Shared is where is kept what is the same for all who are told of the event.
+func (e *ProjectEvent) Shared() *sync.Map { return e.Details.Shared }
 
 // MyQueue is what the viewer has of a project.
 type MyQueue struct {

@@ -63,7 +63,11 @@ func (p *plans) code(data *codegen.Data) string {
 			if p.objects[f.TypeReference.Definition.Name] {
 				of = f.TypeReference.Definition.Name
 			}
-			p.line("%q: {At: %d, Of: %q, Resolved: %t},", f.Name, i+1, of, f.IsResolver)
+			shared := ""
+			if f.FieldDefinition.Directives.ForName("shared") != nil {
+				shared = ", Shared: true"
+			}
+			p.line("%q: {At: %d, Of: %q, Resolved: %t%s},", f.Name, i+1, of, f.IsResolver, shared)
 		}
 		p.line("}},")
 	}

@@ -207,14 +207,14 @@ func (s *source) planned() error {
 	for _, f := range s.functions() {
 		object, isObject := strings.CutPrefix(f.Name.Name, "_")
 		elem, isList := s.plans.lists[f.Name.Name]
-		call := "if m := lean.Write(ctx, &ec.plans, planned, %q, sel, func(w *lean.Writer, p *lean.Plan) bool { return ec.append%s(w, p, %s) }, func(ctx context.Context) graphql.Marshaler { return ec.%s(ctx, sel, %s) }); m != nil {\nreturn m\n}\n"
+		call := "if m := lean.Write(ctx, &ec.plans, planned, %q, sel, %s, func(w *lean.Writer, p *lean.Plan) bool { return ec.append%s(w, p, %s) }, func(ctx context.Context) graphql.Marshaler { return ec.%s(ctx, sel, %s) }); m != nil {\nreturn m\n}\n"
 		switch {
 		case isObject && s.plans.objects[object] && len(f.Type.Params.List) == 3:
 			objects++
-			s.insert(f.Body.Lbrace+1, "\n"+fmt.Sprintf(call, object, object, "obj", f.Name.Name, "obj"))
+			s.insert(f.Body.Lbrace+1, "\n"+fmt.Sprintf(call, object, "obj", object, "obj", f.Name.Name, "obj"))
 		case isList:
 			lists++
-			s.insert(f.Body.Lbrace+1, "\nif len(v) > 1 {\n"+fmt.Sprintf(call, elem, strings.TrimPrefix(f.Name.Name, "marshal"), "v", f.Name.Name, "v")+"}\n")
+			s.insert(f.Body.Lbrace+1, "\nif len(v) > 1 {\n"+fmt.Sprintf(call, elem, "nil", strings.TrimPrefix(f.Name.Name, "marshal"), "v", f.Name.Name, "v")+"}\n")
 		}
 	}
 	ast.Inspect(s.tree, func(n ast.Node) bool {

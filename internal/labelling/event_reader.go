@@ -2,6 +2,7 @@ package labelling
 
 import (
 	"context"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -15,6 +16,7 @@ type EventDetails struct {
 	Labels []project.Label
 	Team   *project.Team
 	People []user.User
+	Shared *sync.Map // what those keep for one another who tell of the event; nil where nothing was read
 }
 
 // EventReader reads what events are about, once for everybody who is told of them: nobody is the viewer.
@@ -43,6 +45,7 @@ func (r EventReader) Read(ctx context.Context, p project.ID, events []Event) []E
 	details := make([]EventDetails, len(events))
 	for i, e := range events {
 		d := &details[i]
+		d.Shared = new(sync.Map)
 		for _, id := range []user.ID{e.User, e.Author} {
 			if u, ok := people[id]; ok {
 				d.People = append(d.People, u)

@@ -2,6 +2,7 @@ package lean
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -22,10 +23,14 @@ type TypeField struct {
 	At       int    // its place in the switch of the generated code, from 1
 	Of       string // the object type that it returns; "" for values, and for interfaces and unions
 	Resolved bool   // by a resolver, so that it can be deferred
+	Shared   bool   // the same for everybody who may see the object
 }
 
 // Plan is how the objects of one type and selection are written. There is none for a selection with a field that waits or is deferred.
-type Plan struct{ Fields []Planned }
+type Plan struct {
+	Fields []Planned
+	shape  string // equal for plans that write the same for everybody; "" for one with a field that is not shared
+}
 
 // Planned is a field of a plan.
 type Planned struct {
@@ -75,6 +80,7 @@ func compile(op *graphql.OperationContext, types map[string]Type, name string, s
 	typ := types[name]
 	fields := graphql.CollectFields(op, sel, typ.Implements)
 	plan := &Plan{Fields: make([]Planned, len(fields))}
+	shape, shared := []byte(name), true
 	for i, field := range fields {
 		planned := Planned{Key: `,"` + field.Alias + `":`, Field: field} // names need no escaping
 		if i == 0 {
@@ -90,9 +96,17 @@ func compile(op *graphql.OperationContext, types map[string]Type, name string, s
 				if planned.Below = compile(op, types, f.Of, field.Selections); planned.Below == nil {
 					return nil
 				}
+				shape, shared = append(shape, planned.Below.shape...), shared && planned.Below.shape != ""
+			} else {
+				shared = shared && len(field.Selections) == 0 // objects of several types
 			}
+			shared = shared && f.Shared && len(field.Arguments) == 0
 		}
+		shape = append(strconv.AppendInt(shape, int64(planned.At), 10), planned.Key...)
 		plan.Fields[i] = planned
+	}
+	if shared {
+		plan.shape = string(append(shape, ')'))
 	}
 	return plan
 }
@@ -126,19 +140,30 @@ var writers = sync.Pool{New: func() any { return new(Writer) }}
 // Write has a plan write an object or a list, and returns what was written. It returns nil when there is no plan, and when anything is
 // out of the ordinary: an error, a null where none may be, a panic, the end of the time. Then gqlgen's executor does it from the start, and
 // says what is wrong; executor is called only to compare. Nothing was done that could not be done again: plans only call resolvers that read what is there.
-func Write(ctx context.Context, plans *Plans, types map[string]Type, typ string, sel ast.SelectionSet, write func(*Writer, *Plan) bool, executor func(context.Context) graphql.Marshaler) graphql.Marshaler {
+// An object that is [Sharing] is written once for all whose plans have the same shape.
+func Write(ctx context.Context, plans *Plans, types map[string]Type, typ string, sel ast.SelectionSet, object any, write func(*Writer, *Plan) bool, executor func(context.Context) graphql.Marshaler) graphql.Marshaler {
 	plan := plans.of(ctx, types, typ, sel)
 	if plan == nil || plans.comparing != nil && ctx.Value(alone{}) != nil {
 		return nil
 	}
+	if plan.shape != "" {
+		if all := renderingsOf(object); all != nil {
+			return all.write(ctx, plans, plan.shape, executor, func() graphql.Marshaler { return plans.write(ctx, types, plan, write, executor) })
+		}
+	}
+	return plans.write(ctx, types, plan, write, executor)
+}
+
+// write has a plan write, as [Write] says.
+func (p *Plans) write(ctx context.Context, types map[string]Type, plan *Plan, write func(*Writer, *Plan) bool, executor func(context.Context) graphql.Marshaler) graphql.Marshaler {
 	w := writers.Get().(*Writer) //nolint:errcheck,forcetypeassert // the pool holds nothing else
-	w.ctx, w.done, w.plans, w.types = graphql.WithFreshResponseContext(ctx), ctx.Done(), plans, types
+	w.ctx, w.done, w.plans, w.types = graphql.WithFreshResponseContext(ctx), ctx.Done(), p, types
 	switch {
 	case w.run(plan, write) && len(graphql.GetErrors(w.ctx)) == 0 && w.count():
-		if plans.comparing != nil {
+		if p.comparing != nil {
 			// A request that was ended meanwhile is answered to nobody, and only the executor met its end.
 			if again := byExecutor(ctx, executor); ctx.Err() == nil {
-				plans.comparing(w.B, again)
+				p.comparing(w.B, again)
 			}
 		}
 		return &written{w}

@@ -15,7 +15,7 @@ import (
 
 var people = gqlparser.MustLoadSchema(&ast.Source{Input: `
 	type Query { person: Person }
-	type Person { name: String! friend: Person slow: String }
+	type Person { name: String! friend: Person slow: String mood: String }
 	directive @defer(if: Boolean = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT
 `})
 
@@ -62,7 +62,7 @@ func appendPerson(w *Writer, p *Plan, of *person) bool {
 }
 
 func writePeople(ctx context.Context, plans *Plans, sel ast.SelectionSet, all ...*person) graphql.Marshaler {
-	return Write(ctx, plans, plannedPeople, "Person", sel, func(w *Writer, p *Plan) bool {
+	return Write(ctx, plans, plannedPeople, "Person", sel, nil, func(w *Writer, p *Plan) bool {
 		w.B = append(w.B, '[')
 		for i, of := range all {
 			if !w.Next(i) || !appendPerson(w, p, of) {
@@ -109,11 +109,11 @@ func TestTheExecutorTellsWhatAPlanMeets(t *testing.T) {
 	ctx, sel := selecting(t, "name", nil)
 	var plans Plans
 	assert.Nil(t, writePeople(ctx, &plans, sel, &person{name: "Ada"}, &person{}), "a panic")
-	assert.Nil(t, Write(ctx, &plans, plannedPeople, "Person", sel, func(w *Writer, _ *Plan) bool {
+	assert.Nil(t, Write(ctx, &plans, plannedPeople, "Person", sel, nil, func(w *Writer, _ *Plan) bool {
 		graphql.AddErrorf(w.Context(), "one of many failed")
 		return true
 	}, nil), "an error beside a value")
-	assert.Nil(t, Write(ctx, &plans, plannedPeople, "Person", sel, func(w *Writer, _ *Plan) bool { return w.Value(graphql.Null, false) }, nil), "null where none may be")
+	assert.Nil(t, Write(ctx, &plans, plannedPeople, "Person", sel, nil, func(w *Writer, _ *Plan) bool { return w.Value(graphql.Null, false) }, nil), "null where none may be")
 	assert.Empty(t, graphql.GetErrors(ctx), "it is told once")
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
@@ -152,7 +152,7 @@ func TestComparingTellsNothingOfARequestThatWasEnded(t *testing.T) {
 	ctx, end := context.WithCancel(ctx)
 	told := 0
 	ctx = Comparing(ctx, func(_, _ []byte) { told++ })
-	written := Write(ctx, &Plans{}, plannedPeople, "Person", sel, func(w *Writer, p *Plan) bool {
+	written := Write(ctx, &Plans{}, plannedPeople, "Person", sel, nil, func(w *Writer, p *Plan) bool {
 		return appendPerson(w, p, &person{name: "Ada"})
 	}, func(context.Context) graphql.Marshaler { end(); return graphql.Null })
 	assert.NotNil(t, written)

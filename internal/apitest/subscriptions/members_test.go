@@ -109,3 +109,39 @@ func TestErrorsOfEventsHaveTheirPath(t *testing.T) {
 	require.Len(t, r.Errors, 1, "each time")
 	assert.Len(t, r.Data["mine"].(map[string]any)["claims"], 1)
 }
+
+// What is selected of an event is written once for all who select the same, unless it is not the same for all: a claim's token is for whoever
+// holds it, and an address for its user.
+func TestNobodyIsToldWhatIsForSomebodyElse(t *testing.T) {
+	s := apitest.NewServer(t)
+	l := s.Labelled(3, 0)
+	all := l.Labellers
+	for selection, own := range map[string]bool{
+		"cursor at item { id name claim { user { id name } until } } user { id name } counts { claimed }": false,
+		"cursor at item { id name claim { user { id name } until token } } user { id name email }":        true,
+	} {
+		holder := l.Labellers[1]
+		var streams []*apitest.Stream
+		for _, c := range all {
+			one := c.Subscribe(`subscription($p: ID!) { projectEvents(projectId: $p, types: [CLAIMED]) { __typename ... on ProjectEvent { `+selection+` } } }`, apitest.Vars{"p": l.ID})
+			assert.Equal(t, "ProjectSnapshot", one.Next().Data["projectEvents"].(map[string]any)["__typename"])
+			streams = append(streams, one)
+		}
+		claimed := l.Claimed(holder, 1)[0]
+		told := map[string]int{}
+		for i, one := range streams {
+			event := one.Next().Data["projectEvents"].(map[string]any)
+			text, err := json.Marshal(event)
+			require.NoError(t, err)
+			told[string(text)]++
+			claim, user := event["item"].(map[string]any)["claim"].(map[string]any), event["user"].(map[string]any)
+			assert.Equal(t, user["id"], claim["user"].(map[string]any)["id"])
+			if own {
+				assert.Equal(t, all[i] == holder, claim["token"] != nil, "token, %d", i)
+				assert.Equal(t, all[i] == holder, user["email"] != nil, "address, %d", i)
+			}
+		}
+		assert.Len(t, told, map[bool]int{false: 1, true: 2}[own], selection)
+		l.Finished(holder, claimed)
+	}
+}

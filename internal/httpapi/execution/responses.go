@@ -45,7 +45,8 @@ func (r *Runner) respond(ctx context.Context, next graphql.ResponseHandler) *gra
 	if asksFor(op, request.ExtensionDynamo) {
 		ctx, tally = telemetry.WithTally(ctx)
 	}
-	ctx = loaders.With(ctx, loaders.New(ctx, r.options.Loaders, shown(op)))
+	of := ctx
+	ctx = loaders.WhenAsked(ctx, func() *loaders.Loaders { return loaders.New(of, r.options.Loaders, shown(op)) })
 	resp := within(ctx, next)
 	if resp == nil {
 		return nil

@@ -1,0 +1,87 @@
+package lean
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/stretchr/testify/assert"
+)
+
+// told is a person of whom many are told.
+type told struct {
+	person
+	kept    *sync.Map
+	written int
+}
+
+func (o *told) Shared() *sync.Map { return o.kept }
+
+// sharedPeople are people whose names are the same for everybody.
+var sharedPeople = map[string]Type{"Person": {Implements: []string{"Person"}, Fields: map[string]TypeField{
+	"name": {At: 1, Shared: true}, "friend": {At: 2, Of: "Person", Shared: true}, "mood": {At: 3},
+}}}
+
+// tell writes somebody for one of those who are told.
+func tell(t *testing.T, of *told, selection string) string {
+	t.Helper()
+	ctx, sel := selecting(t, selection, nil)
+	m := Write(ctx, new(Plans), sharedPeople, "Person", sel, of, func(w *Writer, p *Plan) bool {
+		of.written++
+		return appendPerson(w, p, &of.person)
+	}, func(context.Context) graphql.Marshaler { return graphql.MarshalString("the executor") })
+	if m == nil {
+		return "no plan"
+	}
+	var b bytes.Buffer
+	m.MarshalGQL(&b)
+	return b.String()
+}
+
+func TestSharedObjectsAreWrittenOnceForEachShape(t *testing.T) {
+	of := &told{person: person{name: "Ada", friend: &person{name: "Bo"}}, kept: new(sync.Map)}
+	for range 3 {
+		assert.JSONEq(t, `{"name":"Ada","friend":{"name":"Bo"}}`, tell(t, of, "name friend { name }"))
+	}
+	assert.JSONEq(t, `{"name":"Ada","friend":{"name":"Bo"}}`, tell(t, of, "...named friend { ...named }"), "another document of the same shape")
+	assert.Equal(t, 1, of.written)
+	assert.JSONEq(t, `{"n":"Ada","friend":{"name":"Bo"}}`, tell(t, of, "n: name friend { name }"))
+	assert.JSONEq(t, `{"name":"Ada","friend":{"m":"Bo"}}`, tell(t, of, "name friend { m: name }"))
+	assert.JSONEq(t, `{"friend":{"name":"Bo"},"name":"Ada"}`, tell(t, of, "friend { name } name"))
+	assert.Equal(t, 4, of.written)
+}
+
+func TestWhatIsNotSharedIsWrittenForEach(t *testing.T) {
+	of := &told{person: person{name: "Ada"}, kept: new(sync.Map)}
+	for _, selection := range []string{"mood", "friend { name }", "friend { mood name }"} { // the last two have no friend to show
+		before := of.written
+		tell(t, of, selection)
+		tell(t, of, selection)
+		once := !strings.Contains(selection, "mood")
+		assert.Equal(t, map[bool]int{true: 1, false: 2}[once], of.written-before, selection)
+	}
+	private := &told{person: person{name: "Ada"}}
+	tell(t, private, "name")
+	tell(t, private, "name")
+	assert.Equal(t, 2, private.written)
+}
+
+// Whoever waits for what fails writes their own.
+func TestASharedObjectThatCannotBeWritten(t *testing.T) {
+	of := &told{kept: new(sync.Map)} // whose name panics
+	assert.Equal(t, "no plan", tell(t, of, "name"))
+	assert.Equal(t, "no plan", tell(t, of, "name"))
+	assert.Equal(t, 2, of.written)
+}
+
+// What is kept of an object is bounded, and the rest is written for each.
+func TestTheFormsOfASharedObjectAreBounded(t *testing.T) {
+	of := &told{person: person{name: strings.Repeat("x", maxShared/2)}, kept: new(sync.Map)}
+	for _, alias := range []string{"a", "b", "c", "a", "b", "c"} {
+		assert.Contains(t, tell(t, of, alias+": name"), of.name)
+	}
+	assert.Equal(t, 5, of.written, "only the first is kept")
+}
