@@ -32,10 +32,10 @@ func TestSkippedItemsComeBack(t *testing.T) {
 	l.Counts("16 1 0 3")
 	assert.ElementsMatch(t, []string{have[0].ID, have[1].ID}, idsOfHeld(l.Claimed(l.Labellers[1], 2)), "they wait before others")
 
-	c := l.Measure(`mutation($p: ID!) { returnSkippedItems(input: {projectId: $p}) { items { id } more } }`, apitest.Vars{"p": l.ID})
+	c := l.Must(`mutation($p: ID!) { returnSkippedItems(input: {projectId: $p}) { items { id } more } }`, apitest.Vars{"p": l.ID})
 	assert.Len(t, c.List("returnSkippedItems.items"), 3)
 	assert.Equal(t, false, c.At("returnSkippedItems.more"))
-	operations := c.Operations()
+	operations := c.Extensions.Dynamo.Operations // the engine also sees what happens in the background
 	assert.Equal(t, []int{16, 3}, []int{operations["Query"], operations["TransactWriteItems"]}, "1 per shard, and 1 per item")
 	l.Counts("17 3 0 0")
 	a = l.Mutate("returnSkippedItems", selection, apitest.Vars{"projectId": l.ID})
