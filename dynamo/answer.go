@@ -111,6 +111,7 @@ func (a *answer) leftovers() map[string]types.KeysAndAttributes {
 
 // read reads the text of the answer, for which there has to be room.
 func (a *answer) read(ctx context.Context, resp *smithyhttp.Response) error {
+	freePlace(ctx)
 	buf := a.scanned.text[:0]
 	n := int(resp.ContentLength)
 	if n > 0 {

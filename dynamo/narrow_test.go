@@ -213,8 +213,15 @@ func TestAnAnswerWithoutRoomIsNotReadAgain(t *testing.T) {
 // An answer that waits for room takes nobody's place at DynamoDB.
 func TestAnAnswerThatWaitsForRoomHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
-	db, _ := seenDB(t)
-	db.connect(Options{Client: db.Client, MaxInFlight: 1})
+	for _, sdk := range []bool{true, false} {
+		db, _ := seenDB(t)
+		db.connect(Options{Client: db.Client, MaxInFlight: 1, SDKReads: sdk})
+		readWithOnePlace(t, db)
+	}
+}
+
+// readWithOnePlace has a second read answered while the first waits for room.
+func readWithOnePlace(t *testing.T, db *DB) {
 	for name, read := range reads {
 		require.NoError(t, read(t.Context(), db), name) // by the SDK
 		waits, room := make(chan bool), make(chan bool)

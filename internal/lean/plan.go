@@ -2,6 +2,7 @@ package lean
 
 import (
 	"context"
+	"crypto/sha256"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -30,6 +31,7 @@ type TypeField struct {
 type Plan struct {
 	Fields []Planned
 	shape  string // equal for plans that write the same for everybody; "" for one with a field that is not shared
+	form   func() form
 }
 
 // Planned is a field of a plan.
@@ -107,6 +109,7 @@ func compile(op *graphql.OperationContext, types map[string]Type, name string, s
 	}
 	if shared {
 		plan.shape = string(append(shape, ')'))
+		plan.form = sync.OnceValue(func() form { return sha256.Sum256([]byte(plan.shape)) })
 	}
 	return plan
 }
@@ -148,7 +151,7 @@ func Write(ctx context.Context, plans *Plans, types map[string]Type, typ string,
 	}
 	if plan.shape != "" {
 		if all := renderingsOf(object); all != nil {
-			return all.write(ctx, plans, plan.shape, executor, func() graphql.Marshaler { return plans.write(ctx, types, plan, write, executor) })
+			return all.write(ctx, plans, plan.form(), executor, func() graphql.Marshaler { return plans.write(ctx, types, plan, write, executor) })
 		}
 	}
 	return plans.write(ctx, types, plan, write, executor)

@@ -3,6 +3,7 @@ package lean
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"io"
 	"sync"
 
@@ -15,14 +16,21 @@ type Sharing interface {
 	Shared() *sync.Map
 }
 
-// maxShared is how many bytes are kept of one object, in all its forms. The forms beyond are written for each who wants them.
-const maxShared = 32 << 10
+const (
+	// maxShared is how many bytes are kept of one object, in all its forms. The forms beyond are written for each who wants them.
+	maxShared = 32 << 10
+	// maxForms is how many forms of one object are known, kept or not.
+	maxForms = 32
+)
 
-// renderings are the forms of one object, by the shapes of their plans.
+// form stands for the shape of a plan: shapes are as long as a client likes, since aliases are part of them.
+type form [sha256.Size]byte
+
+// renderings are the forms of one object.
 type renderings struct {
 	mu    sync.Mutex
-	all   map[string]*rendering
-	bytes int
+	all   map[form]*rendering
+	bytes int // of their texts
 }
 
 // rendering is what a plan wrote, once that is done.
@@ -45,35 +53,36 @@ func renderingsOf(object any) *renderings {
 	}
 	known, there := kept.Load(renderingsKey{})
 	if !there {
-		known, _ = kept.LoadOrStore(renderingsKey{}, &renderings{all: map[string]*rendering{}})
+		known, _ = kept.LoadOrStore(renderingsKey{}, &renderings{all: map[form]*rendering{}})
 	}
 	return known.(*renderings) //nolint:errcheck,forcetypeassert // nothing else is stored there
 }
 
-// of returns the rendering of a shape, and whether the caller has to write it; nil when no more is kept.
-func (r *renderings) of(shape string) (one *rendering, mine bool) {
+// of returns the rendering of a form, and whether the caller has to write it; nil when no more are kept.
+func (r *renderings) of(f form) (one *rendering, mine bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if one = r.all[shape]; one != nil || r.bytes >= maxShared {
+	if one = r.all[f]; one != nil || len(r.all) == maxForms {
 		return one, false
 	}
 	one = &rendering{done: make(chan struct{})}
-	r.all[shape] = one
+	r.all[f] = one
 	return one, true
 }
 
-// keep keeps what was written.
+// keep keeps what was written, if there is a place for it.
 func (r *renderings) keep(one *rendering, text []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.bytes += len(text); r.bytes <= maxShared {
+	if r.bytes+len(text) <= maxShared {
+		r.bytes += len(text)
 		one.text = bytes.Clone(text)
 	}
 }
 
 // write returns what was written for somebody else, or has it written. Whoever waits for somebody else's and does not get it, writes their own.
-func (r *renderings) write(ctx context.Context, plans *Plans, shape string, executor func(context.Context) graphql.Marshaler, write func() graphql.Marshaler) graphql.Marshaler {
-	one, mine := r.of(shape)
+func (r *renderings) write(ctx context.Context, plans *Plans, f form, executor func(context.Context) graphql.Marshaler, write func() graphql.Marshaler) graphql.Marshaler {
+	one, mine := r.of(f)
 	switch {
 	case one == nil:
 		return write()

@@ -84,4 +84,20 @@ func TestTheFormsOfASharedObjectAreBounded(t *testing.T) {
 		assert.Contains(t, tell(t, of, alias+": name"), of.name)
 	}
 	assert.Equal(t, 5, of.written, "only the first is kept")
+	assert.Contains(t, tell(t, of, "d: friend { name }"), "null")
+	assert.Contains(t, tell(t, of, "d: friend { name }"), "null")
+	assert.Equal(t, 6, of.written, "and what there is still a place for")
+}
+
+// However many forms are asked for, and however long their aliases are, few are known; also of those that cannot be written.
+func TestFewFormsOfASharedObjectAreKnown(t *testing.T) {
+	for name, of := range map[string]*told{"written": {person: person{name: "Ada"}, kept: new(sync.Map)}, "failing": {kept: new(sync.Map)}} {
+		for n := range 2 * maxForms {
+			tell(t, of, strings.Repeat("a", 1000+n)+": name")
+		}
+		assert.Equal(t, 2*maxForms, of.written, name)
+		all := renderingsOf(of)
+		assert.Len(t, all.all, maxForms, name)
+		assert.LessOrEqual(t, all.bytes, maxShared, name)
+	}
 }

@@ -113,7 +113,7 @@ var noLimits = map[string]string{
 	"dynamo.MaxSK": "ids are shorter, or there is no such thing", "dynamo/notes.maxCleanups": "a step of a job", "dynamo.mostFurther": "how a list is read on",
 	"dynamo/projects.MaxTransaction": "how an import is cut", "dynamo.maxPrepared": "how a change is cut", "dynamo/labelling.maxEffort": "how much is read at a time",
 	"dynamo.maxDigits": "as internal/entity has it", "dynamo.maxExponent": "as internal/entity has it", "dynamo.maxDepth": "one more than internal/entity has",
-	"internal/lean.maxShared": "what is beyond is written for each", "dynamo.maxNesting": "of answers of DynamoDB", "dynamo.mostText": "how much is used again", "dynamo.mostNodes": "how much is used again",
+	"internal/lean.maxShared": "what is beyond is written for each", "internal/lean.maxForms": "what is beyond is written for each", "dynamo.maxNesting": "of answers of DynamoDB", "dynamo.mostText": "how much is used again", "dynamo.mostNodes": "how much is used again",
 	"dynamo/filetags.maxSearchRounds":            "how a page is filled",
 	"resolvers.maxTypes":                         "there are no more types of events",
 	"resolvers.maxNodes":                         "as internal/page has it",

@@ -94,6 +94,7 @@ func provokedRequests() map[string]map[string]provocation {
 			"Time to wait to sign in, a socket":                                                                                testedIn(admission, "TestNobodyWaitsForATurnInVain", "fault.Exhausted"),
 			"Operations that wait, for each that may be carried out at a time, a caller":                                       testedIn(room, "TestOperationsOfACallerAreBounded", "EXHAUSTED"),
 			"Answers that are not sent yet, together, a caller":                                                                testedIn(room, "TestUnreadAnswersOverHTTP", "EXHAUSTED"),
+			"Answers of up to 1 MiB that are not sent yet, together, besides the larger ones, a caller":                        testedIn(admission, "TestStepsOfACaller", "u.held > 0"),
 			"Answers that are not sent yet, together, a server":                                                                testedIn(admission, "TestRoomForAnswers", "server"),
 		},
 		"internal/httpapi/execution": {

@@ -14,6 +14,7 @@ func Limits() []limit.Limit {
 		{What: "Time to wait to be set up", Of: "a subscription", Most: limit.Time(maxSetUpWait), Code: limit.Exhausted, Then: "at once, for what would wait longer"},
 		{What: "Time to wait to sign in", Of: "a socket", Most: limit.Time(maxSignInWait), Then: "it is closed with 1013; at once, when it would wait longer"},
 		{What: "Answers that are not sent yet, together", Of: "a caller", Most: limit.Bytes(maxUnsent), Code: limit.Exhausted, Then: "after a wait of half of `TAGGIE_OPERATION_TIMEOUT`"},
+		{What: "Answers of up to " + limit.Bytes(smallAnswer) + " that are not sent yet, together, besides the larger ones", Of: "a caller", Most: limit.Bytes(maxUnsent / shareOfSteps), Then: "then they wait for room like larger ones"},
 		{What: "Answers that are not sent yet, together", Of: "a server", Most: "a quarter of its memory", Code: limit.Exhausted, Then: "after a wait of half of `TAGGIE_OPERATION_TIMEOUT`"},
 	}
 }

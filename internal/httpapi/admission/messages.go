@@ -10,7 +10,7 @@ import (
 type Messages struct {
 	of     *Answers
 	who    string
-	weight int           // of one of them, at most
+	weight int64         // of one of them, at most
 	wanted chan struct{} // holds one token when the next message is waited for
 
 	mu      sync.Mutex
@@ -20,7 +20,7 @@ type Messages struct {
 
 // Messages returns what gives room to the messages of a subscription of who, of which each weighs this much at most.
 func (a *Answers) Messages(who string, weight int) *Messages {
-	return &Messages{of: a, who: who, weight: weight, wanted: make(chan struct{}, 1)}
+	return &Messages{of: a, who: who, weight: int64(weight), wanted: make(chan struct{}, 1)}
 }
 
 // Want says that the next message can be built: what it may weigh is not reserved for as long as the one before is not taken.
@@ -38,7 +38,7 @@ func (m *Messages) Admit(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	u := m.of.begin(m.who)
+	u := &unsent{of: m.of, who: m.who}
 	if err := u.resize(ctx, m.weight); err != nil {
 		u.sent()
 		return err
@@ -53,7 +53,7 @@ func (m *Messages) Admit(ctx context.Context) error {
 	return nil
 }
 
-// Next makes the room of the message that was built now as large as the message; sent gives it back. Faults: those of reserve,
+// Next makes the room of the message that was built now as large as the message; sent gives it back. Faults: those of refusedRoom,
 // for a message that is larger than its estimate.
 func (m *Messages) Next(ctx context.Context, size int) (sent func(), err error) {
 	m.mu.Lock()
@@ -63,11 +63,11 @@ func (m *Messages) Next(ctx context.Context, size int) (sent func(), err error) 
 	}
 	m.mu.Unlock()
 	if u == nil {
-		u = m.of.begin(m.who)
+		u = &unsent{of: m.of, who: m.who}
 	}
 	bounded, cancel := context.WithTimeout(ctx, m.of.waiting)
 	defer cancel()
-	if err := u.resize(bounded, size); err != nil {
+	if err := u.resize(bounded, int64(size)); err != nil {
 		u.sent()
 		return nil, refusedRoom(ctx, err)
 	}
