@@ -322,8 +322,8 @@ type ComplexityRoot struct {
 	}
 
 	EntityIndexEntry struct {
-		Key  func(childComplexity int) int
-		Name func(childComplexity int) int
+		Name  func(childComplexity int) int
+		Value func(childComplexity int) int
 	}
 
 	EntityIndexLeftOut struct {
@@ -342,6 +342,8 @@ type ComplexityRoot struct {
 	EntityRelationEdge struct {
 		Attributes func(childComplexity int) int
 		Cursor     func(childComplexity int) int
+		EntityKey  func(childComplexity int) int
+		EntityType func(childComplexity int) int
 		Index      func(childComplexity int) int
 		Node       func(childComplexity int) int
 		Predicate  func(childComplexity int) int
@@ -2590,18 +2592,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.EntityIndex.Type(childComplexity), true
 
-	case "EntityIndexEntry.key":
-		if e.ComplexityRoot.EntityIndexEntry.Key == nil {
-			break
-		}
-
-		return e.ComplexityRoot.EntityIndexEntry.Key(childComplexity), true
 	case "EntityIndexEntry.index":
 		if e.ComplexityRoot.EntityIndexEntry.Name == nil {
 			break
 		}
 
 		return e.ComplexityRoot.EntityIndexEntry.Name(childComplexity), true
+	case "EntityIndexEntry.key":
+		if e.ComplexityRoot.EntityIndexEntry.Value == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityIndexEntry.Value(childComplexity), true
 
 	case "EntityIndexLeftOut.entities":
 		if e.ComplexityRoot.EntityIndexLeftOut.Entities == nil {
@@ -2659,6 +2661,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EntityRelationEdge.Cursor(childComplexity), true
+	case "EntityRelationEdge.entityKey":
+		if e.ComplexityRoot.EntityRelationEdge.EntityKey == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityRelationEdge.EntityKey(childComplexity), true
+	case "EntityRelationEdge.entityType":
+		if e.ComplexityRoot.EntityRelationEdge.EntityType == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityRelationEdge.EntityType(childComplexity), true
 	case "EntityRelationEdge.index":
 		if e.ComplexityRoot.EntityRelationEdge.Index == nil {
 			break
@@ -9161,8 +9175,8 @@ type Entity implements Node {
 type EntityIndexEntry {
   "The name of the index."
   index: String!
-  "The key: a text, or a number in its sortable form."
-  key: String!
+  "The key, as ` + "`" + `lookup` + "`" + ` takes it in ` + "`" + `key` + "`" + `."
+  key: IndexKey!
 }
 
 "A list of entities."
@@ -9189,8 +9203,8 @@ type IndexedEntityConnection {
 type IndexedEntityEdge {
   cursor: Cursor!
   node: Entity!
-  "The key the entity has here: a text, or a number in its sortable form."
-  key: String!
+  "The key the entity has here."
+  key: IndexKey!
 }
 
 "A list of relations of an entity."
@@ -9209,6 +9223,10 @@ type EntityRelationEdge {
   index: Int64!
   "The attributes of the relation itself, an object of up to 10,000 bytes; null if it has none."
   attributes: JSON @cost(weight: "10")
+  "The type of the entity at the other end. The entity is not read for that, so it may be gone already."
+  entityType: String!
+  "The key of the entity at the other end, which is not read either."
+  entityKey: String!
   "The entity at the other end; null if it is being deleted or could not be read."
   node: Entity @ready
 }
@@ -12224,6 +12242,10 @@ func (ec *executionContext) childFields_EntityRelationEdge(ctx context.Context, 
 		return ec.fieldContext_EntityRelationEdge_index(ctx, field)
 	case "attributes":
 		return ec.fieldContext_EntityRelationEdge_attributes(ctx, field)
+	case "entityType":
+		return ec.fieldContext_EntityRelationEdge_entityType(ctx, field)
+	case "entityKey":
+		return ec.fieldContext_EntityRelationEdge_entityKey(ctx, field)
 	case "node":
 		return ec.fieldContext_EntityRelationEdge_node(ctx, field)
 	}
@@ -18849,10 +18871,10 @@ func (ec *executionContext) fieldContext_EntityIndexEntry_index(_ context.Contex
 }
 
 func (ec *executionContext) _EntityIndexEntry_key(ctx context.Context, field graphql.CollectedField, obj *entity.IndexEntry) (ret graphql.Marshaler) {
-	return ec.marshalNString2string(ctx, field.Selections, obj.Key)
+	return ec.marshalNIndexKey2interface(ctx, field.Selections, obj.Value)
 }
 func (ec *executionContext) fieldContext_EntityIndexEntry_key(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("EntityIndexEntry", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("EntityIndexEntry", field, false, false, errors.New("field of type IndexKey does not have child fields"))
 }
 
 func (ec *executionContext) _EntityIndexLeftOut_values(ctx context.Context, field graphql.CollectedField, obj *entity.LeftOut) (ret graphql.Marshaler) {
@@ -19030,6 +19052,20 @@ func (ec *executionContext) _EntityRelationEdge_attributes(ctx context.Context, 
 }
 func (ec *executionContext) fieldContext_EntityRelationEdge_attributes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("EntityRelationEdge", field, false, false, errors.New("field of type JSON does not have child fields"))
+}
+
+func (ec *executionContext) _EntityRelationEdge_entityType(ctx context.Context, field graphql.CollectedField, obj *model.EntityRelationEdge) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.EntityType())
+}
+func (ec *executionContext) fieldContext_EntityRelationEdge_entityType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityRelationEdge", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EntityRelationEdge_entityKey(ctx context.Context, field graphql.CollectedField, obj *model.EntityRelationEdge) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.EntityKey())
+}
+func (ec *executionContext) fieldContext_EntityRelationEdge_entityKey(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityRelationEdge", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _EntityRelationEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.EntityRelationEdge) (ret graphql.Marshaler) {
@@ -19459,10 +19495,10 @@ func (ec *executionContext) fieldContext_IndexedEntityEdge_node(_ context.Contex
 }
 
 func (ec *executionContext) _IndexedEntityEdge_key(ctx context.Context, field graphql.CollectedField, obj *model.IndexedEntityEdge) (ret graphql.Marshaler) {
-	return ec.marshalNString2string(ctx, field.Selections, obj.Key)
+	return ec.marshalNIndexKey2interface(ctx, field.Selections, obj.Key)
 }
 func (ec *executionContext) fieldContext_IndexedEntityEdge_key(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("IndexedEntityEdge", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("IndexedEntityEdge", field, false, false, errors.New("field of type IndexKey does not have child fields"))
 }
 
 func (ec *executionContext) _Item_id(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
@@ -43914,6 +43950,16 @@ func (ec *executionContext) _EntityRelationEdge(ctx context.Context, sel ast.Sel
 		case "attributes":
 			out.Values[i] = ec._EntityRelationEdge_attributes(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "entityType":
+			out.Values[i] = ec._EntityRelationEdge_entityType(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "entityKey":
+			out.Values[i] = ec._EntityRelationEdge_entityKey(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "node":

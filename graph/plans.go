@@ -223,7 +223,9 @@ var planned = map[string]lean.Type{
 		"predicate":  {At: 2, Of: "", Resolved: false},
 		"index":      {At: 3, Of: "", Resolved: false},
 		"attributes": {At: 4, Of: "", Resolved: false},
-		"node":       {At: 5, Of: "Entity", Resolved: true},
+		"entityType": {At: 5, Of: "", Resolved: false},
+		"entityKey":  {At: 6, Of: "", Resolved: false},
+		"node":       {At: 7, Of: "Entity", Resolved: true},
 	}},
 	"ExtendClaimPayload": {Implements: extendClaimPayloadImplementors, Fields: map[string]lean.TypeField{
 		"item":    {At: 1, Of: "ProjectItem", Resolved: false},
@@ -2248,7 +2250,9 @@ func (ec *executionContext) appendEntityIndexEntry(w *lean.Writer, p *lean.Plan,
 		case 1: // index
 			w.B = scalar.AppendString(w.B, obj.Name)
 		case 2: // key
-			w.B = scalar.AppendString(w.B, obj.Key)
+			if !w.Value(ec.marshalNIndexKey2interface(w.Context(), nil, obj.Value), false) {
+				return false
+			}
 		default:
 			return false
 		}
@@ -2344,7 +2348,13 @@ func (ec *executionContext) appendEntityRelationEdge(w *lean.Writer, p *lean.Pla
 			if !w.Value(ec.marshalOJSON2map(w.Context(), nil, obj.Attributes), true) {
 				return false
 			}
-		case 5: // node
+		case 5: // entityType
+			v := obj.EntityType()
+			w.B = scalar.AppendString(w.B, v)
+		case 6: // entityKey
+			v := obj.EntityKey()
+			w.B = scalar.AppendString(w.B, v)
+		case 7: // node
 			ctx, _ := w.Call(f, ec.fieldContext_EntityRelationEdge_node)
 			if ctx == nil {
 				return false
@@ -2584,7 +2594,9 @@ func (ec *executionContext) appendIndexedEntityEdge(w *lean.Writer, p *lean.Plan
 				return false
 			}
 		case 3: // key
-			w.B = scalar.AppendString(w.B, obj.Key)
+			if !w.Value(ec.marshalNIndexKey2interface(w.Context(), nil, obj.Key), false) {
+				return false
+			}
 		default:
 			return false
 		}

@@ -111,7 +111,7 @@ func (r scopes) Lookup(ctx context.Context, s *entity.Scope, index string, key *
 	}
 	r.entitiesAhead(ctx, all, sel.items("IndexedEntityEdge", "Entity", "Node"))
 	return &model.IndexedEntityConnection{Connection: page.Connect(o, slice, func(p page.Position, i entity.Indexed) model.IndexedEntityEdge {
-		return model.IndexedEntityEdge{Position: p, Node: i.Entity, Key: i.Key}
+		return model.IndexedEntityEdge{Position: p, Node: i.Entity, Key: i.Value}
 	})}, nil
 }
 

@@ -71,7 +71,7 @@ func (c IndexedEntityConnection) Nodes() []entity.Entity {
 type IndexedEntityEdge struct {
 	page.Position
 	Node entity.Entity
-	Key  string
+	Key  any // see [entity.IndexEntry.Value]
 }
 
 // EntityRelationConnection is a list of relations of an entity.
@@ -85,6 +85,12 @@ type EntityRelationEdge struct {
 	entity.Relation
 	Other entity.ID
 }
+
+// EntityType is the type of the entity at the other end.
+func (e EntityRelationEdge) EntityType() string { return e.Other.Type }
+
+// EntityKey is the key of the entity at the other end.
+func (e EntityRelationEdge) EntityKey() string { return e.Other.ID }
 
 // MarshalScopeID writes the global id of a scope.
 func MarshalScopeID(id entity.ScopeID) graphql.Marshaler {

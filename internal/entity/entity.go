@@ -61,6 +61,8 @@ type IndexEntry struct {
 	Name       string         // of the index and its mapping function
 	Key        string         // sorts as bytes
 	Attributes map[string]any // of the entry's own; may be nil
+	// Value is the value that the key stands for, a text or a json.Number. Only entries that the service shows have it.
+	Value any
 }
 
 // LeftOutIndex is the name under which each entity has one entry more that says how many of its values indexes leave out: as its

@@ -106,6 +106,25 @@ func (s Scope) counted(e Entity, entries []IndexEntry) []IndexEntry {
 	return append(entries, IndexEntry{Name: LeftOutIndex, Key: strconv.Itoa(total), Attributes: left})
 }
 
+// show marks an entity of the scope as shown to the viewer, who may read the scope.
+func (s Scope) show(e *Entity) {
+	e.shown = true
+	for i, entry := range e.Index {
+		e.Index[i].Value = s.value(entry)
+	}
+}
+
+// value returns what the key of an entry stands for. The scope may not have the index any more, or another program may have written the
+// entry: then the value is the key itself.
+func (s Scope) value(entry IndexEntry) any {
+	if x, found := s.index(entry.Name); found && x.Kind == NumberKey {
+		if d, ok := decimalOf(entry.Key); ok {
+			return d.number()
+		}
+	}
+	return entry.Key
+}
+
 // Condition chooses from an index by values of its kind: texts, or numbers as [json.Number] (or as a Go number). The zero
 // Condition chooses all. Only one of Equals, BeginsWith, Between, and After or Before or both, is given.
 type Condition struct {

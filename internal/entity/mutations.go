@@ -94,7 +94,7 @@ func (s *Service) Update(ctx context.Context, in Update) (Entity, error) {
 
 // put stores the next state of an entity, with what it emits into the indexes of the scope.
 func (s *Service) put(ctx context.Context, scope Scope, before *Entity, after Entity, relations map[string][]Object, once idempotency.Key) (Entity, error) {
-	after.Version, after.shown = before.version()+1, true
+	after.Version = before.version() + 1
 	if before != nil {
 		after.CreatedAt, after.UpdatedAt = before.CreatedAt, domain.Later(s.o.Now, before.UpdatedAt)
 	} else {
@@ -102,6 +102,7 @@ func (s *Service) put(ctx context.Context, scope Scope, before *Entity, after En
 		after.CreatedAt = after.UpdatedAt
 	}
 	after.Index = scope.entries(after)
+	scope.show(&after)
 	return after, s.o.Store.PutEntity(ctx, before, after, relations, once.With(after.Scope, after.Type, after.ID.ID))
 }
 

@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
@@ -81,5 +82,61 @@ func (d decimal) key() string {
 	if !d.negative {
 		return "2" + tail
 	}
-	return "0" + strings.Map(func(r rune) rune { return '0' + '9' - r }, tail) + "A"
+	return "0" + strings.Map(complement, tail) + "A"
+}
+
+// complement returns the complement of a digit to nine.
+func complement(r rune) rune { return '0' + '9' - r }
+
+// decimalOf returns the number that a key spells; false when it spells none.
+func decimalOf(key string) (decimal, bool) {
+	if key == "1" {
+		return decimal{}, true
+	}
+	tail, positive := strings.CutPrefix(key, "2")
+	if !positive {
+		var ok bool
+		if tail, ok = strings.CutPrefix(key, "0"); !ok {
+			return decimal{}, false
+		}
+		if tail, ok = strings.CutSuffix(tail, "A"); !ok {
+			return decimal{}, false
+		}
+		tail = strings.Map(complement, tail)
+	}
+	if len(tail) < 4 || !allDigits(tail) {
+		return decimal{}, false
+	}
+	exponent, err := strconv.Atoi(tail[:3])
+	return decimal{negative: !positive, digits: tail[3:], exponent: exponent - 500}, err == nil
+}
+
+// The longest numbers that are spelled without an exponent, as JavaScript does.
+const (
+	wholeDigits = 21 // digits before the point
+	leadingZeros = 6  // zeros behind it
+)
+
+// number spells the number as JSON does, in the shortest way.
+func (d decimal) number() json.Number {
+	sign := ""
+	if d.negative {
+		sign = "-"
+	}
+	n := len(d.digits)
+	switch {
+	case n == 0:
+		return "0"
+	case d.exponent >= n && d.exponent <= wholeDigits:
+		return json.Number(sign + d.digits + strings.Repeat("0", d.exponent-n))
+	case d.exponent > 0 && d.exponent < n:
+		return json.Number(sign + d.digits[:d.exponent] + "." + d.digits[d.exponent:])
+	case d.exponent <= 0 && d.exponent > -leadingZeros:
+		return json.Number(sign + "0." + strings.Repeat("0", -d.exponent) + d.digits)
+	}
+	mantissa := d.digits[:1]
+	if n > 1 {
+		mantissa += "." + d.digits[1:]
+	}
+	return json.Number(sign + mantissa + "e" + strconv.Itoa(d.exponent-1))
 }

@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"encoding/json"
 	"math/big"
 	"regexp"
 	"strings"
@@ -48,6 +49,32 @@ func TestWhatIsNoNumber(t *testing.T) {
 		_, err := parseDecimal(text)
 		assert.ErrorIs(t, err, want, text)
 	}
+}
+
+// The number that a key stands for is spelled in the shortest way.
+func TestNumbersOfKeys(t *testing.T) {
+	for text, want := range map[string]string{
+		"-12.5": "-12.5", "0.0": "0", "100": "100", "1e20": "100000000000000000000", "1e21": "1e21", "0.000001": "0.000001", "1e-7": "1e-7",
+		"-120e-9": "-1.2e-7", "12345e30": "1.2345e34", "1e125": "1e125", "-1e-125": "-1e-125",
+	} {
+		d, ok := decimalOf(numberKey(t, text))
+		assert.True(t, ok, text)
+		assert.Equal(t, json.Number(want), d.number(), text)
+	}
+	for _, key := range []string{"", "Ada", "0", "2", "2501", "3501", "0498", "0498A", "25o11", "25011A"} {
+		_, ok := decimalOf(key)
+		assert.False(t, ok, key)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		d, err := parseDecimal(number.Draw(t, "number"))
+		require.NoError(t, err)
+		back, ok := decimalOf(d.key())
+		require.True(t, ok)
+		require.Equal(t, d, back)
+		again, err := parseDecimal(string(back.number()))
+		require.NoError(t, err)
+		require.Equal(t, d, again)
+	})
 }
 
 // number draws a number in any spelling that JSON has for it, small ones often.

@@ -79,7 +79,9 @@ func (s *Service) ListIn(ctx context.Context, scopes func(context.Context, []str
 	}, func(ids []ID) ([]Entity, []error) {
 		entities, errs := s.shows.EntitiesByID(ctx, ids)
 		for i := range entities {
-			entities[i].shown = errs == nil || errs[i] == nil
+			if errs == nil || errs[i] == nil {
+				shown[at[ids[i].Scope]].show(&entities[i])
+			}
 		}
 		return entities, errs
 	})
@@ -90,17 +92,17 @@ type ListRequest struct {
 	Scope  string
 	Type   string
 	Window page.Window
-	shown  bool
+	in     *Scope
 }
 
 // Entities asks for a page of the entities of a type.
-func (s Scope) Entities(typ string, w page.Window) ListRequest {
-	return ListRequest{Scope: s.ID, Type: typ, Window: w, shown: s.Role >= ReaderRole}
+func (s *Scope) Entities(typ string, w page.Window) ListRequest {
+	return ListRequest{Scope: s.ID, Type: typ, Window: w, in: s}
 }
 
 // List lists the entities of a type, the newest first, in a scope that the viewer was shown; NotFound for others.
 func (s *Service) List(ctx context.Context, r ListRequest) (page.Slice[Entity], error) {
-	if !r.shown {
+	if r.in == nil || r.in.Role < ReaderRole {
 		return page.Slice[Entity]{}, noScope()
 	}
 	if err := checkName("type", "a type", r.Type); err != nil {
@@ -108,7 +110,7 @@ func (s *Service) List(ctx context.Context, r ListRequest) (page.Slice[Entity], 
 	}
 	slice, err := s.shows.ListEntities(ctx, r.Scope, r.Type, r.Window)
 	for i := range slice.Items {
-		slice.Items[i].shown = true
+		r.in.show(&slice.Items[i])
 	}
 	return slice, err
 }
@@ -145,7 +147,8 @@ func (s *Service) Query(ctx context.Context, r QueryRequest) (page.Slice[Indexed
 	}
 	slice, err := s.shows.ListByIndex(ctx, r.Scope.ID, index.Name, keys, r.Window)
 	for i := range slice.Items {
-		slice.Items[i].Entity.shown = true
+		r.Scope.show(&slice.Items[i].Entity)
+		slice.Items[i].Value = r.Scope.value(slice.Items[i].IndexEntry)
 	}
 	return slice, err
 }
@@ -174,7 +177,7 @@ func (s *Service) edit(ctx context.Context, id ID, expected *int, create bool, c
 		if !mayExist(id) {
 			return nil, notFound()
 		}
-		switch before, err = s.find(ctx, id); {
+		switch before, err = s.find(ctx, scope, id); {
 		case err != nil:
 			return nil, err
 		case before == nil && !create:
@@ -187,11 +190,11 @@ func (s *Service) edit(ctx context.Context, id ID, expected *int, create bool, c
 }
 
 // find returns the entity in a scope that the viewer may write, nil when there is none.
-func (s *Service) find(ctx context.Context, id ID) (*Entity, error) {
+func (s *Service) find(ctx context.Context, in Scope, id ID) (*Entity, error) {
 	entities, errs := s.o.Store.EntitiesByID(ctx, []ID{id})
 	switch {
 	case errs == nil || errs[0] == nil:
-		entities[0].shown = true
+		in.show(&entities[0])
 		return &entities[0], nil
 	case fault.Is(errs[0], fault.NotFound):
 		return nil, nil

@@ -135,7 +135,7 @@ func TestWhatWasNotShownIsNotListed(t *testing.T) {
 	_, errs = w.ListReverseRelations(ctx, []entity.RelationsRequest{entity.Entity{ID: one.ID}.ReverseRelations("likes", window)})
 	assert.True(t, fault.Is(errs[0], fault.NotFound))
 
-	_, err = w.List(ctx, entity.Scope{ID: "s"}.Entities("Book", window))
+	_, err = w.List(ctx, (&entity.Scope{ID: "s"}).Entities("Book", window))
 	assert.True(t, fault.Is(err, fault.NotFound))
 	_, err = w.Service.ListMembers(ctx, entity.Scope{ID: "s"}.Members(window))
 	assert.True(t, fault.Is(err, fault.NotFound))
@@ -144,10 +144,10 @@ func TestWhatWasNotShownIsNotListed(t *testing.T) {
 	_, err = w.Service.ListScopes(ctx, reader, window)
 	assert.True(t, fault.Is(err, fault.Forbidden))
 
-	found, err := w.List(ctx, entity.Scope{ID: "s", Role: entity.ReaderRole}.Entities("Book", window))
+	found, err := w.List(ctx, (&entity.Scope{ID: "s", Role: entity.ReaderRole}).Entities("Book", window))
 	require.NoError(t, err)
 	assert.True(t, found.Items[0].WasShown())
-	_, err = w.List(ctx, entity.Scope{ID: "s", Role: entity.ReaderRole}.Entities("Book:", window))
+	_, err = w.List(ctx, (&entity.Scope{ID: "s", Role: entity.ReaderRole}).Entities("Book:", window))
 	entity.Invalid(t, err, "type", "a type is a letter")
 }
 

@@ -94,8 +94,16 @@ func UnmarshalInt64(v any) (int64, error) {
 	return n, nil
 }
 
-// MarshalIndexKey is not used: keys of indexes come in only.
-func MarshalIndexKey(any) graphql.Marshaler { return graphql.Null }
+// MarshalIndexKey writes a text as string or a [json.Number] as number.
+func MarshalIndexKey(v any) graphql.Marshaler {
+	switch v := v.(type) {
+	case string:
+		return graphql.MarshalString(v)
+	case json.Number:
+		return graphql.WriterFunc(func(w io.Writer) { _, _ = io.WriteString(w, v.String()) })
+	}
+	return graphql.Null
+}
 
 // UnmarshalIndexKey reads a text as string or a number as [json.Number].
 func UnmarshalIndexKey(v any) (any, error) {

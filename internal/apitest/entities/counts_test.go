@@ -94,6 +94,13 @@ func TestEntitiesCostTheLowerBound(t *testing.T) {
 			assert.Equal(t, test.queries, queries)
 		})
 	}
+	t.Run("which entities are related, without reading them", func(t *testing.T) {
+		c := r.Measure(`query($s: ID!) { scope(id: $s) { entity(type: "Film", key: "f00") { relations { edges { predicate entityType entityKey } } reverseRelations { edges { entityKey } } } } }`, in)
+		assert.Equal(t, map[string]any{"predicate": "cast", "entityType": "Person", "entityKey": "a00"}, c.List("scope.entity.relations.edges")[0])
+		batches, queries := reads(c)
+		assert.Equal(t, map[string][]int{"scopes and memberships": {2}, "entities": {1}}, batches)
+		assert.Equal(t, map[string]int{"relationship_entries": 1, "reverse_relationships": 1}, queries)
+	})
 	t.Run("back", func(t *testing.T) {
 		c := r.Measure(`query($s: ID!) { scope(id: $s) { entity(type: "Country", key: "c") { reverseRelations(first: 5) { nodes { key reverseRelations(predicate: "born", first: 20) { nodes { key } } } } } } }`, in)
 		require.Len(t, c.List("scope.entity.reverseRelations.nodes"), 4)

@@ -75,6 +75,18 @@ func TestLookupsUnderEveryCondition(t *testing.T) {
 	} {
 		assert.Equal(t, test.want, lookup(test.index, test.key), "%s %v", test.index, test.key)
 	}
+	// A key is given as it is asked for, wherever it is shown.
+	const keys = `query($s: ID!, $k: IndexKey!) { scope(id: $s) {
+		lookup(index: "year", key: {equals: $k}) { edges { key node { key indexEntries { index key } } } }
+		entities(type: "Film") { nodes { indexEntries { key } } } entity(type: "Film", key: "minus") { indexEntries { key } } } }`
+	found := r.Must(keys, apitest.Vars{"s": r.Scope, "k": -12.5})
+	entries := []any{map[string]any{"index": "title", "key": "#:%"}, map[string]any{"index": "year", "key": -12.5}}
+	assert.Equal(t, []any{map[string]any{"key": -12.5, "node": map[string]any{"key": "minus", "indexEntries": entries}}}, found.List("scope.lookup.edges"))
+	assert.Contains(t, found.Body, `{"indexEntries":[{"key":"#:%"},{"key":-12.5}]}`)
+	assert.Equal(t, -12.5, found.List("scope.entity.indexEntries")[1].(map[string]any)["key"])
+	set := r.Mutate("setEntity", "entity { indexEntries { key } }", apitest.Vars{"scopeId": r.Scope, "type": "Film", "key": "minus", "attributes": apitest.Vars{"title": "#:%", "year": -12.5}})
+	assert.Equal(t, []any{map[string]any{"key": "#:%"}, map[string]any{"key": -12.5}}, set.List("result.entity.indexEntries"))
+
 	for _, test := range []struct {
 		index, field string
 		key          apitest.Vars
