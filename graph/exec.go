@@ -10197,7 +10197,10 @@ input RemoveProjectItemsInput {
   itemIds: [ID!]
   "The id of a ` + "`" + `ProjectImport` + "`" + ` of the project that has ended: all items that it brought."
   importId: ID
-  "All items of a status. Items that get it meanwhile may be removed, too."
+  """
+  All items of a status. The removal begins five seconds after the request, when lists show all of them. Items that get the
+  status meanwhile may be removed, too.
+  """
   status: ProjectItemStatus
   "The items cannot be brought back: they are gone as soon as they are removed."
   purge: Boolean! = false

@@ -16,7 +16,8 @@ import (
 )
 
 // ItemWithEfforts reads an item and its efforts, in the order in which they were made. A transaction tells that item and efforts
-// are of one moment, and the item how many there are: the query may miss one that was made a moment ago.
+// are of one moment, and the item how many there are: the query may miss one that was made a moment ago. Of an item that is being purged some may
+// be gone already, so it is returned without them.
 //
 // Index: primary. Key: _subject_key = <project>:ProjectItem:<item> AND begins_with(_predicate_key, effort:);
 // <item>/<project>:ProjectItem~<shard> and <effort>/<project>:ProjectItemEffort~<shard>. Cost: 1 Query and 1 TransactGetItems, one more
@@ -41,6 +42,9 @@ func (db Store) ItemWithEfforts(ctx context.Context, id project.ItemID) (project
 			switch missing := slices.Index(errs, dynamo.ErrMissing); {
 			case missing == 0:
 				return dynamo.ErrMissing
+			case errs[0] == nil && now.Status == project.Purged:
+				item, efforts = now, nil
+				return nil
 			case missing > 0:
 				return projects.ErrStale // a row that points to it was seen before it was made
 			case errors.Join(errs...) != nil:
@@ -76,7 +80,7 @@ func (db Store) ItemsWithEfforts(ctx context.Context, ids []project.ItemID) ([]p
 	var pairs, others []int
 	for n, i := range items {
 		switch {
-		case errs[n] != nil || i.EffortsMade == 0:
+		case errs[n] != nil || i.EffortsMade == 0 || i.Status == project.Purged:
 		case i.EffortsMade == 1 && i.LastEffort != "":
 			pairs = append(pairs, n)
 		default:
@@ -122,7 +126,7 @@ func (db Store) withTheirEffort(ctx context.Context, places []int, items []proje
 	for at, n := range places {
 		err := errors.Join(read[2*at], read[2*at+1])
 		switch {
-		case errors.Is(err, dynamo.ErrMissing) || err == nil && (now[at].EffortsMade != 1 || now[at].LastEffort != items[n].LastEffort):
+		case errors.Is(err, dynamo.ErrMissing) || err == nil && (now[at].Status == project.Purged || now[at].EffortsMade != 1 || now[at].LastEffort != items[n].LastEffort):
 			moved = append(moved, n)
 		case err != nil:
 			errs[n] = err

@@ -95,3 +95,28 @@ func (db Store) FindOutbox(ctx context.Context, item string, r project.Transitio
 	there, err = db.Get(ctx, dynamo.RelationshipEntries, outboxKey(item, r), func(raw dynamo.Item) error { return decodeOutbox(raw, &t) })
 	return t, there, err
 }
+
+// LastPending looks for the last transition of each item.
+//
+// Index: primary. Key: _subject_key = taggie:Outbox:<shard> AND _predicate_key = outbox:<at>:Transition:<id>. Cost: ⌈n/100⌉ BatchGetItem.
+func (db Store) LastPending(ctx context.Context, items []project.Item) ([]bool, error) {
+	pending := make([]bool, len(items))
+	wants, at := make([]dynamo.Want, 0, len(items)), make([]int, 0, len(items))
+	for n, i := range items {
+		if i.LastTransition.ID == "" {
+			continue
+		}
+		key := outboxKey(i.ID, i.LastTransition)
+		wants = append(wants, dynamo.Want{Table: dynamo.RelationshipEntries, Key: key, Decode: func(dynamo.Item) error { return nil }})
+		at = append(at, n)
+	}
+	for n, err := range db.BatchGet(ctx, wants) {
+		switch {
+		case err == nil:
+			pending[at[n]] = true
+		case !errors.Is(err, dynamo.ErrMissing):
+			return nil, err
+		}
+	}
+	return pending, nil
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +15,10 @@ import (
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/dynamotest"
+	"github.com/taggie/taggie/dynamo/entities"
 	truth "github.com/taggie/taggie/dynamo/labelling"
+	"github.com/taggie/taggie/dynamo/projects"
+	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/faultinject"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/labelling"
@@ -197,8 +201,8 @@ func TestCallsOfRemovals(t *testing.T) {
 	r.followed()
 	run()
 	r.followed()
-	calls := run()
-	assert.Equal(t, []int{2*100 + 1, 20, 3 + 16 + 20}, []int{calls["TransactWriteItems"], calls["BatchWriteItem"], calls["Query"]}, "gone: %v", calls)
+	// The removal is read twice; items, their import and the outbox are read; each item is marked, and goes.
+	assert.Equal(t, map[string]int{"BatchGetItem": 2 + 3, "TransactGetItems": 1, "TransactWriteItems": 2*100 + 1, "BatchWriteItem": 2 * 20, "Query": 3}, run(), "gone")
 }
 
 // Who is slower than a removal is told what became of the item.
@@ -217,4 +221,151 @@ func TestAMoveOfARemovedItem(t *testing.T) {
 	err := db.MoveItem(t.Context(), late, idempotency.Key{})
 	assert.ErrorContains(t, err, "no such item")
 	assert.Empty(t, rowsOfItems(t, db, item))
+}
+
+// many is an item on which members have worked again and again, more often than one step of a removal takes.
+func many(w *labellingtest.World) (project.Item, []string) {
+	item, grace := w.Fill(1)[0], w.SignUp("grace")
+	names := []string{item.ID}
+	for n := range labelling.MostEfforts + 5 {
+		m := w.Finishing(item, []project.UserID{w.Ada, grace}[n%2], w.Label("owl").ID, "")
+		item = w.Do(m)
+		names = append(names, m.Effort.ID)
+	}
+	return item, names
+}
+
+// naming are the rows that name something, but those of removals and of the outbox.
+func naming(t *testing.T, db truth.Store, names ...string) (found []string) {
+	t.Helper()
+	for _, table := range tablesOfItems {
+		for key, row := range dynamotest.RowsOf(t, db.DB, table) {
+			text := string(dynamo.RowJSON(row))
+			if !strings.HasPrefix(key.SK, "outbox:") && !strings.HasSuffix(key.SK, ":Removal") && slices.ContainsFunc(names, func(name string) bool { return strings.Contains(text, name) }) {
+				found = append(found, text)
+			}
+		}
+	}
+	return found
+}
+
+// An import meets an item that a lost server has removed by half. Servers that purge it are killed at each step.
+func TestAHalfRemovedItemIsPurgedByServersThatAreKilled(t *testing.T) {
+	t.Parallel()
+	w, db, inj := openWorldOfLabelling(t)
+	item, names := many(w)
+	r := newRemoves(t, w, db, inj, false, item)
+	for n := 0; ; n++ { // until one has made the first of two moves
+		dead := inj.KillAfter(n)
+		_, err := r.remover.Run(t.Context(), task.Task{Kind: project.RunRemoval, ID: r.id.ID, Scope: string(r.id.Project), Tries: n})
+		dead.Stop()
+		require.ErrorIs(t, err, faultinject.ErrKilled)
+		if now, _, err := db.ItemWithEfforts(t.Context(), item.ItemID); err == nil && now.Status.Hidden() {
+			break
+		}
+	}
+	_, efforts, err := db.ItemWithEfforts(t.Context(), item.ItemID)
+	require.NoError(t, err)
+	counted := slices.DeleteFunc(efforts, func(e project.Effort) bool { return !e.Counts() })
+	require.Len(t, counted, 5)
+	taken := 0
+	for n := 0; ; n++ {
+		require.Less(t, n, 100)
+		for _, t := range w.Outbox() {
+			if t.Item == item.ID && t.Cause == labelling.Removed {
+				taken += len(t.Efforts)
+			}
+		}
+		r.followed()
+		dead := inj.KillAfter(n)
+		err := r.remover.PurgeRemoved(t.Context(), []project.ItemID{item.ItemID})
+		dead.Stop()
+		if err == nil {
+			break
+		}
+		require.True(t, errors.Is(err, faultinject.ErrKilled) || fault.Is(err, fault.Unavailable), "%v", err)
+		// Whoever looks meanwhile is told of the item, or that there is none.
+		now, _, err := db.ItemWithEfforts(t.Context(), item.ItemID)
+		if !fault.Is(err, fault.NotFound) {
+			require.NoError(t, err)
+			require.True(t, now.Status.Hidden())
+		}
+		_, _, errs := db.ItemsWithEfforts(t.Context(), []project.ItemID{item.ItemID})
+		require.True(t, errs[0] == nil || fault.Is(errs[0], fault.NotFound), "%v", errs)
+	}
+	assert.Equal(t, len(efforts), taken, "each effort was taken out of the statistics once")
+	assert.Empty(t, naming(t, db, names...))
+}
+
+// An import that was lost has begun to purge an item. Undoing the removal leaves nothing of it.
+func TestAnUndoOfWhatAnImportHasBegunToPurge(t *testing.T) {
+	t.Parallel()
+	w, db, inj := openWorldOfLabelling(t)
+	item, names := many(w)
+	for begun := 4; ; begun++ { // calls that the import made; the first ones only read
+		r := newRemoves(t, w, db, inj, false, item)
+		r.killed()
+		r.followed()
+		dead := inj.KillAfter(begun)
+		err := r.remover.PurgeRemoved(t.Context(), []project.ItemID{item.ItemID})
+		dead.Stop()
+		if err == nil {
+			t.Fatal("the import purged the item without having been seen half-way")
+		}
+		now, _, err := db.ItemWithEfforts(t.Context(), item.ItemID)
+		require.NoError(t, err)
+		r.becomes(project.Restoring)
+		r.killed()
+		r.followed()
+		require.Equal(t, project.Restored, r.is().State)
+		if now.Status == project.Removed { // it was in time
+			require.NotEmpty(t, naming(t, db, names...))
+			continue
+		}
+		require.Equal(t, project.Purged, now.Status)
+		assert.Empty(t, naming(t, db, names...))
+		return
+	}
+}
+
+// What a store is told to purge goes with all that links to it, whatever state its efforts are in; but only at the version that was read.
+func TestPurgesOfOneItem(t *testing.T) {
+	t.Parallel()
+	w, db, inj := openWorldOfLabelling(t)
+	item, names := many(w)
+	require.NoError(t, db.PurgeItem(t.Context(), item, nil), "it is not removed")
+	r := newRemoves(t, w, db, inj, false, item)
+	r.killed()
+	removed, efforts, err := db.ItemWithEfforts(t.Context(), item.ItemID)
+	require.NoError(t, err)
+	r.becomes(project.Restoring)
+	r.killed()
+	back, errs := errors.AsType[*project.ItemConflict](db.PurgeItem(t.Context(), removed, efforts))
+	require.True(t, errs)
+	assert.Equal(t, project.Finished, back.Current.Status)
+
+	r = newRemoves(t, w, db, inj, false, item)
+	r.killed()
+	r.followed()
+	now, efforts, err := db.ItemWithEfforts(t.Context(), item.ItemID)
+	require.NoError(t, err)
+	for _, e := range efforts[:2] { // as somebody else may have left them
+		e.RemovedAt = time.Time{}
+		require.NoError(t, db.Transact(t.Context(), []dynamo.Action{
+			{Table: dynamo.EntitiesMaster, Item: projects.EffortRow(e)},
+			{Table: dynamo.RelationshipEntries, Item: entities.RelationRow(projects.EffortOf(projects.UserIn(e.Project, e.User), e), e.FinishedAt, nil)},
+		}, idempotency.Key{}))
+	}
+	for n := 1; ; n++ {
+		dead := inj.KillAfter(n)
+		err := db.PurgeItem(t.Context(), now, efforts)
+		dead.Stop()
+		if err == nil {
+			break
+		}
+		require.ErrorIs(t, err, faultinject.ErrKilled)
+		now.Status = project.Purged
+	}
+	assert.Empty(t, naming(t, db, names...))
+	require.NoError(t, db.PurgeItem(t.Context(), now, nil), "once more")
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"math"
+	"time"
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/entities"
+	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/dynamo/uses"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
@@ -88,63 +90,61 @@ func (db Store) ForgetRemoved(ctx context.Context, id project.TransferID, item p
 	return db.BatchWrite(ctx, []dynamo.Write{{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(RemovedBy(id, item))}})
 }
 
-// errBack ends the purge of an item that was brought back meanwhile, or is gone.
-var errBack = errors.New("the item is not removed any more")
+// errGone ends the purge of an item that is gone.
+var errGone = errors.New("the item is gone")
 
 // PurgeItem removes what is left of a removed item: first it marks the row, from when on the item cannot be brought back, then it removes
 // the efforts, and at last the item with what links to it, and its use of the item of a user. Each step can be done again. An item that
-// is not removed stays as it is. The caller knows that the outbox has nothing of the item.
+// is not removed, or is gone, stays as it is. The efforts are all that the item has; of one that is marked they are looked for.
+// *project.ItemConflict when the item is not at its version any more. The caller knows that none of the efforts is counted, and that the queue
+// has followed everything of this version.
 //
-// Index: primary. Key: <item>/<project>:ProjectItem~<shard> on condition that it is removed; _subject_key =
-// <project>:ProjectItem:<item> AND begins_with(_predicate_key, effort:); <effort>/<project>:ProjectItemEffort~<shard>;
-// <project>:ProjectItem:<item>/status~<shard>:REMOVED:…; <project>:Removal:<removal>/item:0:ProjectItem:<item>;
-// si:<owner>/<item><project> and it:<owner>/<score><item> of one that is made of a user's item.
-// Cost: 2 TransactWriteItems; with efforts 1 Query and ⌈2n/25⌉ BatchWriteItem.
-func (db Store) PurgeItem(ctx context.Context, i project.Item) error {
+// Index: primary. Key: <item>/<project>:ProjectItem~<shard> on condition that it is removed and of its version; of an item that is marked
+// _subject_key = <project>:ProjectItem:<item> AND _predicate_key BETWEEN effort: AND effort:<updated>; <effort>/<project>:ProjectItemEffort~<shard>;
+// <project>:User:<user>/effort:… of those that count; <project>:ProjectItem:<item>/status~<shard>:REMOVED:…;
+// <project>:Removal:<removal>/item:0:ProjectItem:<item>; si:<owner>/<item><project> and it:<owner>/<score><item> of one that is made of
+// a user's item.
+// Cost: 2 TransactWriteItems; with efforts 2 × ⌈n/25⌉ BatchWriteItem; of one that is marked also 1 Query and 1 BatchGetItem per 100 efforts.
+func (db Store) PurgeItem(ctx context.Context, i project.Item, efforts []project.Effort) error {
 	if !i.Status.Hidden() {
 		return nil
 	}
-	id := ItemID(i.ItemID)
-	if i.Status == project.Removed {
-		err := db.Transact(ctx, []dynamo.Action{{
-			Table: dynamo.EntitiesMaster, Key: entities.ShardedKey(id), Update: "SET #status = :purged, #meta.#version = #meta.#version + :one, #attempt = :none",
-			Condition: "#status = :removed AND #removal = :removal",
-			Names:     map[string]string{"#status": "status", "#removal": "removal", "#meta": "_meta", "#version": "version", "#attempt": "_attempt"},
-			Values: dynamo.Attrs{
-				":purged": dynamo.Str(string(project.Purged)), ":removed": dynamo.Str(string(project.Removed)), ":removal": dynamo.Str(i.Removal),
-				":one": dynamo.Number(1), ":none": dynamo.Str(""),
-			},
-			Failed: func(row dynamo.Attrs) error {
-				if dynamo.Text(row["status"]) == string(project.Purged) {
-					return dynamo.ErrDone
-				}
-				return errBack
-			},
-		}}, idempotency.Key{})
-		if errors.Is(err, errBack) {
+	marked := i.Status == project.Purged
+	if !marked {
+		switch err := db.markPurged(ctx, i); {
+		case errors.Is(err, errGone):
 			return nil
-		}
-		if err != nil && !errors.Is(err, dynamo.ErrDone) {
+		case errors.Is(err, dynamo.ErrDone): // by somebody else, or by this one, whose answer was lost
+		case err != nil:
 			return err
 		}
 	}
-	if i.EffortsMade > 0 {
-		if err := db.purgeEfforts(ctx, i); err != nil {
-			return err
-		}
+	var err error
+	switch {
+	case i.EffortsMade == 0:
+	case marked:
+		err = db.purgeMarked(ctx, i)
+	default:
+		err = db.purgeEfforts(ctx, i, efforts)
 	}
+	if err != nil {
+		return err
+	}
+	id := ItemID(i.ItemID)
 	i.Status = project.Removed // under which it is listed
 	name, key := StatusEntry(i)
 	actions := []dynamo.Action{
 		{
-			Table: dynamo.EntitiesMaster, Key: entities.ShardedKey(id), Remove: true, Condition: "#status = :purged", Names: map[string]string{"#status": "status"},
-			Values: dynamo.Attrs{":purged": dynamo.Str(string(project.Purged))}, Failed: func(dynamo.Attrs) error { return errBack },
+			Table: dynamo.EntitiesMaster, Key: entities.ShardedKey(id), Remove: true, Condition: "#status = :purged AND #removal = :removal",
+			Names:  map[string]string{"#status": "status", "#removal": "removal"},
+			Values: dynamo.Attrs{":purged": dynamo.Str(string(project.Purged)), ":removal": dynamo.Str(i.Removal)},
+			Failed: func(dynamo.Attrs) error { return errGone },
 		},
 		{Table: dynamo.IndexEntries, Key: entities.IndexEntryKey(id, name, key), Remove: true},
 		{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(RemovedBy(project.TransferID{Project: i.Project, ID: i.Removal}, i.ItemID)), Remove: true},
 	}
-	err := db.purgeWithUse(ctx, i, actions)
-	if errors.Is(err, errBack) { // somebody else was as fast
+	err = db.purgeWithUse(ctx, i, actions)
+	if errors.Is(err, errGone) { // somebody else was as fast
 		return nil
 	}
 	if err == nil {
@@ -153,32 +153,88 @@ func (db Store) PurgeItem(ctx context.Context, i project.Item) error {
 	return err
 }
 
-// purgeEfforts removes the efforts of an item, page by page, so that what was done is done when it fails.
-func (db Store) purgeEfforts(ctx context.Context, i project.Item) error {
+// markPurged marks a removed item: from then on it cannot be brought back. errGone, *project.ItemConflict, and [dynamo.ErrDone] when it is
+// marked already.
+func (db Store) markPurged(ctx context.Context, i project.Item) error {
+	return db.Transact(ctx, []dynamo.Action{{
+		Table: dynamo.EntitiesMaster, Key: entities.ShardedKey(ItemID(i.ItemID)), Update: "SET #status = :purged, #meta.#version = :before + :one, #attempt = :none",
+		Condition: "#status = :removed AND #removal = :removal AND #meta.#version = :before",
+		Names:     map[string]string{"#status": "status", "#removal": "removal", "#meta": "_meta", "#version": "version", "#attempt": "_attempt"},
+		Values: dynamo.Attrs{
+			":purged": dynamo.Str(string(project.Purged)), ":removed": dynamo.Str(string(project.Removed)), ":removal": dynamo.Str(i.Removal),
+			":before": dynamo.Number(int64(i.Version)), ":one": dynamo.Number(1), ":none": dynamo.Str(""),
+		},
+		Failed: func(row dynamo.Attrs) error {
+			switch {
+			case row == nil:
+				return errGone
+			case dynamo.Text(row["status"]) == string(project.Purged) && dynamo.Text(row["removal"]) == i.Removal:
+				return dynamo.ErrDone
+			}
+			var current project.Item
+			if err := DecodeItem(dynamo.ItemOf(row), &current); err != nil {
+				return err
+			}
+			return &project.ItemConflict{Current: current}
+		},
+	}}, idempotency.Key{})
+}
+
+// purgeMarked removes the efforts of an item that was marked before, page by page, so that what was done is done when it fails. Those of a new
+// item of the same id, which may be there by now if this server is slow, were made later than this item changed last.
+func (db Store) purgeMarked(ctx context.Context, i project.Item) error {
 	const atOnce = 100
 	s := LinksOf(ItemID(i.ItemID), "effort")
+	s.High = keys.PredicateKey("effort", i.UpdatedAt.UnixMilli()+1, "", "")
 	s.Limit, s.Single = atOnce, true
 	for {
-		var rows []dynamo.Write
+		var efforts []project.Effort
+		var wants []dynamo.Want
 		next, err := db.Query(ctx, s, func(row dynamo.Item) (bool, error) {
 			var r entities.RelationRecord
 			err := entities.DecodeRelation(row, &r, nil)
-			effort := EffortID(project.EffortID{Project: i.Project, ID: r.Object.ID})
-			rows = append(rows,
-				dynamo.Write{Table: dynamo.EntitiesMaster, Key: entities.ShardedKey(effort)},
-				dynamo.Write{Table: dynamo.RelationshipEntries, Key: r.Key})
+			efforts = append(efforts, project.Effort{EffortID: project.EffortID{Project: i.Project, ID: r.Object.ID}, FinishedAt: time.UnixMilli(r.Index)})
 			return true, err
 		})
 		if err != nil {
 			return err
 		}
-		if err := db.BatchWrite(ctx, rows); err != nil {
+		for n := range efforts {
+			wants = append(wants, WantEffort(efforts[n].EffortID, &efforts[n]))
+		}
+		for _, err := range db.BatchGet(ctx, wants) {
+			if err != nil && !errors.Is(err, dynamo.ErrMissing) {
+				return err
+			}
+		}
+		if err := db.purgeEfforts(ctx, i, efforts); err != nil {
 			return err
 		}
 		if next == nil {
 			return nil
 		}
+		s.Start = next
 	}
+}
+
+// purgeEfforts removes efforts of an item with the links to them, in an order in which what is left can be found again when it fails: only an
+// effort tells whose it is, and only the links of the item tell which efforts there are. A member has no link to an effort that was taken out of the
+// statistics.
+func (db Store) purgeEfforts(ctx context.Context, i project.Item, efforts []project.Effort) error {
+	var members, rows, links []dynamo.Write
+	for _, e := range efforts {
+		if e.User != "" && e.RemovedAt.IsZero() {
+			members = append(members, dynamo.Write{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(EffortOf(UserIn(i.Project, e.User), e))})
+		}
+		rows = append(rows, dynamo.Write{Table: dynamo.EntitiesMaster, Key: entities.ShardedKey(EffortID(e.EffortID))})
+		links = append(links, dynamo.Write{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(EffortOf(ItemID(i.ItemID), e))})
+	}
+	for _, writes := range [][]dynamo.Write{members, rows, links} {
+		if err := db.BatchWrite(ctx, writes); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // purgeWithUse carries out actions together with what ends the use of the item of a user, as that is.

@@ -1137,7 +1137,8 @@ type RemoveProjectItemsInput struct {
 	ItemIds graphql.Omittable[[]gid.ID] `json:"itemIds,omitempty"`
 	// The id of a `ProjectImport` of the project that has ended: all items that it brought.
 	ImportID graphql.Omittable[*gid.ID] `json:"importId,omitempty"`
-	// All items of a status. Items that get it meanwhile may be removed, too.
+	// All items of a status. The removal begins five seconds after the request, when lists show all of them. Items that get the
+	// status meanwhile may be removed, too.
 	Status graphql.Omittable[*project.Status] `json:"status,omitempty"`
 	// The items cannot be brought back: they are gone as soon as they are removed.
 	Purge bool `json:"purge"`

@@ -67,20 +67,24 @@ func (c *Consumer) Handle(ctx context.Context, m Message) error {
 		}
 		return err
 	}
-	err := h.read(ctx)
-	gone := fault.Is(err, fault.NotFound) // the item was purged: all that happened to it was followed before
-	if err != nil && !gone {
-		return err
+	read := h.read(ctx)
+	if ignoreMissing(read) != nil {
+		return read
 	}
 	// Between this look and the queue's following lies less than a rebuild waits. See [Rebuilder.Rebuild].
 	promptly, cancel := context.WithTimeout(ctx, prompt)
 	defer cancel()
 	// A message may outlive what Redis remembers of what was followed.
-	if _, there, err := c.Truth.FindOutbox(promptly, h.Item, h.Ref()); err != nil || !there {
+	stored, there, err := c.Truth.FindOutbox(promptly, h.Item, h.Ref())
+	if err != nil || !there {
 		return err // the last step was carried out already
 	}
-	if gone {
-		return ErrUntrue
+	if read != nil || h.item.Version < stored.Version {
+		if former, err := h.former(promptly, stored); err != nil {
+			return err
+		} else if former {
+			return c.Truth.DeleteOutbox(ctx, []Transition{stored})
+		}
 	}
 	for _, step := range steps {
 		if err := step.do(h, promptly); err != nil {
@@ -99,6 +103,16 @@ func (h *handling) read(ctx context.Context) error {
 	}
 	h.effort, err = domain.First(h.Truth.EffortsByID(ctx, []project.EffortID{{Project: h.Project, ID: h.Effort}}))
 	return err
+}
+
+// former reports whether a transition of the outbox is of an item that was purged since: it is gone, or was imported again. An item is purged when
+// the queue has followed its last transition, and with it all before: a server was lost before it said so of this one.
+func (h *handling) former(ctx context.Context, stored Transition) (bool, error) {
+	err := h.read(ctx) // once more: it was read before the outbox was
+	if fault.Is(err, fault.NotFound) {
+		return true, nil
+	}
+	return h.item.Version < stored.Version, err
 }
 
 func (h *handling) itemStatus(context.Context) error {

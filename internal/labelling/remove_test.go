@@ -25,7 +25,7 @@ import (
 func (w *world) removal(change func(*project.Removal)) task.Task {
 	w.t.Helper()
 	r := project.Removal{
-		TransferID: project.TransferID{Project: w.project, ID: uuid.NewString()}, State: project.Removing, CreatedBy: boss, Team: "t2", CreatedAt: w.now(), Version: 1,
+		TransferID: project.TransferID{Project: w.project, ID: uuid.NewString()}, State: project.Removing, CreatedBy: boss, Team: "t2", CreatedAt: w.now().Add(-time.Minute), Version: 1,
 	}
 	change(&r)
 	require.NoError(w.t, w.truth.PutRemoval(w.t.Context(), nil, r, nil, idempotency.Key{}))
@@ -179,27 +179,43 @@ func TestItemsOfAnImportOrAStatusAreRemoved(t *testing.T) {
 	w.exact()
 }
 
+// How far a removal is tells each second what was removed by then.
+func TestARemovalTellsHowFarItIs(t *testing.T) {
+	w := newWorld(t, 200, queue.Options{})
+	job := w.removal(func(r *project.Removal) { r.Status = project.New })
+	stored := 0
+	w.truth.setAfter(func(what string) error {
+		switch what {
+		case "MoveItem":
+			w.later(50 * time.Millisecond)
+		case "PutRemoval":
+			w.truth.mu.Lock()
+			defer w.truth.mu.Unlock()
+			stored++
+			hidden := 0
+			for _, i := range w.truth.items {
+				if i.Status.Hidden() {
+					hidden++
+				}
+			}
+			assert.Equal(t, hidden, w.truth.removals[job.ID].Removed)
+		}
+		return nil
+	})
+	w.ran(job)
+	w.truth.setAfter(nil)
+	assert.Greater(t, stored, 3)
+	w.deliver()
+	w.exact()
+}
+
 // An item that many have worked on is removed in several steps.
 func TestAnItemWithManyEffortsIsRemoved(t *testing.T) {
 	w := newWorld(t, 2, queue.Options{})
 	item := w.claim(ada, 1)[0]
 	w.finish(item)
 	w.deliver()
-	stored := w.truth.items[item.ID]
-	for n := range 2*labelling.MostEfforts + 5 {
-		e := project.Effort{
-			EffortID: project.EffortID{Project: w.project, ID: uuid.NewString()}, Item: item.ID, User: []project.UserID{ada, grace, rev}[n%3], Team: []string{"t0", "t1"}[n%2],
-			Category: bird, Keywords: []string{[]string{"wing", "beak", "claw"}[n%3]}, FinishedAt: w.now(), UpdatedAt: w.now(),
-		}
-		if n%4 == 0 {
-			e.Review.Verdict = project.Incorrect
-		}
-		w.truth.efforts[e.ID] = e
-		stored.EffortsMade++
-	}
-	w.truth.items[item.ID] = stored
-	w.rebuilt()
-	w.exact()
+	w.laboured(item, 2*labelling.MostEfforts+5)
 	before := maps.Clone(w.truth.efforts)
 	job := w.removal(named(item))
 	w.ran(job)

@@ -34,9 +34,11 @@ type Removals interface {
 	CountRemoved(ctx context.Context, id project.TransferID) (int, error)
 	// ForgetRemoved removes the link to an item that the removal does not have any more.
 	ForgetRemoved(ctx context.Context, id project.TransferID, item project.ItemID) error
-	// PurgeItem removes a removed item with its efforts, its links and its use of the item of a user, step by step, each of which can be
-	// done again. One that is not removed stays. The caller knows that the outbox has nothing of the item.
-	PurgeItem(ctx context.Context, i project.Item) error
+	// PurgeItem removes a removed item with its efforts, their links and its own, and its use of the item of a user, step by step, each of which
+	// can be done again. One that is not removed, or is gone, stays as it is. The efforts are all that the item has, as ItemsWithEfforts returns
+	// them; the caller knows that none is counted, and that the queue has followed the last transition of this version.
+	// *project.ItemConflict when the item is not at its version any more.
+	PurgeItem(ctx context.Context, i project.Item, efforts []project.Effort) error
 }
 
 // Things reads what labelling is about; see [project.Store].
@@ -80,6 +82,9 @@ type Outbox interface {
 	ListOutbox(ctx context.Context, before time.Time, limit int) ([]Transition, error)
 	// FindOutbox returns a transition of an item, and whether it is in the outbox. It sees every acknowledged write. Cost: 1 GetItem.
 	FindOutbox(ctx context.Context, item string, r project.TransitionRef) (Transition, bool, error)
+	// LastPending reports of each item whether the last of its transitions is in the outbox. One before that may be there although this one is
+	// not: the queue has followed it, and a server was lost before it said so. It sees every acknowledged write. Cost: 1 BatchGetItem per 100.
+	LastPending(ctx context.Context, items []project.Item) ([]bool, error)
 	// DeleteOutbox removes transitions that the queue has followed.
 	DeleteOutbox(ctx context.Context, done []Transition) error
 }
@@ -103,7 +108,7 @@ type Scanner interface {
 	ScanItems(ctx context.Context, p project.ID, shard int, page func([]project.Item) error) error
 	// ScanEfforts does the same for efforts.
 	ScanEfforts(ctx context.Context, p project.ID, shard int, page func([]project.Effort) error) error
-	// ItemWithEfforts returns an item and all of its efforts as they are at one moment. Consistent.
+	// ItemWithEfforts returns an item and all of its efforts as they are at one moment, without them when it is being purged. Consistent.
 	ItemWithEfforts(ctx context.Context, id project.ItemID) (project.Item, []project.Effort, error)
 	// ItemsWithEfforts does the same for many items, each as it is at a moment of its own. The errors are aligned with ids.
 	ItemsWithEfforts(ctx context.Context, ids []project.ItemID) ([]project.Item, [][]project.Effort, []error)

@@ -2,6 +2,7 @@ package labelling_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -71,11 +72,22 @@ func (s *truth) ForgetRemoved(context.Context, project.TransferID, project.ItemI
 	return err
 }
 
-func (s *truth) PurgeItem(_ context.Context, i project.Item) error {
+func (s *truth) PurgeItem(_ context.Context, i project.Item, efforts []project.Effort) error {
 	err := s.begin("PurgeItem")
 	defer s.mu.Unlock()
-	if err != nil || !s.items[i.ID].Status.Hidden() || s.items[i.ID].Removal != i.Removal {
+	current := s.items[i.ID]
+	if err != nil || !i.Status.Hidden() || current.ID == "" {
 		return err
+	}
+	if current.Status != project.Purged || current.Removal != i.Removal {
+		if current.Version != i.Version {
+			return &project.ItemConflict{Current: current}
+		}
+		for _, e := range s.efforts {
+			if e.Item == i.ID && !slices.ContainsFunc(efforts, func(known project.Effort) bool { return known.ID == e.ID }) {
+				return fmt.Errorf("effort %s is not known", e.ID)
+			}
+		}
 	}
 	delete(s.items, i.ID)
 	for id, e := range s.efforts {

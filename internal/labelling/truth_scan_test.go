@@ -18,7 +18,7 @@ func (s *truth) ListByStatus(_ context.Context, p project.ID, status project.Sta
 		return nil, labelling.Place{}, err
 	}
 	var list []project.Item
-	for _, i := range s.items {
+	for _, i := range indexed("statuses", s.lag.show, s.lag.items, s.items, func(a, b project.Item) bool { return a.Status == b.Status }) {
 		if i.Project == p && i.Status == status && shard(i.ID) == n && i.Seq+i.ID > after.Seq+after.Item {
 			list = append(list, i)
 		}
@@ -85,6 +85,9 @@ func (s *truth) ItemWithEfforts(_ context.Context, id project.ItemID) (project.I
 		return i, nil, missing
 	}
 	var efforts []project.Effort
+	if i.Status == project.Purged {
+		return i, nil, nil
+	}
 	for _, e := range s.efforts {
 		if e.Item == id.ID {
 			efforts = append(efforts, e)

@@ -349,3 +349,13 @@ func (s *truth) FindOutbox(_ context.Context, item string, r project.TransitionR
 	t, there := s.outbox[r.ID]
 	return t, there && t.Item == item && t.At.Equal(r.At), err
 }
+
+func (s *truth) LastPending(_ context.Context, items []project.Item) ([]bool, error) {
+	err := s.begin("LastPending")
+	defer s.mu.Unlock()
+	pending := make([]bool, len(items))
+	for n, i := range items {
+		_, pending[n] = s.outbox[i.LastTransition.ID]
+	}
+	return pending, err
+}

@@ -61,12 +61,23 @@ func orderedOutbox(t *testing.T, w *World) {
 	}
 	assert.True(t, waits(found[29]))
 	assert.False(t, waits(never))
+	last := func(t labelling.Transition) project.Item {
+		return project.Item{ItemID: project.ItemID{Project: t.Project, ID: t.Item}, LastTransition: t.Ref()}
+	}
+	pending := func(of ...project.Item) []bool {
+		found, err := w.Truth.LastPending(ctx, of)
+		require.NoError(w.T, err)
+		return found
+	}
+	assert.Equal(t, []bool{true, false, false, true}, pending(last(found[29]), last(never), items[len(items)-1], last(found[0])))
+	assert.Empty(t, pending())
 	require.NoError(t, w.Truth.DeleteOutbox(ctx, append([]labelling.Transition{never, found[3], found[3]}, found[:30]...)))
 	require.NoError(t, w.Truth.DeleteOutbox(ctx, found[:30]), "again")
 	require.NoError(t, w.Truth.DeleteOutbox(ctx, nil))
 	assert.Equal(t, found[30:], w.Outbox())
 	assert.False(t, waits(found[29]))
 	assert.True(t, waits(found[30]))
+	assert.Equal(t, []bool{false, true}, pending(last(found[29]), last(found[30])))
 
 	// One item within one millisecond: in the order of its versions.
 	require.NoError(t, w.Truth.DeleteOutbox(ctx, found))

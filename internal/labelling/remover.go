@@ -1,0 +1,222 @@
+package labelling
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/taggie/taggie/internal/domain"
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/retry"
+	"github.com/taggie/taggie/internal/task"
+)
+
+const (
+	removesAtOnce = 100         // items that are read together
+	removesSaved  = time.Second // how often the progress of a removal is stored
+	purgeAgain    = 5 * time.Second
+)
+
+// Remover takes items out of projects, brings them back, and has them go: its Run is the [task.Handler] of [project.RunRemoval].
+//
+// An item is removed by a transition like any other: its row says so, and the queue follows. Its efforts are taken out of the statistics
+// by the same transition, or, if there are more than [MostEfforts], by further ones. The row stays until it is purged, and with it all that
+// is needed to bring it back. What a removal has is listed by rows that are written with the items', so that a server that comes after one
+// that was lost goes on where that one was.
+type Remover struct {
+	Options
+	turns  *retry.Turns
+	settle time.Duration // how long indexes may lag behind, and a server that lost the task may go on
+}
+
+// NewRemover returns one that waits as long for indexes to settle; 0 for [Settle].
+func NewRemover(o Options, settle time.Duration) *Remover {
+	return &Remover{Options: o, turns: &retry.Turns{}, settle: cmp.Or(settle, Settle)}
+}
+
+// Run goes on with a removal from where it stands, and returns when it goes on then.
+func (r *Remover) Run(ctx context.Context, t task.Task) (time.Time, error) {
+	for {
+		is, err := domain.First(r.Truth.RemovalsByID(ctx, []project.TransferID{project.RemovalOf(t)}))
+		if err != nil {
+			return time.Time{}, ignoreMissing(err)
+		}
+		var again time.Time
+		switch is.State {
+		case project.Removing:
+			again, err = r.remove(ctx, is, t.Tries > 0 || is.Version > 1)
+		case project.Undoable:
+			if again = is.UndoUntil; r.Now().Before(again) {
+				return again, nil
+			}
+			next := is.Next(project.Purging)
+			next.Left, again = is.Removed, time.Time{}
+			err = r.Truth.PutRemoval(ctx, &is, next, nil, idempotency.Key{})
+		case project.Restoring:
+			again, err = r.empty(ctx, is, project.Restored, r.restoreAll)
+		case project.Purging:
+			again, err = r.empty(ctx, is, project.Gone, r.purgeAll)
+		default:
+			return time.Time{}, nil
+		}
+		if _, changed := errors.AsType[*project.TransferConflict](err); changed {
+			continue // somebody wants something else meanwhile
+		}
+		if err != nil {
+			return time.Time{}, fmt.Errorf("removal %s of project %s, %s: %w", is.ID, is.Project, is.State, err)
+		}
+		if !again.IsZero() {
+			return again, nil
+		}
+	}
+}
+
+// saved stores how far a removal is, now and then.
+type saved struct {
+	*Remover
+	stored, is project.Removal // the progress of is was not stored yet
+	at         time.Time
+}
+
+func (r *Remover) saving(is project.Removal) *saved {
+	return &saved{Remover: r, stored: is, is: is, at: r.Now()}
+}
+
+// save notes progress, and stores it with what was noted before if that was not done for a while.
+func (s *saved) save(ctx context.Context, change func(*project.Removal)) error {
+	change(&s.is)
+	if now := s.Now(); now.Sub(s.at) >= removesSaved {
+		s.at = now
+		return s.put(ctx, s.is.State, func(*project.Removal) {})
+	}
+	return nil
+}
+
+// put stores the removal in a state. *project.TransferConflict when somebody else has changed it.
+func (s *saved) put(ctx context.Context, state project.RemovalState, change func(*project.Removal)) error {
+	next := s.is.Next(state)
+	change(&next)
+	if err := s.Truth.PutRemoval(ctx, &s.stored, next, nil, idempotency.Key{}); err != nil {
+		return err
+	}
+	s.stored, s.is = next, next
+	return nil
+}
+
+// empty takes everything from a removal, and ends it. Each pass goes over all that the removal has, whatever of it has to wait; some returns
+// how many do, and then the next pass is made a while later. A server that lost the task may have gone on for a moment, so the removal ends when a
+// pass finds nothing a while after the one before.
+func (r *Remover) empty(ctx context.Context, is project.Removal, end project.RemovalState, some func(context.Context, project.Removal, []project.ItemID) (waiting int, err error)) (time.Time, error) {
+	progress := r.saving(is)
+	for first := true; ; first = false {
+		found, waiting := 0, 0
+		for after := ""; ; {
+			ids, err := r.Truth.ListRemoved(ctx, is.TransferID, after, removesAtOnce)
+			if err != nil {
+				return time.Time{}, err
+			}
+			if len(ids) == 0 {
+				break
+			}
+			wait, err := some(ctx, is, ids)
+			if err != nil {
+				return time.Time{}, err
+			}
+			if err := progress.save(ctx, func(next *project.Removal) { next.Left = max(next.Left-len(ids)+wait, 0) }); err != nil {
+				return time.Time{}, err
+			}
+			found, waiting, after = found+len(ids), waiting+wait, ids[len(ids)-1].ID
+		}
+		switch {
+		case waiting > 0:
+			var err error
+			if progress.stored.Left != waiting {
+				err = progress.put(ctx, is.State, func(next *project.Removal) { next.Left = waiting })
+			}
+			return r.Now().Add(purgeAgain), err
+		case found == 0 && !first:
+			return time.Time{}, progress.put(ctx, end, func(next *project.Removal) { next.Left = 0 })
+		}
+		if err := pause(ctx, r.settle); err != nil {
+			return time.Time{}, err
+		}
+	}
+}
+
+// chunk reads items with their efforts, and does something with each, some at a time. Those that are gone are left out.
+func (r *Remover) chunk(ctx context.Context, ids []project.ItemID, do func(context.Context, project.Item, []project.Effort) error) error {
+	items, efforts, errs := r.Truth.ItemsWithEfforts(ctx, ids)
+	failed := make([]error, len(ids))
+	each(len(ids), func(n int) {
+		switch err := errs[n]; {
+		case fault.Is(err, fault.NotFound):
+		case err != nil:
+			failed[n] = err
+		default:
+			failed[n] = do(ctx, items[n], efforts[n])
+		}
+	})
+	return errors.Join(failed...)
+}
+
+// moved is the move of an item by a removal, with efforts that change. Their words are still to be told.
+func (r *Remover) moved(i project.Item, is project.Removal, cause Cause, efforts []project.Effort, change func(*project.Effort, time.Time)) Move {
+	after := r.next(i)
+	m := Move{Before: i, After: after, Efforts: slices.Clone(efforts), Transition: &Transition{
+		ID: r.NewID(), Cause: cause, Project: i.Project, Item: i.ID, Version: after.Version, From: i.Status,
+		User: is.CreatedBy, Team: is.Team, Token: i.Claim.Token, Author: cmp.Or(i.Claim.User, i.ReturnedTo), At: after.UpdatedAt,
+	}}
+	for n := range m.Efforts {
+		change(&m.Efforts[n], after.UpdatedAt)
+		m.Efforts[n].UpdatedAt = after.UpdatedAt
+	}
+	return m
+}
+
+// errSettled says that there is nothing to be done with an item any more.
+var errSettled = errors.New("there is nothing to be done")
+
+// until moves an item again and again as decide says, until there is nothing to be done; decide gets the item with all its efforts as they
+// are at one moment.
+func (r *Remover) until(ctx context.Context, i project.Item, efforts []project.Effort, decide func(project.Item, []project.Effort) (m Move, last bool, err error)) error {
+	var conflict *project.ItemConflict
+	for range r.turns.Until(ctx, string(i.Project)+" "+i.ID) {
+		m, last, err := decide(i, efforts)
+		if errors.Is(err, errSettled) {
+			return nil
+		}
+		m.Transition.Status = m.After.Status
+		if err = r.tellCounted(ctx, &m); err == nil {
+			err = r.move(ctx, &m, idempotency.Key{})
+		}
+		if err == nil && last || err != nil && !errors.As(err, &conflict) {
+			return ignoreMissing(err)
+		}
+		if i, efforts, err = r.Truth.ItemWithEfforts(ctx, i.ItemID); err != nil {
+			return ignoreMissing(err)
+		}
+	}
+	return retry.Busy("this item")
+}
+
+// tellCounted gives the transition of a move what its efforts found, as far as it counts.
+func (r *Remover) tellCounted(ctx context.Context, m *Move) error {
+	for _, e := range m.Efforts {
+		if !e.UndoneAt.IsZero() {
+			continue
+		}
+		var named Transition
+		if err := r.tell(ctx, e, &named); err != nil {
+			return err
+		}
+		m.Transition.Efforts = append(m.Transition.Efforts, CountedEffort{
+			User: e.User, Team: e.Team, Category: named.Category, Subcategory: named.Subcategory, Keywords: e.Keywords, Incorrect: e.Review.Verdict == project.Incorrect,
+		})
+	}
+	return nil
+}
