@@ -10431,7 +10431,10 @@ type ProjectEvent {
   at: DateTime! @shared
   "The id of the item concerned, a ` + "`" + `ProjectItem` + "`" + `; null if the event concerns the whole project."
   itemId: ID @ready @shared
-  "The item concerned, in its state a moment later; null if it was removed, or if the event concerns the whole project."
+  """
+  The item concerned, in its state a moment later; null if it was removed, then also in a replay of earlier events, or if the
+  event concerns the whole project.
+  """
   item: ProjectItem @ready @shared
   "The status of the item right after the event; null if it was removed."
   status: ProjectItemStatus @ready @shared

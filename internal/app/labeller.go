@@ -55,7 +55,8 @@ func newLabeller(s *Stores, patience time.Duration, metrics *telemetry.Metrics, 
 	l.importing = labelling.NewImporting(o, l.populate, l.Rebuild)
 	l.remover = labelling.NewRemover(o, 0)
 	l.Hub = labelling.NewHub(labelling.HubOptions[labelling.EventDetails]{
-		Events: countedEvents{kept, metrics}, Service: l.service, Hydrate: labelling.EventReader{Things: shown, People: users.Store{DB: s.DB}}.Read, Patience: patience, Log: log,
+		Events: countedEvents{kept, metrics}, Service: l.service, Hydrate: labelling.EventReader{Things: shown, People: users.Store{DB: s.DB}}.Read,
+		WithoutItem: labelling.EventDetails.WithoutItem, Patience: patience, Log: log,
 	})
 	return l
 }

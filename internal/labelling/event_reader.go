@@ -19,6 +19,15 @@ type EventDetails struct {
 	Shared *sync.Map // what those keep for one another who tell of the event; nil where nothing was read
 }
 
+// WithoutItem returns the details without the item, which was removed since, and without what those keep for one another who were told of it.
+func (d EventDetails) WithoutItem() EventDetails {
+	d.Item, d.Labels = nil, nil
+	if d.Shared != nil {
+		d.Shared = new(sync.Map)
+	}
+	return d
+}
+
 // EventReader reads what events are about, once for everybody who is told of them: nobody is the viewer.
 type EventReader struct {
 	Things Things

@@ -63,6 +63,9 @@ type HubOptions[T any] struct {
 	// Hydrate returns what belongs to each event, in their order. It must not fail: what cannot be read is left out. What it returns
 	// is shared by all subscribers. Nobody is the viewer in its context.
 	Hydrate func(ctx context.Context, p project.ID, events []Event) []T
+	// WithoutItem returns what belongs to an event as it is after the item was removed, in place of what Hydrate returned before. It must not
+	// change that. nil where nothing of items is read.
+	WithoutItem func(T) T
 	// Patience is how long a store may fail before those who wait for it are sent away; [Patience] by default.
 	Patience time.Duration
 	Log      *slog.Logger // of what goes on in the background; nothing by default
@@ -111,6 +114,9 @@ func NewHub[T any](o HubOptions[T]) *Hub[T] {
 	}
 	if o.Patience <= 0 {
 		o.Patience = Patience
+	}
+	if o.WithoutItem == nil {
+		o.WithoutItem = func(of T) T { return of }
 	}
 	h := &Hub[T]{
 		o: o, slots: make(chan struct{}, hubWidth), feeds: map[project.ID]*feed[T]{}, heard: map[UserID]map[project.ID]int{},
@@ -242,7 +248,7 @@ func (h *Hub[T]) attach(p project.ID, u UserID, from *Cursor) (*feed[T], error) 
 	f := h.feeds[p]
 	if f == nil {
 		ctx, cancel := context.WithCancel(h.ctx)
-		f = &feed[T]{hub: h, project: p, from: from, cancel: cancel, ring: make([]*entry[T], ringSize), changed: make(chan struct{})}
+		f = &feed[T]{hub: h, project: p, from: from, cancel: cancel, ring: make([]*entry[T], ringSize), removed: map[string]uint64{}, changed: make(chan struct{})}
 		h.feeds[p] = f
 		h.all.Go(func() { h.guard(ctx, "reading the events of a project", func() { f.run(ctx) }) })
 	}

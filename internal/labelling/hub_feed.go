@@ -24,7 +24,8 @@ type feed[T any] struct {
 	// The events of numbers first to next-1 are in the ring, each at its number modulo the size of the ring. Numbers only grow.
 	ring        []*entry[T]
 	first, next uint64
-	changed     chan struct{} // closed, and replaced by another, whenever any of this changes
+	removed     map[string]uint64 // items, each by the number of the event in the ring that says that it was removed
+	changed     chan struct{}     // closed, and replaced by another, whenever any of this changes
 }
 
 // entry is an event with what belongs to it; nobody changes it.
@@ -118,19 +119,52 @@ func (f *feed[T]) change(how func()) {
 	close(before) // thousands may wait for it, and want the lock
 }
 
-// add appends entries to the ring, in the place of the oldest.
+// add appends entries to the ring, in the place of the oldest. What was read of an item before it was removed, or came back, is not told again.
 func (f *feed[T]) add(entries []*entry[T]) {
 	f.change(func() {
+		turned := map[string]uint64{}
 		for _, e := range entries {
 			at := &f.ring[f.next%ringSize]
 			if f.next-f.first == ringSize {
-				f.base = (*at).event.Cursor
+				old := (*at).event
+				f.base = old.Cursor
+				if n, there := f.removed[old.Item]; there && n == f.first {
+					delete(f.removed, old.Item)
+				}
 				f.first++
 			}
 			*at = e
+			switch e.event.Cause {
+			case Removed:
+				f.removed[e.event.Item], turned[e.event.Item] = f.next, f.next
+			case Restored:
+				turned[e.event.Item] = f.next
+			}
 			f.next++
 		}
+		for n := f.first; n < f.next && len(turned) > 0; n++ {
+			at := &f.ring[n%ringSize]
+			if last, there := turned[(*at).event.Item]; there && n < last {
+				*at = f.hub.withoutItem(*at)
+			}
+		}
 	})
+}
+
+// shown returns an entry that was read outside the ring as it may be told now: without an item that was removed meanwhile.
+func (f *feed[T]) shown(e *entry[T]) *entry[T] {
+	f.mu.RLock()
+	_, removed := f.removed[e.event.Item]
+	f.mu.RUnlock()
+	if removed {
+		return f.hub.withoutItem(e)
+	}
+	return e
+}
+
+// withoutItem returns an entry without what was read of its item, which others read again.
+func (h *Hub[T]) withoutItem(e *entry[T]) *entry[T] {
+	return &entry[T]{event: e.event, hydrated: h.o.WithoutItem(e.hydrated)}
 }
 
 // lose forgets everything: who was anywhere in the ring, or at its end, is there no more.
@@ -141,6 +175,7 @@ func (f *feed[T]) lose() {
 		}
 		f.phase, f.base = lost, Cursor{}
 		clear(f.ring)
+		clear(f.removed)
 		f.next++
 		f.first = f.next
 	})

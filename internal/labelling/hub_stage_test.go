@@ -64,8 +64,14 @@ func (s *stage) server() *labelling.Hub[project.Item] {
 				ids[i] = project.ItemID{Project: p, ID: e.Item}
 			}
 			items, _, _ := s.truth.ItemsByID(ctx, "", ids)
+			for n := range items {
+				if items[n].Status.Hidden() {
+					items[n] = project.Item{}
+				}
+			}
 			return items
 		},
+		WithoutItem: func(project.Item) project.Item { return project.Item{} },
 	})
 	s.t.Cleanup(h.Close)
 	return h

@@ -187,7 +187,7 @@ func (s *stream[T]) replay(ctx context.Context) error {
 			}
 		}
 		for _, e := range entries {
-			if err := s.pass(ctx, e); err != nil {
+			if err := s.pass(ctx, s.feed.shown(e)); err != nil {
 				return err
 			}
 		}
