@@ -113,7 +113,7 @@ func decimalOf(key string) (decimal, bool) {
 
 // The longest numbers that are spelled without an exponent, as JavaScript does.
 const (
-	wholeDigits = 21 // digits before the point
+	wholeDigits  = 21 // digits before the point
 	leadingZeros = 6  // zeros behind it
 )
 
