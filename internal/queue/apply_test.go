@@ -208,6 +208,7 @@ func testAnyOrder(t *testing.T, f *fixture) {
 	}
 	review := labelling.Transition{ID: "review", Cause: labelling.Reviewed, Status: project.New, User: "boss", Author: "ada", AuthorTeam: "t1", Incorrect: true}
 	undo := labelling.Transition{ID: "undo", Cause: labelling.Undone, Status: project.New, User: "ada", Team: "t1", Keywords: []string{"wing"}}
+	takeAway := labelling.Transition{ID: "remove", Cause: labelling.Removed, Status: project.Removed, From: project.New, User: "boss", Author: "ada", Token: "a"}
 	undoToClaim := claim(labelling.Undone, "b")
 	undoToClaim.ID, undoToClaim.Keywords = "undo", []string{"wing"}
 	want := labelling.Counts{}
@@ -224,6 +225,7 @@ func testAnyOrder(t *testing.T, f *fixture) {
 		{[]labelling.Transition{claim(labelling.Claimed, "a"), end(labelling.Finished, project.Finished, "a"), undo}, &want.New, 0},
 		{[]labelling.Transition{claim(labelling.Claimed, "a"), end(labelling.Finished, project.Finished, "a"), undoToClaim}, &want.Claimed, 0},
 		{[]labelling.Transition{claim(labelling.Claimed, "a"), end(labelling.Finished, project.Finished, "a"), undoToClaim, end(labelling.Finished, project.Finished, "b")}, &want.Finished, 1},
+		{[]labelling.Transition{claim(labelling.Claimed, "a"), takeAway}, nil, 0},
 	} {
 		n := 0
 		permutations(len(history.steps), func(order []int) {
@@ -243,8 +245,10 @@ func testAnyOrder(t *testing.T, f *fixture) {
 					require.NoError(t, err)
 				}
 			}
-			want.Total++
-			*history.end++
+			if history.end != nil { // otherwise it is removed
+				want.Total++
+				*history.end++
+			}
 			efforts += history.efforts
 			require.Equal(t, want, f.state(t).Counts, "history %d in the order %v", h, order)
 		})

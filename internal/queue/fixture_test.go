@@ -64,6 +64,8 @@ var suite = []struct {
 	{"apply in turn", testInTurn},
 	{"apply forgets", testForgets},
 	{"apply, clocks that differ", testClocksThatDiffer},
+	{"removed and restored", testRemoved},
+	{"removed in steps", testRemovedInSteps},
 	{"statistics", testStatistics},
 	{"counts add up", testCountsAddUp},
 	{"pause", testPause},
