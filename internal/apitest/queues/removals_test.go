@@ -115,3 +115,51 @@ func TestAWrongImportIsRemoved(t *testing.T) {
 	l.Mutate("rebuildProjectQueue", "project { id }", apitest.Vars{"projectId": l.ID})
 	l.Counts("40 0 0 0")
 }
+
+// A file that was imported into a project can be deleted by its owner when it was removed from the project for good, and not before.
+func TestAFileThatWasRemovedFromAProjectCanBeDeleted(t *testing.T) {
+	t.Parallel()
+	s := apitest.NewServer(t)
+	s.Works()
+	ada := s.User("ada@example.com")
+	l := ada.Project("Scans")
+	l.Server = s
+	var files []string
+	for _, name := range []string{"one.txt", "two.txt"} {
+		files = append(files, ada.Uploads([]byte("music"), apitest.Vars{"name": name, "type": "text/plain"}))
+	}
+	require.InDelta(t, 2, l.Takes(apitest.Vars{"itemIds": files}).At("imported"), 0)
+	deleted := func(file string) any {
+		t.Helper()
+		a := ada.Mutate("deleteItem", "problem { __typename }", apitest.Vars{"itemId": file})
+		require.Empty(t, a.Errors, "%s", a.Body)
+		return a.At("result.problem.__typename")
+	}
+	uses := func(file string) any {
+		return ada.Must(`query($i: ID!) { node(id: $i) { ... on Item { useCount } } }`, apitest.Vars{"i": file}).At("node.useCount")
+	}
+	items := l.ItemsOf(ada, "id item { id }")
+	require.Len(t, items, 2)
+	var first string
+	for _, node := range items {
+		if node := node.(map[string]any); node["item"].(map[string]any)["id"] == files[0] {
+			first = node["id"].(string)
+		}
+	}
+	a := l.Mutate("removeProjectItems", removalShown, apitest.Vars{"projectId": l.ID, "itemIds": []string{first}})
+	require.Empty(t, a.Errors, "%s", a.Body)
+	id := a.Str("result.removal.id")
+	s.During(func() { removalBecomes(l, id, "REMOVED") })
+	assert.Equal(t, "ItemInUse", deleted(files[0]), "it can come back")
+	l.Mutate("undoProjectRemoval", removalShown, apitest.Vars{"removalId": id})
+	s.During(func() { removalBecomes(l, id, "RESTORED") })
+	assert.Equal(t, []any{"ItemInUse", 1.}, []any{deleted(files[0]), uses(files[0])})
+
+	a = l.Mutate("removeProjectItems", removalShown, apitest.Vars{"projectId": l.ID, "itemIds": []string{first}, "purge": true})
+	id = a.Str("result.removal.id")
+	s.During(func() { removalBecomes(l, id, "PURGED") })
+	assert.Equal(t, []any{0., 1.}, []any{uses(files[0]), uses(files[1])})
+	assert.Nil(t, deleted(files[0]))
+	assert.Nil(t, ada.Must(`query($i: ID!) { node(id: $i) { id } }`, apitest.Vars{"i": files[0]}).At("node"))
+	assert.Equal(t, "ItemInUse", deleted(files[1]), "the other one is still there")
+}
