@@ -311,6 +311,7 @@ type ComplexityRoot struct {
 	}
 
 	EntityIndex struct {
+		Carries    func(childComplexity int) int
 		DeclaredAt func(childComplexity int) int
 		Done       func(childComplexity int) int
 		Kind       func(childComplexity int) int
@@ -318,7 +319,16 @@ type ComplexityRoot struct {
 		Name       func(childComplexity int) int
 		Path       func(childComplexity int) int
 		Ready      func(childComplexity int) int
+		ThenBy     func(childComplexity int) int
 		Type       func(childComplexity int) int
+		Where      func(childComplexity int) int
+	}
+
+	EntityIndexCondition struct {
+		Equals func(childComplexity int) int
+		Exists func(childComplexity int) int
+		Is     func(childComplexity int) int
+		Path   func(childComplexity int) int
 	}
 
 	EntityIndexEntry struct {
@@ -331,6 +341,11 @@ type ComplexityRoot struct {
 		Examples func(childComplexity int) int
 		More     func(childComplexity int) int
 		Values   func(childComplexity int) int
+	}
+
+	EntityIndexPart struct {
+		Kind func(childComplexity int) int
+		Path func(childComplexity int) int
 	}
 
 	EntityRelationConnection struct {
@@ -386,9 +401,11 @@ type ComplexityRoot struct {
 	}
 
 	IndexedEntityEdge struct {
-		Cursor func(childComplexity int) int
-		Key    func(childComplexity int) int
-		Node   func(childComplexity int) int
+		Attributes func(childComplexity int) int
+		Cursor     func(childComplexity int) int
+		EntityKey  func(childComplexity int) int
+		Key        func(childComplexity int) int
+		Node       func(childComplexity int) int
 	}
 
 	Item struct {
@@ -2543,6 +2560,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.EntityEdge.Node(childComplexity), true
 
+	case "EntityIndex.carries":
+		if e.ComplexityRoot.EntityIndex.Carries == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityIndex.Carries(childComplexity), true
 	case "EntityIndex.declaredAt":
 		if e.ComplexityRoot.EntityIndex.DeclaredAt == nil {
 			break
@@ -2585,12 +2608,49 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EntityIndex.Ready(childComplexity), true
+	case "EntityIndex.thenBy":
+		if e.ComplexityRoot.EntityIndex.ThenBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityIndex.ThenBy(childComplexity), true
 	case "EntityIndex.type":
 		if e.ComplexityRoot.EntityIndex.Type == nil {
 			break
 		}
 
 		return e.ComplexityRoot.EntityIndex.Type(childComplexity), true
+	case "EntityIndex.where":
+		if e.ComplexityRoot.EntityIndex.Where == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityIndex.Where(childComplexity), true
+
+	case "EntityIndexCondition.equals":
+		if e.ComplexityRoot.EntityIndexCondition.Equals == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityIndexCondition.Equals(childComplexity), true
+	case "EntityIndexCondition.exists":
+		if e.ComplexityRoot.EntityIndexCondition.Exists == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityIndexCondition.Exists(childComplexity), true
+	case "EntityIndexCondition.is":
+		if e.ComplexityRoot.EntityIndexCondition.Is == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityIndexCondition.Is(childComplexity), true
+	case "EntityIndexCondition.path":
+		if e.ComplexityRoot.EntityIndexCondition.Path == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityIndexCondition.Path(childComplexity), true
 
 	case "EntityIndexEntry.index":
 		if e.ComplexityRoot.EntityIndexEntry.Name == nil {
@@ -2629,6 +2689,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EntityIndexLeftOut.Values(childComplexity), true
+
+	case "EntityIndexPart.kind":
+		if e.ComplexityRoot.EntityIndexPart.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityIndexPart.Kind(childComplexity), true
+	case "EntityIndexPart.path":
+		if e.ComplexityRoot.EntityIndexPart.Path == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityIndexPart.Path(childComplexity), true
 
 	case "EntityRelationConnection.edges":
 		if e.ComplexityRoot.EntityRelationConnection.Edges == nil {
@@ -2789,12 +2862,24 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.IndexedEntityConnection.PageInfo(childComplexity), true
 
+	case "IndexedEntityEdge.attributes":
+		if e.ComplexityRoot.IndexedEntityEdge.Attributes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IndexedEntityEdge.Attributes(childComplexity), true
 	case "IndexedEntityEdge.cursor":
 		if e.ComplexityRoot.IndexedEntityEdge.Cursor == nil {
 			break
 		}
 
 		return e.ComplexityRoot.IndexedEntityEdge.Cursor(childComplexity), true
+	case "IndexedEntityEdge.entityKey":
+		if e.ComplexityRoot.IndexedEntityEdge.EntityKey == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IndexedEntityEdge.EntityKey(childComplexity), true
 	case "IndexedEntityEdge.key":
 		if e.ComplexityRoot.IndexedEntityEdge.Key == nil {
 			break
@@ -7631,6 +7716,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputDropDeadLetterInput,
 		ec.unmarshalInputDueRange,
 		ec.unmarshalInputEditAnnotationInput,
+		ec.unmarshalInputEntityIndexConditionInput,
+		ec.unmarshalInputEntityIndexPartInput,
 		ec.unmarshalInputExtendClaimInput,
 		ec.unmarshalInputFinishProjectItemInput,
 		ec.unmarshalInputFinishProjectItemsInput,
@@ -9017,8 +9104,9 @@ type Scope implements Node {
   entity(type: String!, key: String!): Entity
   """
   The entities with a key of an index in a range, ordered by key. An entity appears once for each of its keys in the
-  range. Eventually consistent, but an entity is never shown under a key it no longer has. UNAVAILABLE while the index
-  is being built.
+  range. Eventually consistent, but an entity is never shown under a key it no longer has. If neither ` + "`" + `node` + "`" + ` nor ` + "`" + `nodes` + "`" + `
+  is selected, entities are not read: ` + "`" + `edges` + "`" + ` are what the index has, which follows changes within a moment.
+  UNAVAILABLE while the index is being built.
   """
   lookup(
     "The name of a declared index."
@@ -9083,6 +9171,12 @@ type EntityIndex {
   path: [String!]! @atMost(elements: 10)
   "Which values are keys; values of other kinds are not indexed."
   kind: IndexKeyKind!
+  "The further parts of a key, by which entities with the same value at ` + "`" + `path` + "`" + ` are ordered."
+  thenBy: [EntityIndexPart!]! @atMost(elements: 3)
+  "Only entities that meet all of these are in the index."
+  where: [EntityIndexCondition!]! @atMost(elements: 5)
+  "The top-level attributes that ` + "`" + `IndexedEntityEdge.attributes` + "`" + ` has."
+  carries: [String!]! @atMost(elements: 10)
   "False while existing entities are being indexed, which takes a minute or more. Until then ` + "`" + `lookup` + "`" + ` is UNAVAILABLE."
   ready: Boolean!
   "How many entities have been looked at so far."
@@ -9095,6 +9189,26 @@ type EntityIndex {
   themselves are stored whole and can be changed like others. Eventually consistent.
   """
   leftOut: EntityIndexLeftOut
+}
+
+"A further part of the keys of an index."
+type EntityIndexPart {
+  "Names of attributes, outermost first. If the path leads to a list, each of its elements is combined with the other parts."
+  path: [String!]! @atMost(elements: 10)
+  "Which values are part of a key; entities without such a value are not in the index."
+  kind: IndexKeyKind!
+}
+
+"A condition that the entities in an index meet. One of ` + "`" + `equals` + "`" + `, ` + "`" + `is` + "`" + ` and ` + "`" + `exists` + "`" + ` is set."
+type EntityIndexCondition {
+  "Names of attributes, outermost first. If the path leads to a list, one of its elements has to meet the condition."
+  path: [String!]! @atMost(elements: 10)
+  "This text or number."
+  equals: IndexKey
+  "This truth value."
+  is: Boolean
+  "Whether there is any value but ` + "`" + `null` + "`" + `."
+  exists: Boolean
 }
 
 "Values an index leaves out."
@@ -9119,7 +9233,15 @@ enum IndexKeyKind {
 
 "A range of keys. Give one of ` + "`" + `equals` + "`" + `, ` + "`" + `beginsWith` + "`" + ` and ` + "`" + `between` + "`" + `, or give ` + "`" + `before` + "`" + `, ` + "`" + `after` + "`" + ` or both."
 input KeyCondition {
-  "Exactly this key: a text or a number, depending on the index."
+  """
+  For keys of several parts: the first parts, exactly. The other conditions are then about the parts after them. If there
+  are none, all keys that begin with these parts are in the range.
+  """
+  prefix: [IndexKey!]
+  """
+  Exactly this key: a text or a number, depending on the index. For keys of several parts: a list, or the first part. Keys
+  that begin with the given parts are in the range.
+  """
   equals: IndexKey
   "Keys that begin with this text; for indexes of texts."
   beginsWith: String
@@ -9131,7 +9253,7 @@ input KeyCondition {
   after: IndexKey
 }
 
-"A text or a number."
+"A text or a number. The key of an index with ` + "`" + `thenBy` + "`" + ` is a list of these, the first part first."
 scalar IndexKey
 
 "A record of an app."
@@ -9205,6 +9327,10 @@ type IndexedEntityEdge {
   node: Entity!
   "The key the entity has here."
   key: IndexKey!
+  "The key of the entity, as given to ` + "`" + `setEntity` + "`" + `."
+  entityKey: String!
+  "The attributes that the index carries, as it has them; null if it carries none."
+  attributes: JSON @cost(weight: "10")
 }
 
 "A list of relations of an entity."
@@ -9342,8 +9468,37 @@ input DeclareEntityIndexInput {
   path: [String!]!
   "Which values are keys."
   kind: IndexKeyKind!
+  "Up to 3 further parts of a key: entities with the same value at ` + "`" + `path` + "`" + ` are ordered by these, one after the other."
+  thenBy: [EntityIndexPartInput!]
+  "Up to 5 conditions that an entity has to meet, all of them, to be in the index."
+  where: [EntityIndexConditionInput!]
+  """
+  Up to 10 top-level attributes that the index carries, so that ` + "`" + `IndexedEntityEdge.attributes` + "`" + ` shows them without reading
+  the entity. Of an entity, those are carried that have up to 4,000 bytes together, in this order.
+  """
+  carries: [String!]
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
+}
+
+"A further part of the keys of an index."
+input EntityIndexPartInput {
+  "1 to 10 names of attributes, outermost first."
+  path: [String!]!
+  "Which values are part of a key."
+  kind: IndexKeyKind!
+}
+
+"A condition of an index. Give one of ` + "`" + `equals` + "`" + `, ` + "`" + `is` + "`" + ` and ` + "`" + `exists` + "`" + `."
+input EntityIndexConditionInput {
+  "1 to 10 names of attributes, outermost first."
+  path: [String!]!
+  "This text, of up to 512 bytes, or this number."
+  equals: IndexKey
+  "This truth value."
+  is: Boolean
+  "True for any value but ` + "`" + `null` + "`" + `, false for none."
+  exists: Boolean
 }
 
 "Result of ` + "`" + `declareEntityIndex` + "`" + `."
@@ -12190,6 +12345,12 @@ func (ec *executionContext) childFields_EntityIndex(ctx context.Context, field g
 		return ec.fieldContext_EntityIndex_path(ctx, field)
 	case "kind":
 		return ec.fieldContext_EntityIndex_kind(ctx, field)
+	case "thenBy":
+		return ec.fieldContext_EntityIndex_thenBy(ctx, field)
+	case "where":
+		return ec.fieldContext_EntityIndex_where(ctx, field)
+	case "carries":
+		return ec.fieldContext_EntityIndex_carries(ctx, field)
 	case "ready":
 		return ec.fieldContext_EntityIndex_ready(ctx, field)
 	case "progress":
@@ -12200,6 +12361,20 @@ func (ec *executionContext) childFields_EntityIndex(ctx context.Context, field g
 		return ec.fieldContext_EntityIndex_leftOut(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type EntityIndex", field.Name)
+}
+
+func (ec *executionContext) childFields_EntityIndexCondition(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "path":
+		return ec.fieldContext_EntityIndexCondition_path(ctx, field)
+	case "equals":
+		return ec.fieldContext_EntityIndexCondition_equals(ctx, field)
+	case "is":
+		return ec.fieldContext_EntityIndexCondition_is(ctx, field)
+	case "exists":
+		return ec.fieldContext_EntityIndexCondition_exists(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EntityIndexCondition", field.Name)
 }
 
 func (ec *executionContext) childFields_EntityIndexEntry(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -12224,6 +12399,16 @@ func (ec *executionContext) childFields_EntityIndexLeftOut(ctx context.Context, 
 		return ec.fieldContext_EntityIndexLeftOut_examples(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type EntityIndexLeftOut", field.Name)
+}
+
+func (ec *executionContext) childFields_EntityIndexPart(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "path":
+		return ec.fieldContext_EntityIndexPart_path(ctx, field)
+	case "kind":
+		return ec.fieldContext_EntityIndexPart_kind(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EntityIndexPart", field.Name)
 }
 
 func (ec *executionContext) childFields_EntityRelationConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -12338,6 +12523,10 @@ func (ec *executionContext) childFields_IndexedEntityEdge(ctx context.Context, f
 		return ec.fieldContext_IndexedEntityEdge_node(ctx, field)
 	case "key":
 		return ec.fieldContext_IndexedEntityEdge_key(ctx, field)
+	case "entityKey":
+		return ec.fieldContext_IndexedEntityEdge_entityKey(ctx, field)
+	case "attributes":
+		return ec.fieldContext_IndexedEntityEdge_attributes(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type IndexedEntityEdge", field.Name)
 }
@@ -18816,6 +19005,77 @@ func (ec *executionContext) fieldContext_EntityIndex_kind(_ context.Context, fie
 	return graphql.NewScalarFieldContext("EntityIndex", field, false, false, errors.New("field of type IndexKeyKind does not have child fields"))
 }
 
+func (ec *executionContext) _EntityIndex_thenBy(ctx context.Context, field graphql.CollectedField, obj *entity.Index) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EntityIndex_thenBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ThenBy, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []entity.Part) graphql.Marshaler {
+			return ec.marshalNEntityIndexPart2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐPartᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EntityIndex_thenBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EntityIndex",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EntityIndexPart(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EntityIndex_where(ctx context.Context, field graphql.CollectedField, obj *entity.Index) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EntityIndex_where(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Where, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []entity.Where) graphql.Marshaler {
+			return ec.marshalNEntityIndexCondition2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐWhereᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EntityIndex_where(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EntityIndex",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EntityIndexCondition(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EntityIndex_carries(ctx context.Context, field graphql.CollectedField, obj *entity.Index) (ret graphql.Marshaler) {
+	return ec.marshalNString2ᚕstringᚄ(ctx, field.Selections, obj.Carries)
+}
+func (ec *executionContext) fieldContext_EntityIndex_carries(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityIndex", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _EntityIndex_ready(ctx context.Context, field graphql.CollectedField, obj *entity.Index) (ret graphql.Marshaler) {
 	return ec.marshalNBoolean2bool(ctx, field.Selections, obj.Ready)
 }
@@ -18867,6 +19127,34 @@ func (ec *executionContext) fieldContext_EntityIndex_leftOut(_ context.Context, 
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _EntityIndexCondition_path(ctx context.Context, field graphql.CollectedField, obj *entity.Where) (ret graphql.Marshaler) {
+	return ec.marshalNString2ᚕstringᚄ(ctx, field.Selections, obj.Path)
+}
+func (ec *executionContext) fieldContext_EntityIndexCondition_path(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityIndexCondition", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EntityIndexCondition_equals(ctx context.Context, field graphql.CollectedField, obj *entity.Where) (ret graphql.Marshaler) {
+	return ec.marshalOIndexKey2interface(ctx, field.Selections, obj.Equals)
+}
+func (ec *executionContext) fieldContext_EntityIndexCondition_equals(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityIndexCondition", field, false, false, errors.New("field of type IndexKey does not have child fields"))
+}
+
+func (ec *executionContext) _EntityIndexCondition_is(ctx context.Context, field graphql.CollectedField, obj *entity.Where) (ret graphql.Marshaler) {
+	return ec.marshalOBoolean2ᚖbool(ctx, field.Selections, obj.Is)
+}
+func (ec *executionContext) fieldContext_EntityIndexCondition_is(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityIndexCondition", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _EntityIndexCondition_exists(ctx context.Context, field graphql.CollectedField, obj *entity.Where) (ret graphql.Marshaler) {
+	return ec.marshalOBoolean2ᚖbool(ctx, field.Selections, obj.Exists)
+}
+func (ec *executionContext) fieldContext_EntityIndexCondition_exists(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityIndexCondition", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
 func (ec *executionContext) _EntityIndexEntry_index(ctx context.Context, field graphql.CollectedField, obj *entity.IndexEntry) (ret graphql.Marshaler) {
@@ -18934,6 +19222,20 @@ func (ec *executionContext) fieldContext_EntityIndexLeftOut_examples(_ context.C
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _EntityIndexPart_path(ctx context.Context, field graphql.CollectedField, obj *entity.Part) (ret graphql.Marshaler) {
+	return ec.marshalNString2ᚕstringᚄ(ctx, field.Selections, obj.Path)
+}
+func (ec *executionContext) fieldContext_EntityIndexPart_path(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityIndexPart", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EntityIndexPart_kind(ctx context.Context, field graphql.CollectedField, obj *entity.Part) (ret graphql.Marshaler) {
+	return ec.marshalNIndexKeyKind2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐKeyKind(ctx, field.Selections, obj.Kind)
+}
+func (ec *executionContext) fieldContext_EntityIndexPart_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityIndexPart", field, false, false, errors.New("field of type IndexKeyKind does not have child fields"))
 }
 
 func (ec *executionContext) _EntityRelationConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.EntityRelationConnection) (ret graphql.Marshaler) {
@@ -19505,6 +19807,20 @@ func (ec *executionContext) _IndexedEntityEdge_key(ctx context.Context, field gr
 }
 func (ec *executionContext) fieldContext_IndexedEntityEdge_key(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("IndexedEntityEdge", field, false, false, errors.New("field of type IndexKey does not have child fields"))
+}
+
+func (ec *executionContext) _IndexedEntityEdge_entityKey(ctx context.Context, field graphql.CollectedField, obj *model.IndexedEntityEdge) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.EntityKey())
+}
+func (ec *executionContext) fieldContext_IndexedEntityEdge_entityKey(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("IndexedEntityEdge", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _IndexedEntityEdge_attributes(ctx context.Context, field graphql.CollectedField, obj *model.IndexedEntityEdge) (ret graphql.Marshaler) {
+	return ec.marshalOJSON2map(ctx, field.Selections, obj.Attributes)
+}
+func (ec *executionContext) fieldContext_IndexedEntityEdge_attributes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("IndexedEntityEdge", field, false, false, errors.New("field of type JSON does not have child fields"))
 }
 
 func (ec *executionContext) _Item_id(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
@@ -36876,7 +37192,7 @@ func (ec *executionContext) unmarshalInputDeclareEntityIndexInput(ctx context.Co
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"scopeId", "name", "type", "path", "kind", "idempotencyKey"}
+	fieldsInOrder := [...]string{"scopeId", "name", "type", "path", "kind", "thenBy", "where", "carries", "idempotencyKey"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -36918,6 +37234,27 @@ func (ec *executionContext) unmarshalInputDeclareEntityIndexInput(ctx context.Co
 				return it, err
 			}
 			it.Kind = data
+		case "thenBy":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("thenBy"))
+			data, err := ec.unmarshalOEntityIndexPartInput2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEntityIndexPartInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ThenBy = graphql.OmittableOf(data)
+		case "where":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("where"))
+			data, err := ec.unmarshalOEntityIndexConditionInput2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEntityIndexConditionInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Where = graphql.OmittableOf(data)
+		case "carries":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("carries"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Carries = graphql.OmittableOf(data)
 		case "idempotencyKey":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -37242,6 +37579,94 @@ func (ec *executionContext) unmarshalInputEditAnnotationInput(ctx context.Contex
 				return it, err
 			}
 			it.Text = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputEntityIndexConditionInput(ctx context.Context, obj any) (model.EntityIndexConditionInput, error) {
+	var it model.EntityIndexConditionInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"path", "equals", "is", "exists"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "path":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("path"))
+			data, err := ec.unmarshalNString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Path = data
+		case "equals":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("equals"))
+			data, err := ec.unmarshalOIndexKey2interface(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Equals = graphql.OmittableOf(data)
+		case "is":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("is"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Is = graphql.OmittableOf(data)
+		case "exists":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("exists"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Exists = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputEntityIndexPartInput(ctx context.Context, obj any) (model.EntityIndexPartInput, error) {
+	var it model.EntityIndexPartInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"path", "kind"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "path":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("path"))
+			data, err := ec.unmarshalNString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Path = data
+		case "kind":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("kind"))
+			data, err := ec.unmarshalNIndexKeyKind2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐKeyKind(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Kind = data
 		}
 	}
 	return it, nil
@@ -37659,13 +38084,20 @@ func (ec *executionContext) unmarshalInputKeyCondition(ctx context.Context, obj 
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"equals", "beginsWith", "between", "before", "after"}
+	fieldsInOrder := [...]string{"prefix", "equals", "beginsWith", "between", "before", "after"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
 			continue
 		}
 		switch k {
+		case "prefix":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("prefix"))
+			data, err := ec.unmarshalOIndexKey2ᚕinterfaceᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Prefix = graphql.OmittableOf(data)
 		case "equals":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("equals"))
 			data, err := ec.unmarshalOIndexKey2interface(ctx, v)
@@ -43635,6 +44067,21 @@ func (ec *executionContext) _EntityIndex(ctx context.Context, sel ast.SelectionS
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "thenBy":
+			out.Values[i] = ec._EntityIndex_thenBy(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "where":
+			out.Values[i] = ec._EntityIndex_where(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "carries":
+			out.Values[i] = ec._EntityIndex_carries(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "ready":
 			out.Values[i] = ec._EntityIndex_ready(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -43689,6 +44136,60 @@ func (ec *executionContext) _EntityIndex(ctx context.Context, sel ast.SelectionS
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var entityIndexConditionImplementors = []string{"EntityIndexCondition"}
+
+func (ec *executionContext) _EntityIndexCondition(ctx context.Context, sel ast.SelectionSet, obj *entity.Where) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "EntityIndexCondition", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntityIndexCondition(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EntityIndexCondition(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, entityIndexConditionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EntityIndexCondition")
+		case "path":
+			out.Values[i] = ec._EntityIndexCondition_path(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "equals":
+			out.Values[i] = ec._EntityIndexCondition_equals(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "is":
+			out.Values[i] = ec._EntityIndexCondition_is(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "exists":
+			out.Values[i] = ec._EntityIndexCondition_exists(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -43821,6 +44322,50 @@ func (ec *executionContext) _EntityIndexLeftOut(ctx context.Context, sel ast.Sel
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var entityIndexPartImplementors = []string{"EntityIndexPart"}
+
+func (ec *executionContext) _EntityIndexPart(ctx context.Context, sel ast.SelectionSet, obj *entity.Part) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "EntityIndexPart", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEntityIndexPart(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EntityIndexPart(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, entityIndexPartImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EntityIndexPart")
+		case "path":
+			out.Values[i] = ec._EntityIndexPart_path(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "kind":
+			out.Values[i] = ec._EntityIndexPart_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -44367,6 +44912,16 @@ func (ec *executionContext) _IndexedEntityEdge(ctx context.Context, sel ast.Sele
 		case "key":
 			out.Values[i] = ec._IndexedEntityEdge_key(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "entityKey":
+			out.Values[i] = ec._IndexedEntityEdge_entityKey(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "attributes":
+			out.Values[i] = ec._IndexedEntityEdge_attributes(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -58821,6 +59376,41 @@ func (ec *executionContext) marshalNEntityIndex2ᚕgithubᚗcomᚋtaggieᚋtaggi
 	return ret
 }
 
+func (ec *executionContext) marshalNEntityIndexCondition2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐWhere(ctx context.Context, sel ast.SelectionSet, v entity.Where) graphql.Marshaler {
+	return ec._EntityIndexCondition(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNEntityIndexCondition2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐWhereᚄ(ctx context.Context, sel ast.SelectionSet, v []entity.Where) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "EntityIndexCondition", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNEntityIndexCondition2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐWhereᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNEntityIndexCondition2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐWhereᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNEntityIndexCondition2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐWhere(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNEntityIndexConditionInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEntityIndexConditionInput(ctx context.Context, v any) (model.EntityIndexConditionInput, error) {
+	res, err := ec.unmarshalInputEntityIndexConditionInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNEntityIndexEntry2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐIndexEntry(ctx context.Context, sel ast.SelectionSet, v entity.IndexEntry) graphql.Marshaler {
 	return ec._EntityIndexEntry(ctx, sel, &v)
 }
@@ -58849,6 +59439,41 @@ func (ec *executionContext) marshalNEntityIndexEntry2ᚕgithubᚗcomᚋtaggieᚋ
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalNEntityIndexPart2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐPart(ctx context.Context, sel ast.SelectionSet, v entity.Part) graphql.Marshaler {
+	return ec._EntityIndexPart(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNEntityIndexPart2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐPartᚄ(ctx context.Context, sel ast.SelectionSet, v []entity.Part) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "EntityIndexPart", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNEntityIndexPart2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐPartᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNEntityIndexPart2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐPartᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNEntityIndexPart2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐPart(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNEntityIndexPartInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEntityIndexPartInput(ctx context.Context, v any) (model.EntityIndexPartInput, error) {
+	res, err := ec.unmarshalInputEntityIndexPartInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNEntityRelationEdge2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEntityRelationEdge(ctx context.Context, sel ast.SelectionSet, v model.EntityRelationEdge) graphql.Marshaler {
@@ -61961,11 +62586,45 @@ func (ec *executionContext) marshalOEntityIndex2ᚖgithubᚗcomᚋtaggieᚋtaggi
 	return ec._EntityIndex(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOEntityIndexConditionInput2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEntityIndexConditionInputᚄ(ctx context.Context, v any) ([]model.EntityIndexConditionInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]model.EntityIndexConditionInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNEntityIndexConditionInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEntityIndexConditionInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
 func (ec *executionContext) marshalOEntityIndexLeftOut2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐLeftOut(ctx context.Context, sel ast.SelectionSet, v *entity.LeftOut) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._EntityIndexLeftOut(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOEntityIndexPartInput2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEntityIndexPartInputᚄ(ctx context.Context, v any) ([]model.EntityIndexPartInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]model.EntityIndexPartInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNEntityIndexPartInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEntityIndexPartInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
 }
 
 func (ec *executionContext) marshalOEntityRelationConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEntityRelationConnection(ctx context.Context, sel ast.SelectionSet, v *model.EntityRelationConnection) graphql.Marshaler {

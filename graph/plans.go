@@ -200,9 +200,18 @@ var planned = map[string]lean.Type{
 		"type":       {At: 2, Of: "", Resolved: false},
 		"path":       {At: 3, Of: "", Resolved: false},
 		"kind":       {At: 4, Of: "", Resolved: false},
-		"ready":      {At: 5, Of: "", Resolved: false},
-		"progress":   {At: 6, Of: "", Resolved: false},
-		"declaredAt": {At: 7, Of: "", Resolved: false},
+		"thenBy":     {At: 5, Of: "EntityIndexPart", Resolved: false},
+		"where":      {At: 6, Of: "EntityIndexCondition", Resolved: false},
+		"carries":    {At: 7, Of: "", Resolved: false},
+		"ready":      {At: 8, Of: "", Resolved: false},
+		"progress":   {At: 9, Of: "", Resolved: false},
+		"declaredAt": {At: 10, Of: "", Resolved: false},
+	}},
+	"EntityIndexCondition": {Implements: entityIndexConditionImplementors, Fields: map[string]lean.TypeField{
+		"path":   {At: 1, Of: "", Resolved: false},
+		"equals": {At: 2, Of: "", Resolved: false},
+		"is":     {At: 3, Of: "", Resolved: false},
+		"exists": {At: 4, Of: "", Resolved: false},
 	}},
 	"EntityIndexEntry": {Implements: entityIndexEntryImplementors, Fields: map[string]lean.TypeField{
 		"index": {At: 1, Of: "", Resolved: false},
@@ -212,6 +221,10 @@ var planned = map[string]lean.Type{
 		"values":   {At: 1, Of: "", Resolved: false},
 		"entities": {At: 2, Of: "", Resolved: false},
 		"more":     {At: 3, Of: "", Resolved: false},
+	}},
+	"EntityIndexPart": {Implements: entityIndexPartImplementors, Fields: map[string]lean.TypeField{
+		"path": {At: 1, Of: "", Resolved: false},
+		"kind": {At: 2, Of: "", Resolved: false},
 	}},
 	"EntityRelationConnection": {Implements: entityRelationConnectionImplementors, Fields: map[string]lean.TypeField{
 		"edges":    {At: 1, Of: "EntityRelationEdge", Resolved: false},
@@ -257,9 +270,11 @@ var planned = map[string]lean.Type{
 		"pageInfo": {At: 3, Of: "PageInfo", Resolved: false},
 	}},
 	"IndexedEntityEdge": {Implements: indexedEntityEdgeImplementors, Fields: map[string]lean.TypeField{
-		"cursor": {At: 1, Of: "", Resolved: false},
-		"node":   {At: 2, Of: "Entity", Resolved: false},
-		"key":    {At: 3, Of: "", Resolved: false},
+		"cursor":     {At: 1, Of: "", Resolved: false},
+		"node":       {At: 2, Of: "Entity", Resolved: false},
+		"key":        {At: 3, Of: "", Resolved: false},
+		"entityKey":  {At: 4, Of: "", Resolved: false},
+		"attributes": {At: 5, Of: "", Resolved: false},
 	}},
 	"Item": {Implements: itemImplementors, Fields: map[string]lean.TypeField{
 		"id":              {At: 1, Of: "", Resolved: false},
@@ -2223,15 +2238,91 @@ func (ec *executionContext) appendEntityIndex(w *lean.Writer, p *lean.Plan, obj 
 			}
 		case 4: // kind
 			w.B = scalar.AppendString(w.B, string(obj.Kind))
-		case 5: // ready
+		case 5: // thenBy
+			w.B = append(w.B, '[')
+			for i := range obj.ThenBy {
+				if !w.Next(i) {
+					return false
+				}
+				if !ec.appendEntityIndexPart(w, f.Below, &obj.ThenBy[i]) {
+					return false
+				}
+			}
+			w.B = append(w.B, ']')
+		case 6: // where
+			w.B = append(w.B, '[')
+			for i := range obj.Where {
+				if !w.Next(i) {
+					return false
+				}
+				if !ec.appendEntityIndexCondition(w, f.Below, &obj.Where[i]) {
+					return false
+				}
+			}
+			w.B = append(w.B, ']')
+		case 7: // carries
+			w.B = append(w.B, '[')
+			for i := range obj.Carries {
+				if !w.Next(i) {
+					return false
+				}
+				w.B = scalar.AppendString(w.B, obj.Carries[i])
+			}
+			w.B = append(w.B, ']')
+			if !w.Fits() {
+				return false
+			}
+		case 8: // ready
 			w.B = strconv.AppendBool(w.B, obj.Ready)
-		case 6: // progress
+		case 9: // progress
 			w.B = scalar.AppendInt(w.B, obj.Done)
-		case 7: // declaredAt
+		case 10: // declaredAt
 			if (obj.DeclaredAt).IsZero() {
 				return false
 			} else {
 				w.B = scalar.AppendDateTime(w.B, obj.DeclaredAt)
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendEntityIndexCondition(w *lean.Writer, p *lean.Plan, obj *entity.Where) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"EntityIndexCondition"`...)
+		case 1: // path
+			w.B = append(w.B, '[')
+			for i := range obj.Path {
+				if !w.Next(i) {
+					return false
+				}
+				w.B = scalar.AppendString(w.B, obj.Path[i])
+			}
+			w.B = append(w.B, ']')
+			if !w.Fits() {
+				return false
+			}
+		case 2: // equals
+			if !w.Value(ec.marshalOIndexKey2interface(w.Context(), nil, obj.Equals), true) {
+				return false
+			}
+		case 3: // is
+			if obj.Is == nil {
+				w.Null()
+			} else {
+				w.B = strconv.AppendBool(w.B, *obj.Is)
+			}
+		case 4: // exists
+			if obj.Exists == nil {
+				w.Null()
+			} else {
+				w.B = strconv.AppendBool(w.B, *obj.Exists)
 			}
 		default:
 			return false
@@ -2273,6 +2364,34 @@ func (ec *executionContext) appendEntityIndexLeftOut(w *lean.Writer, p *lean.Pla
 			w.B = scalar.AppendInt(w.B, obj.Entities)
 		case 3: // more
 			w.B = strconv.AppendBool(w.B, obj.More)
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendEntityIndexPart(w *lean.Writer, p *lean.Plan, obj *entity.Part) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"EntityIndexPart"`...)
+		case 1: // path
+			w.B = append(w.B, '[')
+			for i := range obj.Path {
+				if !w.Next(i) {
+					return false
+				}
+				w.B = scalar.AppendString(w.B, obj.Path[i])
+			}
+			w.B = append(w.B, ']')
+			if !w.Fits() {
+				return false
+			}
+		case 2: // kind
+			w.B = scalar.AppendString(w.B, string(obj.Kind))
 		default:
 			return false
 		}
@@ -2595,6 +2714,13 @@ func (ec *executionContext) appendIndexedEntityEdge(w *lean.Writer, p *lean.Plan
 			}
 		case 3: // key
 			if !w.Value(ec.marshalNIndexKey2interface(w.Context(), nil, obj.Key), false) {
+				return false
+			}
+		case 4: // entityKey
+			v := obj.EntityKey()
+			w.B = scalar.AppendString(w.B, v)
+		case 5: // attributes
+			if !w.Value(ec.marshalOJSON2map(w.Context(), nil, obj.Attributes), true) {
 				return false
 			}
 		default:
@@ -9593,6 +9719,20 @@ func (ec *executionContext) appendNEntityIndex2ᚕgithubᚗcomᚋtaggieᚋtaggie
 	return true
 }
 
+func (ec *executionContext) appendNEntityIndexCondition2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐWhereᚄ(w *lean.Writer, p *lean.Plan, v []entity.Where) bool {
+	w.B = append(w.B, '[')
+	for i := range v {
+		if !w.Next(i) {
+			return false
+		}
+		if !ec.appendEntityIndexCondition(w, p, &v[i]) {
+			return false
+		}
+	}
+	w.B = append(w.B, ']')
+	return true
+}
+
 func (ec *executionContext) appendNEntityIndexEntry2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐIndexEntryᚄ(w *lean.Writer, p *lean.Plan, v []entity.IndexEntry) bool {
 	w.B = append(w.B, '[')
 	for i := range v {
@@ -9600,6 +9740,20 @@ func (ec *executionContext) appendNEntityIndexEntry2ᚕgithubᚗcomᚋtaggieᚋt
 			return false
 		}
 		if !ec.appendEntityIndexEntry(w, p, &v[i]) {
+			return false
+		}
+	}
+	w.B = append(w.B, ']')
+	return true
+}
+
+func (ec *executionContext) appendNEntityIndexPart2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐPartᚄ(w *lean.Writer, p *lean.Plan, v []entity.Part) bool {
+	w.B = append(w.B, '[')
+	for i := range v {
+		if !w.Next(i) {
+			return false
+		}
+		if !ec.appendEntityIndexPart(w, p, &v[i]) {
 			return false
 		}
 	}

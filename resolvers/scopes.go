@@ -100,18 +100,22 @@ func (r scopes) Lookup(ctx context.Context, s *entity.Scope, index string, key *
 	if err != nil {
 		return nil, err
 	}
-	slice, err := loaders.From(ctx).Lookup(ctx, s.Query(index, condition, o.Window))
+	request, nodes := s.Query(index, condition, o.Window), sel.items("IndexedEntityEdge", "Entity", "Node")
+	request.Entries = len(nodes.fields) == 0
+	slice, err := loaders.From(ctx).Lookup(ctx, request)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]entity.Entity, len(slice.Items))
-	for i, indexed := range slice.Items {
-		all[i] = indexed.Entity
-		loaders.From(ctx).Entities.Prime(indexed.Entity.ID, indexed.Entity) // it is shown as it is now
+	if !request.Entries {
+		all := make([]entity.Entity, len(slice.Items))
+		for i, indexed := range slice.Items {
+			all[i] = indexed.Entity
+			loaders.From(ctx).Entities.Prime(indexed.Entity.ID, indexed.Entity) // it is shown as it is now
+		}
+		r.entitiesAhead(ctx, all, nodes)
 	}
-	r.entitiesAhead(ctx, all, sel.items("IndexedEntityEdge", "Entity", "Node"))
 	return &model.IndexedEntityConnection{Connection: page.Connect(o, slice, func(p page.Position, i entity.Indexed) model.IndexedEntityEdge {
-		return model.IndexedEntityEdge{Position: p, Node: i.Entity, Key: i.Value}
+		return model.IndexedEntityEdge{Position: p, Node: i.Entity, Key: i.Value, Attributes: i.Attributes}
 	})}, nil
 }
 
@@ -120,7 +124,7 @@ func conditionOf(in *model.KeyCondition) (entity.Condition, error) {
 		return entity.Condition{}, nil
 	}
 	condition := entity.Condition{
-		Equals: in.Equals.Value(), BeginsWith: in.BeginsWith.Value(), After: in.After.Value(), Before: in.Before.Value(),
+		Prefix: in.Prefix.Value(), Equals: in.Equals.Value(), BeginsWith: in.BeginsWith.Value(), After: in.After.Value(), Before: in.Before.Value(),
 	}
 	if between := in.Between.Value(); between != nil {
 		if len(between) != 2 {

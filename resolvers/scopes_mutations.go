@@ -89,9 +89,16 @@ func (m mutation) DeclareEntityIndex(ctx context.Context, in model.DeclareEntity
 	if err != nil {
 		return nil, err
 	}
-	s, err := m.Entities.DeclareIndex(ctx, entity.DeclareIndex{
-		Scope: id, Name: in.Name, Type: in.Type, Path: in.Path, Kind: in.Kind, IdempotencyKey: in.IdempotencyKey.Value(),
-	})
+	declared := entity.DeclareIndex{
+		Scope: id, Name: in.Name, Type: in.Type, Path: in.Path, Kind: in.Kind, Carries: in.Carries.Value(), IdempotencyKey: in.IdempotencyKey.Value(),
+	}
+	for _, part := range in.ThenBy.Value() {
+		declared.ThenBy = append(declared.ThenBy, entity.Part{Path: part.Path, Kind: part.Kind})
+	}
+	for _, w := range in.Where.Value() {
+		declared.Where = append(declared.Where, entity.Where{Path: w.Path, Equals: w.Equals.Value(), Is: w.Is.Value(), Exists: w.Exists.Value()})
+	}
+	s, err := m.Entities.DeclareIndex(ctx, declared)
 	after, _, err := m.doneScope(ctx, s, err)
 	return &model.DeclareEntityIndexPayload{Scope: after}, err
 }

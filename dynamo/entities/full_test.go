@@ -1,6 +1,7 @@
 package entities_test
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -21,7 +22,8 @@ var fullScopeMember = entity.Member{Scope: "s", User: "u1", Role: entity.WriterR
 
 var fullScope = entity.Scope{
 	ID: "s", Name: "Songs", Version: 3, CreatedAt: dynamotest.FullTime, UpdatedAt: dynamotest.FullTime.Add(time.Second),
-	Indexes: []entity.Index{{Name: "n", Type: "Song", Path: []string{"a", "b"}, Kind: "TEXT", DeclaredAt: dynamotest.FullTime, Ready: true, RemovedAt: dynamotest.FullTime.Add(time.Second), Done: 4, Pass: 2, At: "p"}},
+	Indexes: []entity.Index{{Name: "n", Type: "Song", Path: []string{"a", "b"}, Kind: "TEXT", ThenBy: []entity.Part{{Path: []string{"c"}, Kind: "NUMBER"}},
+		Where: []entity.Where{{Path: []string{"d"}, Equals: json.Number("1.5"), Is: dynamotest.Ptr(true), Exists: dynamotest.Ptr(false)}, {Path: []string{"e"}, Equals: "f"}}, Carries: []string{"g"}, DeclaredAt: dynamotest.FullTime, Ready: true, RemovedAt: dynamotest.FullTime.Add(time.Second), Done: 4, Pass: 2, At: "p"}},
 }
 
 var fullDeletion = entities.Deletion{ID: "d1", Entity: fullRelation.Subject, Key: entities.EntityKey(fullRelation.Subject), At: dynamotest.FullTime}

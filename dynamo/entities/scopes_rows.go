@@ -65,12 +65,59 @@ func decodeScopeMember(item dynamo.Item, m *entity.Member) error {
 	return err
 }
 
+// partRows are the attributes of a further part of the keys of an index.
+var partRows = dynamo.LayoutOf(
+	dynamo.OfTexts("path", func(p *entity.Part) *[]string { return &p.Path }),
+	dynamo.OfText("kind", func(p *entity.Part) *entity.KeyKind { return &p.Kind }),
+)
+
+// whereRows are the attributes of a condition of an index: a path, and what is asked for there.
+var whereRows = dynamo.LayoutOf(
+	dynamo.OfTexts("path", func(w *entity.Where) *[]string { return &w.Path }),
+	dynamo.RowAttribute[entity.Where]{
+		Name: "equals",
+		Write: func(w *entity.Where) types.AttributeValue {
+			if w.Equals == nil {
+				return nil
+			}
+			value, _ := dynamo.Attribute(w.Equals) // a text or a number, as the service has made sure
+			return value
+		},
+		Read: func(w *entity.Where, v dynamo.Value) (err error) { w.Equals, err = v.Any(); return err },
+	},
+	maybeFlag("is", func(w *entity.Where) **bool { return &w.Is }),
+	maybeFlag("exists", func(w *entity.Where) **bool { return &w.Exists }),
+)
+
+// maybeFlag is an attribute that is yes, no, or not there.
+func maybeFlag(name string, of func(*entity.Where) **bool) dynamo.RowAttribute[entity.Where] {
+	return dynamo.RowAttribute[entity.Where]{
+		Name: name,
+		Write: func(w *entity.Where) types.AttributeValue {
+			if flag := *of(w); flag != nil {
+				return &types.AttributeValueMemberBOOL{Value: *flag}
+			}
+			return nil
+		},
+		Read: func(w *entity.Where, v dynamo.Value) error {
+			some, err := v.Any()
+			if flag, ok := some.(bool); ok {
+				*of(w) = &flag
+			}
+			return err
+		},
+	}
+}
+
 // declarationRows are the attributes of the declaration of an index.
 var declarationRows = dynamo.LayoutOf(
 	dynamo.OfText("name", func(x *entity.Index) *string { return &x.Name }),
 	dynamo.OfText("type", func(x *entity.Index) *string { return &x.Type }),
 	dynamo.OfTexts("path", func(x *entity.Index) *[]string { return &x.Path }),
 	dynamo.OfText("kind", func(x *entity.Index) *entity.KeyKind { return &x.Kind }),
+	dynamo.Optional(dynamo.OfMaps("then_by", func(x *entity.Index) *[]entity.Part { return &x.ThenBy }, partRows)),
+	dynamo.Optional(dynamo.OfMaps("where", func(x *entity.Index) *[]entity.Where { return &x.Where }, whereRows)),
+	dynamo.Optional(dynamo.OfTexts("carries", func(x *entity.Index) *[]string { return &x.Carries })),
 	dynamo.OfInstant("declared_at", func(x *entity.Index) *time.Time { return &x.DeclaredAt }),
 	dynamo.OfFlag("ready", func(x *entity.Index) *bool { return &x.Ready }),
 	dynamo.OfWhole("done", func(x *entity.Index) *int { return &x.Done }),

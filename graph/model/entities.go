@@ -72,7 +72,12 @@ type IndexedEntityEdge struct {
 	page.Position
 	Node entity.Entity
 	Key  any // see [entity.IndexEntry.Value]
+
+	Attributes map[string]any
 }
+
+// EntityKey is the key of the entity.
+func (e IndexedEntityEdge) EntityKey() string { return e.Node.ID.ID }
 
 // EntityRelationConnection is a list of relations of an entity.
 type EntityRelationConnection struct {

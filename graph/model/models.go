@@ -392,6 +392,13 @@ type DeclareEntityIndexInput struct {
 	Path []string `json:"path"`
 	// Which values are keys.
 	Kind entity.KeyKind `json:"kind"`
+	// Up to 3 further parts of a key: entities with the same value at `path` are ordered by these, one after the other.
+	ThenBy graphql.Omittable[[]EntityIndexPartInput] `json:"thenBy,omitempty"`
+	// Up to 5 conditions that an entity has to meet, all of them, to be in the index.
+	Where graphql.Omittable[[]EntityIndexConditionInput] `json:"where,omitempty"`
+	// Up to 10 top-level attributes that the index carries, so that `IndexedEntityEdge.attributes` shows them without reading
+	// the entity. Of an entity, those are carried that have up to 4,000 bytes together, in this order.
+	Carries graphql.Omittable[[]string] `json:"carries,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }
@@ -577,6 +584,26 @@ func (EntityConflict) IsUpdateEntityProblem() {}
 
 func (EntityConflict) IsDeleteEntityProblem() {}
 
+// A condition of an index. Give one of `equals`, `is` and `exists`.
+type EntityIndexConditionInput struct {
+	// 1 to 10 names of attributes, outermost first.
+	Path []string `json:"path"`
+	// This text, of up to 512 bytes, or this number.
+	Equals graphql.Omittable[any] `json:"equals,omitempty"`
+	// This truth value.
+	Is graphql.Omittable[*bool] `json:"is,omitempty"`
+	// True for any value but `null`, false for none.
+	Exists graphql.Omittable[*bool] `json:"exists,omitempty"`
+}
+
+// A further part of the keys of an index.
+type EntityIndexPartInput struct {
+	// 1 to 10 names of attributes, outermost first.
+	Path []string `json:"path"`
+	// Which values are part of a key.
+	Kind entity.KeyKind `json:"kind"`
+}
+
 // Input of `extendClaim`.
 type ExtendClaimInput struct {
 	// The id of a `ProjectItem`.
@@ -726,7 +753,11 @@ type ItemTagInput struct {
 
 // A range of keys. Give one of `equals`, `beginsWith` and `between`, or give `before`, `after` or both.
 type KeyCondition struct {
-	// Exactly this key: a text or a number, depending on the index.
+	// For keys of several parts: the first parts, exactly. The other conditions are then about the parts after them. If there
+	// are none, all keys that begin with these parts are in the range.
+	Prefix graphql.Omittable[[]any] `json:"prefix,omitempty"`
+	// Exactly this key: a text or a number, depending on the index. For keys of several parts: a list, or the first part. Keys
+	// that begin with the given parts are in the range.
 	Equals graphql.Omittable[any] `json:"equals,omitempty"`
 	// Keys that begin with this text; for indexes of texts.
 	BeginsWith graphql.Omittable[*string] `json:"beginsWith,omitempty"`

@@ -36,6 +36,10 @@ const (
 	MaxMembers        = 1_000      // of one scope
 	MaxScopeNameRunes = 100        // of the name of a scope
 	MaxPath           = 10         // names in the path of an index
+	MaxThenBy         = 3          // parts of the keys of an index after the first
+	MaxWhere          = 5          // conditions of an index
+	MaxCarries        = 10         // attributes that an index carries
+	MaxCarriedBytes   = 4_000      // of what an entry carries as JSON: 40 entries and their entity stay below the 4 MB of a transaction
 
 	MaxAttributeNameBytes     = 255     // of an attribute, nested or not
 	MaxStoredBytes            = 380_000 // of the attributes as DynamoDB counts them: "[0,0]" takes more there than as JSON
@@ -139,6 +143,9 @@ type Index struct {
 	Type       string   // of the entities
 	Path       []string // names of attributes, from the outside in
 	Kind       KeyKind
+	ThenBy     []Part   // the further parts of a key
+	Where      []Where  // what the entities have to meet, all of it
+	Carries    []string // names of attributes that entries have, too
 	DeclaredAt time.Time
 	// Ready is false while the entities that existed before are being indexed.
 	Ready bool

@@ -2,6 +2,7 @@ package entity
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,8 +12,8 @@ import (
 )
 
 // Mapper returns the mapping function of a declared index. It emits one entry for each text (number) that the path leads to;
-// lists at its end and on its way are walked through, and the same key is emitted once. Other values are left out: null, and what
-// cannot be a key, which is counted; see [Scope.LeftOut].
+// lists at its end and on its way are walked through, and the same key is emitted once. Where keys have several parts, each value of a part
+// is combined with each of the others. Other values are left out: null, and what cannot be a key, which is counted; see [Scope.LeftOut].
 func (x Index) Mapper() Mapper {
 	return func(e Entity) []IndexEntry {
 		entries, _ := x.entries(e)
@@ -20,25 +21,125 @@ func (x Index) Mapper() Mapper {
 	}
 }
 
-// entries returns what can be indexed, and how many values at the path cannot be keys: texts above [MaxIndexKeyBytes] and empty ones,
-// numbers out of range, objects, and values of another kind.
+// entries returns what can be indexed, and how many values at the paths cannot be keys: texts above [MaxIndexKeyBytes] and empty ones,
+// numbers out of range, objects, values of another kind, and keys of several parts that are too long together.
 func (x Index) entries(e Entity) (entries []IndexEntry, unfit int) {
-	if e.Type != x.Type || !x.RemovedAt.IsZero() {
+	if e.Type != x.Type || !x.RemovedAt.IsZero() || !x.wants(e) {
 		return nil, 0
 	}
+	var keys []string
+	parts := x.parts()
+	for i, part := range parts {
+		of, no := part.keys(e)
+		unfit += no
+		if i == 0 && len(parts) == 1 {
+			keys = of
+			break
+		}
+		keys = combined(keys, of, i == 0, i == len(parts)-1)
+	}
+	own := x.carried(e)
+	for _, key := range keys {
+		if len(key) > MaxIndexKeyBytes {
+			unfit++
+			continue
+		}
+		entries = append(entries, IndexEntry{Name: x.Name, Key: key, Attributes: own})
+	}
+	return entries, unfit
+}
+
+// combined returns each of the keys with each of the values of the next part behind it, as far as an entity has so many that it matters.
+func combined(keys, values []string, first, last bool) []string {
+	if first {
+		keys = []string{""}
+	}
+	var all []string
+	for _, key := range keys {
+		for _, value := range values {
+			if len(all) == combinations {
+				return all
+			}
+			all = append(all, appendPart(key, value, last))
+		}
+	}
+	return all
+}
+
+// combinations is how many keys of several parts an entity has at most in an index: more than there can be entries, so that the others
+// are counted as left out.
+const combinations = 1_000
+
+// keys returns the values at the path that can be keys, each once, and how many cannot.
+func (p Part) keys(e Entity) (keys []string, unfit int) {
 	seen := map[string]bool{}
-	walk(e.Attributes, x.Path, func(of any) {
-		key, ok := x.key(of)
+	walk(e.Attributes, p.Path, func(of any) {
+		key, ok := p.key(of)
 		switch {
 		case of == nil || ok && seen[key]:
 		case !ok || len(key) > MaxIndexKeyBytes:
 			unfit++
 		default:
 			seen[key] = true
-			entries = append(entries, IndexEntry{Name: x.Name, Key: key})
+			keys = append(keys, key)
 		}
 	})
-	return entries, unfit
+	return keys, unfit
+}
+
+// wants reports whether the entity meets the conditions of the index.
+func (x Index) wants(e Entity) bool {
+	return !slices.ContainsFunc(x.Where, func(w Where) bool { return !w.met(e) })
+}
+
+// met reports whether one of the values at the path is the one that is asked for.
+func (w Where) met(e Entity) bool {
+	met, exists := false, false
+	walk(e.Attributes, w.Path, func(of any) {
+		exists = exists || of != nil
+		switch of := of.(type) {
+		case bool:
+			met = met || w.Is != nil && *w.Is == of
+		case string:
+			met = met || w.Equals == of
+		case json.Number:
+			if n, ok := w.Equals.(json.Number); ok {
+				met = met || sameNumber(n, of)
+			}
+		case map[string]any:
+			exists = true
+		}
+	})
+	if w.Exists != nil {
+		return exists == *w.Exists
+	}
+	return met
+}
+
+// sameNumber reports whether two numbers are equal, however they are spelled.
+func sameNumber(a, b json.Number) bool {
+	x, err := parseDecimal(string(a))
+	y, other := parseDecimal(string(b))
+	return err == nil && other == nil && x == y
+}
+
+// carried returns the attributes that the index carries, as far as there is room for them; nil when it carries none.
+func (x Index) carried(e Entity) map[string]any {
+	if len(x.Carries) == 0 {
+		return nil
+	}
+	own, left := map[string]any{}, MaxCarriedBytes
+	for _, name := range x.Carries {
+		of, there := e.Attributes[name]
+		if !there {
+			continue
+		}
+		if text, err := json.Marshal(of); err == nil && len(name)+len(text) <= left {
+			own[name] = of
+			left -= len(name) + len(text)
+		}
+	}
+	return own
 }
 
 // walk calls found with each value at the path.
@@ -61,14 +162,14 @@ func walk(of any, path []string, found func(any)) {
 	}
 }
 
-// key returns the key of a value; false when it is not of the kind of the index.
-func (x Index) key(of any) (string, bool) {
+// key returns the key of a value; false when it is not of the kind of the part.
+func (p Part) key(of any) (string, bool) {
 	switch of := of.(type) {
 	case string:
-		return of, x.Kind == StringKey && of != ""
+		return of, p.Kind == StringKey && of != ""
 	case json.Number:
 		d, err := parseDecimal(string(of))
-		return d.key(), x.Kind == NumberKey && err == nil
+		return d.key(), p.Kind == NumberKey && err == nil
 	}
 	return "", false
 }
@@ -106,6 +207,21 @@ func (s Scope) counted(e Entity, entries []IndexEntry) []IndexEntry {
 	return append(entries, IndexEntry{Name: LeftOutIndex, Key: strconv.Itoa(total), Attributes: left})
 }
 
+// changed leaves out of the entries of an entity what they carry where that is in the index already: what stays as it is, is not written
+// again.
+func (s Scope) changed(before *Entity, entries []IndexEntry) {
+	if before == nil {
+		return
+	}
+	for i, entry := range entries {
+		x, found := s.index(entry.Name)
+		if found && len(x.Carries) > 0 && reflect.DeepEqual(x.carried(*before), entry.Attributes) &&
+			slices.ContainsFunc(before.Index, func(was IndexEntry) bool { return was.Name == entry.Name && was.Key == entry.Key }) {
+			entries[i].Attributes = nil
+		}
+	}
+}
+
 // show marks an entity of the scope as shown to the viewer, who may read the scope.
 func (s Scope) show(e *Entity) {
 	e.shown = true
@@ -117,97 +233,33 @@ func (s Scope) show(e *Entity) {
 // value returns what the key of an entry stands for. The scope may not have the index any more, or another program may have written the
 // entry: then the value is the key itself.
 func (s Scope) value(entry IndexEntry) any {
-	if x, found := s.index(entry.Name); found && x.Kind == NumberKey {
-		if d, ok := decimalOf(entry.Key); ok {
+	x, found := s.index(entry.Name)
+	if !found {
+		return entry.Key
+	}
+	parts := x.parts()
+	if len(parts) == 1 {
+		return parts[0].value(entry.Key)
+	}
+	keys := splitParts(entry.Key, len(parts))
+	if len(keys) != len(parts) {
+		return entry.Key
+	}
+	values := make([]any, len(parts))
+	for i, key := range keys {
+		values[i] = parts[i].value(key)
+	}
+	return values
+}
+
+// value returns what a key of the part stands for.
+func (p Part) value(key string) any {
+	if p.Kind == NumberKey {
+		if d, ok := decimalOf(key); ok {
 			return d.number()
 		}
 	}
-	return entry.Key
-}
-
-// Condition chooses from an index by values of its kind: texts, or numbers as [json.Number] (or as a Go number). The zero
-// Condition chooses all. Only one of Equals, BeginsWith, Between, and After or Before or both, is given.
-type Condition struct {
-	Equals     any
-	BeginsWith *string // of texts only
-	Between    *[2]any // both ends inclusive
-	After      any     // exclusive
-	Before     any     // exclusive
-}
-
-// keys returns the condition as keys of the index.
-func (x Index) keys(field string, c Condition) (Range, error) {
-	given := 0
-	for _, is := range []bool{c.Equals != nil, c.BeginsWith != nil, c.Between != nil, c.After != nil || c.Before != nil} {
-		if is {
-			given++
-		}
-	}
-	if given > 1 {
-		return Range{}, fault.Invalidf(field, "give one of equals, beginsWith, between, and after or before")
-	}
-	if c.BeginsWith != nil && x.Kind != StringKey {
-		return Range{}, fault.Invalidf(field+".beginsWith", "the index %s holds numbers, which begin with nothing", x.Name)
-	}
-	var r Range
-	var err error
-	operand := func(name string, of any) *string {
-		if of == nil || err != nil {
-			return nil
-		}
-		var key string
-		key, err = x.operand(field+"."+name, of)
-		return &key
-	}
-	r.Equals, r.After, r.Before = operand("equals", c.Equals), operand("after", c.After), operand("before", c.Before)
-	if c.BeginsWith != nil {
-		r.BeginsWith = operand("beginsWith", *c.BeginsWith)
-	}
-	if c.Between != nil {
-		if c.Between[0] == nil || c.Between[1] == nil {
-			return Range{}, fault.Invalidf(field+".between", "give both ends")
-		}
-		low, high := operand("between.0", c.Between[0]), operand("between.1", c.Between[1])
-		if err == nil {
-			r.Between = &[2]string{*low, *high}
-		}
-	}
-	switch {
-	case err != nil:
-		return Range{}, err
-	case r.Between != nil && r.Between[0] > r.Between[1]:
-		return Range{}, fault.Invalidf(field+".between", "the lower end comes first")
-	case r.After != nil && r.Before != nil && *r.After >= *r.Before:
-		return Range{}, fault.Invalidf(field+".before", "before must be greater than after")
-	}
-	return r, nil
-}
-
-// operand returns the key of an operand.
-func (x Index) operand(field string, of any) (string, error) {
-	switch of := of.(type) {
-	case string:
-		switch {
-		case x.Kind != StringKey:
-			return "", fault.Invalidf(field, "the index %s holds numbers: give a number", x.Name)
-		case of == "" || len(of) > MaxIndexKeyBytes:
-			return "", fault.Invalidf(field, "the texts of an index have 1 to %d bytes", MaxIndexKeyBytes)
-		case !utf8.ValidString(of):
-			return "", fault.Invalidf(field, "text must be valid UTF-8")
-		}
-		return of, nil
-	case json.Number, int, int64, float64:
-		if x.Kind != NumberKey {
-			return "", fault.Invalidf(field, "the index %s holds texts: give a text", x.Name)
-		}
-		number, _, err := parseNumber(field, of)
-		if err != nil {
-			return "", err
-		}
-		key, _ := x.key(number)
-		return key, nil
-	}
-	return "", fault.Invalidf(field, "give a text or a number")
+	return key
 }
 
 // checkIndex says what is wrong with a declaration.
@@ -221,15 +273,83 @@ func checkIndex(in DeclareIndex) error {
 	if in.Kind != StringKey && in.Kind != NumberKey {
 		return fault.Invalidf("input.kind", "an index holds STRING or NUMBER")
 	}
+	if err := checkPath("input.path", in.Path); err != nil {
+		return err
+	}
 	switch {
-	case len(in.Path) == 0 || len(in.Path) > MaxPath:
-		return fault.Invalidf("input.path", "a path has 1 to %d names of attributes", MaxPath)
-	case strings.HasPrefix(in.Path[0], "_"):
-		return fault.Invalidf("input.path", "names of attributes that begin with an underscore are reserved")
-	case slices.ContainsFunc(in.Path, func(name string) bool {
+	case len(in.ThenBy) > MaxThenBy:
+		return fault.Invalidf("input.thenBy", "a key has up to %d parts", 1+MaxThenBy)
+	case len(in.Where) > MaxWhere:
+		return fault.Invalidf("input.where", "an index has up to %d conditions", MaxWhere)
+	case len(in.Carries) > MaxCarries:
+		return fault.Invalidf("input.carries", "an index carries up to %d attributes", MaxCarries)
+	}
+	for i, part := range in.ThenBy {
+		at := "input.thenBy." + strconv.Itoa(i)
+		if err := checkPath(at+".path", part.Path); err != nil {
+			return err
+		}
+		if part.Kind != StringKey && part.Kind != NumberKey {
+			return fault.Invalidf(at+".kind", "a part of a key is a STRING or a NUMBER")
+		}
+	}
+	for i, w := range in.Where {
+		if err := w.check("input.where." + strconv.Itoa(i)); err != nil {
+			return err
+		}
+	}
+	for i, name := range in.Carries {
+		at := "input.carries." + strconv.Itoa(i)
+		if err := checkPath(at, []string{name}); err != nil {
+			return err
+		}
+		if slices.Contains(in.Carries[:i], name) {
+			return fault.Invalidf(at, "give each attribute once")
+		}
+	}
+	return nil
+}
+
+// check says what is wrong with a condition.
+func (w Where) check(field string) error {
+	if err := checkPath(field+".path", w.Path); err != nil {
+		return err
+	}
+	given := 0
+	for _, is := range []bool{w.Equals != nil, w.Is != nil, w.Exists != nil} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		return fault.Invalidf(field, "give one of equals, is and exists")
+	}
+	switch of := w.Equals.(type) {
+	case nil:
+	case string:
+		if len(of) > MaxIndexKeyBytes || !utf8.ValidString(of) {
+			return fault.Invalidf(field+".equals", "a text has up to %d bytes of UTF-8", MaxIndexKeyBytes)
+		}
+	case json.Number:
+		if _, _, err := parseNumber(field+".equals", of); err != nil {
+			return err
+		}
+	default:
+		return fault.Invalidf(field+".equals", "give a text or a number")
+	}
+	return nil
+}
+
+func checkPath(field string, path []string) error {
+	switch {
+	case len(path) == 0 || len(path) > MaxPath:
+		return fault.Invalidf(field, "a path has 1 to %d names of attributes", MaxPath)
+	case strings.HasPrefix(path[0], "_"):
+		return fault.Invalidf(field, "names of attributes that begin with an underscore are reserved")
+	case slices.ContainsFunc(path, func(name string) bool {
 		return name == "" || len(name) > MaxAttributeNameBytes || !utf8.ValidString(name)
 	}):
-		return fault.Invalidf("input.path", "each name of an attribute has 1 to %d bytes of UTF-8", MaxAttributeNameBytes)
+		return fault.Invalidf(field, "each name of an attribute has 1 to %d bytes of UTF-8", MaxAttributeNameBytes)
 	}
 	return nil
 }

@@ -102,6 +102,7 @@ func (s *Service) put(ctx context.Context, scope Scope, before *Entity, after En
 		after.CreatedAt = after.UpdatedAt
 	}
 	after.Index = scope.entries(after)
+	scope.changed(before, after.Index)
 	scope.show(&after)
 	return after, s.o.Store.PutEntity(ctx, before, after, relations, once.With(after.Scope, after.Type, after.ID.ID))
 }

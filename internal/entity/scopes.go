@@ -119,7 +119,10 @@ type DeclareIndex struct {
 	Type           string
 	Path           []string
 	Kind           KeyKind
-	IdempotencyKey *string `json:"-"`
+	ThenBy         []Part   `json:",omitempty"`
+	Where          []Where  `json:",omitempty"`
+	Carries        []string `json:",omitempty"`
+	IdempotencyKey *string  `json:"-"`
 }
 
 // DeclareIndex declares an index for the entities of a type; owners only. Those that are set from now on are in it; those that
@@ -138,7 +141,7 @@ func (s *Service) DeclareIndex(ctx context.Context, in DeclareIndex) (Scope, err
 			if len(after.Indexes) >= MaxIndexes {
 				return nil, fault.New(fault.Exhausted, "a scope has at most %d indexes: drop one that is no longer needed", MaxIndexes)
 			}
-			x := Index{Name: in.Name, Type: in.Type, Path: slices.Clone(in.Path), Kind: in.Kind, DeclaredAt: after.UpdatedAt}
+			x := Index{Name: in.Name, Type: in.Type, Path: slices.Clone(in.Path), Kind: in.Kind, ThenBy: in.ThenBy, Where: in.Where, Carries: in.Carries, DeclaredAt: after.UpdatedAt}
 			after.Indexes = append(after.Indexes, x)
 			return []task.Task{x.rebuild(after.ID)}, nil
 		})

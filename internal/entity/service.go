@@ -120,6 +120,7 @@ type QueryRequest struct {
 	Scope     Scope
 	Index     string
 	Condition Condition
+	Entries   bool // only entries are asked for: the entities are not read, but for their ids
 	Window    page.Window
 }
 
@@ -145,7 +146,11 @@ func (s *Service) Query(ctx context.Context, r QueryRequest) (page.Slice[Indexed
 	if !index.Ready {
 		return page.Slice[Indexed]{}, fault.New(fault.Unavailable, "the index %s is still being built: %d entities were looked at so far", index.Name, index.Done)
 	}
-	slice, err := s.shows.ListByIndex(ctx, r.Scope.ID, index.Name, keys, r.Window)
+	list := s.shows.ListByIndex
+	if r.Entries {
+		list = s.shows.ListEntries
+	}
+	slice, err := list(ctx, r.Scope.ID, index.Name, keys, r.Window)
 	for i := range slice.Items {
 		r.Scope.show(&slice.Items[i].Entity)
 		slice.Items[i].Value = r.Scope.value(slice.Items[i].IndexEntry)

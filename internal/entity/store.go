@@ -32,6 +32,8 @@ type Reader interface {
 	// ListByIndex lists the entities that emit a key in the range, in the order of keys, each as often as it does, as they are
 	// now: one that has another key by now is left out. Which ones are there is eventually consistent.
 	ListByIndex(ctx context.Context, scope, index string, r Range, w page.Window) (page.Slice[Indexed], error)
+	// ListEntries is ListByIndex without the entities: of each there is only its ID, and it may have another key by now, or be gone.
+	ListEntries(ctx context.Context, scope, index string, r Range, w page.Window) (page.Slice[Indexed], error)
 }
 
 // Indexed is an entity with the entry by which it was found.

@@ -94,26 +94,39 @@ func UnmarshalInt64(v any) (int64, error) {
 	return n, nil
 }
 
-// MarshalIndexKey writes a text as string or a [json.Number] as number.
+// MarshalIndexKey writes a text as string, a [json.Number] as number, and the parts of a key as list.
 func MarshalIndexKey(v any) graphql.Marshaler {
 	switch v := v.(type) {
 	case string:
 		return graphql.MarshalString(v)
 	case json.Number:
 		return graphql.WriterFunc(func(w io.Writer) { _, _ = io.WriteString(w, v.String()) })
+	case []any:
+		parts := make(graphql.Array, len(v))
+		for i, part := range v {
+			parts[i] = MarshalIndexKey(part)
+		}
+		return parts
 	}
 	return graphql.Null
 }
 
-// UnmarshalIndexKey reads a text as string or a number as [json.Number].
+// UnmarshalIndexKey reads a text as string or a number as [json.Number], or a list of these.
 func UnmarshalIndexKey(v any) (any, error) {
 	read, err := plain(v)
 	if err != nil {
 		return nil, err
 	}
-	switch read.(type) {
-	case string, json.Number:
-		return read, nil
+	parts, several := read.([]any)
+	if !several {
+		parts = []any{read}
 	}
-	return nil, fmt.Errorf("%.40v is neither a text nor a number", v)
+	for _, part := range parts {
+		switch part.(type) {
+		case string, json.Number:
+		default:
+			return nil, fmt.Errorf("%.40v is neither a text nor a number, nor a list of these", v)
+		}
+	}
+	return read, nil
 }

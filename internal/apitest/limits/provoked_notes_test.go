@@ -2,6 +2,7 @@ package limits
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -149,7 +150,19 @@ func provokedNotes() map[string]map[string]provocation {
 			"Names in the path, an index": mutated("declareEntityIndex", func(p *provoker) apitest.Vars {
 				return apitest.Vars{"scopeId": p.Space("S").Scope, "name": "i", "type": "t", "kind": "STRING", "path": apitest.Numbered("a", p.most()+1)}
 			}),
-			"Entries in all indexes, an entity": met(func(p *provoker) { assert.InDelta(p.T, 1, leftOut(p, apitest.Numbered("t", p.most()+1)), 0) }),
+			"Parts of a key, an index": mutated("declareEntityIndex", func(p *provoker) apitest.Vars {
+				part := apitest.Vars{"path": []string{"y"}, "kind": "STRING"}
+				return apitest.Vars{"scopeId": p.Space("S").Scope, "name": "i", "type": "t", "kind": "STRING", "path": []string{"x"}, "thenBy": slices.Repeat([]apitest.Vars{part}, p.most())}
+			}),
+			"Conditions in `where`, an index": mutated("declareEntityIndex", func(p *provoker) apitest.Vars {
+				condition := apitest.Vars{"path": []string{"y"}, "exists": true}
+				return apitest.Vars{"scopeId": p.Space("S").Scope, "name": "i", "type": "t", "kind": "STRING", "path": []string{"x"}, "where": slices.Repeat([]apitest.Vars{condition}, p.most()+1)}
+			}),
+			"Attributes carried, an index": mutated("declareEntityIndex", func(p *provoker) apitest.Vars {
+				return apitest.Vars{"scopeId": p.Space("S").Scope, "name": "i", "type": "t", "kind": "STRING", "path": []string{"x"}, "carries": apitest.Numbered("a", p.most()+1)}
+			}),
+			"Size of the attributes carried as JSON, an index entry": testedIn("internal/entity", "TestWhatAnIndexCarries", "as far as there is room"),
+			"Entries in all indexes, an entity":                      met(func(p *provoker) { assert.InDelta(p.T, 1, leftOut(p, apitest.Numbered("t", p.most()+1)), 0) }),
 			"Size of a text, at least 1 byte, an index": met(func(p *provoker) {
 				assert.InDelta(p.T, 2, leftOut(p, []string{p.long(), "", p.long()[1:]}), 0)
 			}),

@@ -22,8 +22,9 @@ func (w *world) renewScope() {
 		w.ids[name] = gid.Of("Entity", key, "thing", of).String()
 	}
 	w.owner.Must(fill(`mutation {
-		declareEntityIndex(input: {scopeId: $scope, name: "bySecret", type: "thing", path: ["name"], kind: STRING}) { scope { id } }
-		spare: declareEntityIndex(input: {scopeId: $scope, name: "spare", type: "nothing", path: ["name"], kind: STRING}) { scope { id } }
+		declareEntityIndex(input: {scopeId: $scope, name: "bySecret", type: "thing", path: ["name"], kind: STRING, carries: ["name"]}) { scope { id } }
+		spare: declareEntityIndex(input: {scopeId: $scope, name: "spare", type: "nothing", path: ["name"], kind: STRING, thenBy: [{path: ["at"], kind: NUMBER}],
+			where: [{path: ["state"], equals: "open"}, {path: ["mine"], is: true}, {path: ["at"], exists: true}]}) { scope { id } }
 		edit: putScopeMember(input: {scopeId: $scope, userId: $edit, role: WRITER}) { scope { id } }
 		view: putScopeMember(input: {scopeId: $scope, userId: $view, role: READER}) { scope { id } }
 		put: putScopeMember(input: {scopeId: $scope, userId: $revoked, role: WRITER}) { scope { id } }
