@@ -50,7 +50,9 @@ func TestKeysOfSeveralParts(t *testing.T) {
 	text := rapid.SampledFrom([]string{"a", "a\x00", "a\x01", "a\x01\x01", "a\x00b", "\x00", "\x01", "b", "aa", "\U0010FFFF", "ä"})
 	number := rapid.Map(rapid.IntRange(-11, 11), func(n int) json.Number { return json.Number(strconv.Itoa(n)) })
 	tuple := rapid.Custom(func(t *rapid.T) []any { return []any{text.Draw(t, "a"), number.Draw(t, "n"), text.Draw(t, "b")} })
-	first := func(t *rapid.T, name string, least int) []any { return tuple.Draw(t, name)[:rapid.IntRange(least, 3).Draw(t, name+" parts")] }
+	first := func(t *rapid.T, name string, least int) []any {
+		return tuple.Draw(t, name)[:rapid.IntRange(least, 3).Draw(t, name+" parts")]
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		tuples := rapid.SliceOfN(tuple, 1, 20).Draw(t, "keys")
 		keyOf := func(of []any) string {
