@@ -65,7 +65,8 @@ func (x Index) keys(field string, c Condition) (Range, error) {
 			if len(parts) > 1 {
 				key = escapePart(key)
 			}
-			r.BeginsWith = new(prefix.key + key)
+			key = prefix.key + key
+			r.BeginsWith = &key
 		}
 		return r, err
 	}
@@ -92,7 +93,8 @@ func (x Index) keys(field string, c Condition) (Range, error) {
 	}
 	if c.After != nil {
 		if b := operand("after", c.After); err == nil {
-			r.After = new(b.above())
+			above := b.above()
+			r.After = &above
 		}
 	}
 	if c.Before != nil {
