@@ -2,6 +2,7 @@ package scalar
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -120,6 +121,9 @@ func UnmarshalIndexKey(v any) (any, error) {
 	parts, several := read.([]any)
 	if !several {
 		parts = []any{read}
+	}
+	if len(parts) == 0 {
+		return nil, errors.New("an empty list is no key")
 	}
 	for _, part := range parts {
 		switch part.(type) {

@@ -38,14 +38,18 @@ func TestInt64(t *testing.T) {
 	}
 }
 
-func TestIndexKeyIsATextOrANumber(t *testing.T) {
-	for _, c := range []struct{ in, want any }{{"a", "a"}, {int64(3), json.Number("3")}, {2.5, json.Number("2.5")}, {json.Number("1e3"), json.Number("1e3")}} {
+func TestIndexKeyIsATextOrANumberOrAListOfThese(t *testing.T) {
+	for _, c := range []struct{ in, want any }{{"a", "a"}, {int64(3), json.Number("3")}, {2.5, json.Number("2.5")}, {json.Number("1e3"), json.Number("1e3")},
+		{[]any{"a", int64(3)}, []any{"a", json.Number("3")}}} {
 		got, err := UnmarshalIndexKey(c.in)
 		require.NoError(t, err)
 		assert.Equal(t, c.want, got)
 	}
-	for _, v := range []any{nil, true, []any{}, map[string]any{}} {
+	for _, v := range []any{nil, true, []any{}, []any{true}, []any{[]any{"a"}}, []any{"a", nil}, map[string]any{}} {
 		_, err := UnmarshalIndexKey(v)
 		assert.Error(t, err, "%v", v)
 	}
+	var b bytes.Buffer
+	MarshalIndexKey([]any{"a", json.Number("-12.5")}).MarshalGQL(&b)
+	assert.JSONEq(t, `["a", -12.5]`, b.String())
 }
