@@ -161,6 +161,12 @@ type ComplexityRoot struct {
 		Project func(childComplexity int) int
 	}
 
+	ClaimReviewsPayload struct {
+		Efforts func(childComplexity int) int
+		Project func(childComplexity int) int
+		Until   func(childComplexity int) int
+	}
+
 	CompleteUploadPayload struct {
 		Item    func(childComplexity int) int
 		Problem func(childComplexity int) int
@@ -538,6 +544,7 @@ type ComplexityRoot struct {
 		CancelProjectImport    func(childComplexity int, input model.CancelProjectImportInput) int
 		ChangeNoteDeadline     func(childComplexity int, input model.ChangeNoteDeadlineInput) int
 		ClaimProjectItems      func(childComplexity int, input model.ClaimProjectItemsInput) int
+		ClaimReviews           func(childComplexity int, input model.ClaimReviewsInput) int
 		CompleteUpload         func(childComplexity int, input model.CompleteUploadInput) int
 		CreateNote             func(childComplexity int, input model.CreateNoteInput) int
 		CreateProject          func(childComplexity int, input model.CreateProjectInput) int
@@ -733,6 +740,8 @@ type ComplexityRoot struct {
 		Removals           func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		Subcategories      func(childComplexity int) int
 		Teams              func(childComplexity int) int
+		ToReview           func(childComplexity int, authorID *gid.ID, categoryID *gid.ID, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		ToReviewCount      func(childComplexity int, authorID *gid.ID, categoryID *gid.ID) int
 		TopCategories      func(childComplexity int) int
 		TopKeywords        func(childComplexity int) int
 		TopSubcategories   func(childComplexity int) int
@@ -944,6 +953,7 @@ type ComplexityRoot struct {
 		Position func(childComplexity int) int
 		Queued   func(childComplexity int) int
 		Size     func(childComplexity int) int
+		ToReview func(childComplexity int) int
 	}
 
 	ProjectQueueRebuild struct {
@@ -1673,6 +1683,7 @@ type MutationResolver interface {
 	ReturnSkippedItems(ctx context.Context, input model.ReturnSkippedItemsInput) (*model.ReturnSkippedItemsPayload, error)
 	ReleaseProjectItem(ctx context.Context, input model.ReleaseProjectItemInput) (*model.ReleaseProjectItemPayload, error)
 	ReviewEffort(ctx context.Context, input model.ReviewEffortInput) (*model.ReviewEffortPayload, error)
+	ClaimReviews(ctx context.Context, input model.ClaimReviewsInput) (*model.ClaimReviewsPayload, error)
 	UndoFinish(ctx context.Context, input model.UndoFinishInput) (*model.UndoFinishPayload, error)
 	PauseProject(ctx context.Context, input model.PauseProjectInput) (*model.PauseProjectPayload, error)
 	ResumeProject(ctx context.Context, input model.ResumeProjectInput) (*model.ResumeProjectPayload, error)
@@ -1727,6 +1738,8 @@ type ProjectResolver interface {
 	Teams(ctx context.Context, obj *project.Project) ([]project.Team, error)
 	Members(ctx context.Context, obj *project.Project, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Member], error)
 	Items(ctx context.Context, obj *project.Project, status *project.Status, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Item], error)
+	ToReview(ctx context.Context, obj *project.Project, authorID *gid.ID, categoryID *gid.ID, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Effort], error)
+	ToReviewCount(ctx context.Context, obj *project.Project, authorID *gid.ID, categoryID *gid.ID) (*int, error)
 	ItemByExternalID(ctx context.Context, obj *project.Project, externalID string) (*project.Item, error)
 	Imports(ctx context.Context, obj *project.Project, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Import], error)
 	Exports(ctx context.Context, obj *project.Project, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Export], error)
@@ -2131,6 +2144,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ClaimProjectItemsPayload.Project(childComplexity), true
+
+	case "ClaimReviewsPayload.efforts":
+		if e.ComplexityRoot.ClaimReviewsPayload.Efforts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClaimReviewsPayload.Efforts(childComplexity), true
+	case "ClaimReviewsPayload.project":
+		if e.ComplexityRoot.ClaimReviewsPayload.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClaimReviewsPayload.Project(childComplexity), true
+	case "ClaimReviewsPayload.until":
+		if e.ComplexityRoot.ClaimReviewsPayload.Until == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClaimReviewsPayload.Until(childComplexity), true
 
 	case "CompleteUploadPayload.item":
 		if e.ComplexityRoot.CompleteUploadPayload.Item == nil {
@@ -3433,6 +3465,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ClaimProjectItems(childComplexity, args["input"].(model.ClaimProjectItemsInput)), true
+	case "Mutation.claimReviews":
+		if e.ComplexityRoot.Mutation.ClaimReviews == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_claimReviews_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ClaimReviews(childComplexity, args["input"].(model.ClaimReviewsInput)), true
 	case "Mutation.completeUpload":
 		if e.ComplexityRoot.Mutation.CompleteUpload == nil {
 			break
@@ -4677,6 +4720,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Project.Teams(childComplexity), true
+	case "Project.toReview":
+		if e.ComplexityRoot.Project.ToReview == nil {
+			break
+		}
+
+		args, err := ec.field_Project_toReview_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Project.ToReview(childComplexity, args["authorId"].(*gid.ID), args["categoryId"].(*gid.ID), args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
+	case "Project.toReviewCount":
+		if e.ComplexityRoot.Project.ToReviewCount == nil {
+			break
+		}
+
+		args, err := ec.field_Project_toReviewCount_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Project.ToReviewCount(childComplexity, args["authorId"].(*gid.ID), args["categoryId"].(*gid.ID)), true
 	case "Project.topCategories":
 		if e.ComplexityRoot.Project.TopCategories == nil {
 			break
@@ -5511,6 +5576,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ProjectQueue.Size(childComplexity), true
+	case "ProjectQueue.toReview":
+		if e.ComplexityRoot.ProjectQueue.ToReview == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectQueue.ToReview(childComplexity), true
 
 	case "ProjectQueueRebuild.itemsRead":
 		if e.ComplexityRoot.ProjectQueueRebuild.ItemsRead == nil {
@@ -7697,6 +7768,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputCancelProjectImportInput,
 		ec.unmarshalInputChangeNoteDeadlineInput,
 		ec.unmarshalInputClaimProjectItemsInput,
+		ec.unmarshalInputClaimReviewsInput,
 		ec.unmarshalInputCompleteUploadInput,
 		ec.unmarshalInputCreateNoteInput,
 		ec.unmarshalInputCreateProjectExportInput,
@@ -8254,6 +8326,12 @@ type Mutation {
   of the effort it is about. For reviewers.
   """
   reviewEffort(input: ReviewEffortInput!): ReviewEffortPayload
+  """
+  Hands efforts of others that await a review to the caller, up to 50: first those that the caller has already, then others.
+  They are the caller's for as long as a claim of an item lasts: until then no other reviewer gets them by this mutation.
+  A smaller ` + "`" + `count` + "`" + `, or another author or category, gives back the rest. For reviewers.
+  """
+  claimReviews(input: ClaimReviewsInput!): ClaimReviewsPayload
   "Takes back a finish of the caller within five minutes. The caller has the item again, with a new claim."
   undoFinish(input: UndoFinishInput!): UndoFinishPayload
   "Stops handing out items. Members can still work on items they have. For managers."
@@ -9723,6 +9801,14 @@ type Project implements Node {
   but no item is shown under a status it does not have.
   """
   items(status: ProjectItemStatus, first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemConnection
+  """
+  The efforts of others that no reviewer has looked at; ` + "`" + `authorId` + "`" + ` and ` + "`" + `categoryId` + "`" + ` choose some of them. Those of an author come
+  oldest first. Without an author the order is stable but not that of time, because efforts are spread over 16 partitions that
+  are listed one after another. Recent efforts may be missing, but no effort is shown that was reviewed. For reviewers.
+  """
+  toReview(authorId: ID, categoryId: ID, first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemEffortConnection
+  "How many efforts ` + "`" + `toReview` + "`" + ` lists. Eventually consistent. For reviewers."
+  toReviewCount(authorId: ID, categoryId: ID): Int
   "The item with this external id; null if there is none."
   itemByExternalId(externalId: String!): ProjectItem
   "Newest first. For managers."
@@ -10475,6 +10561,8 @@ type ProjectQueue {
   Filling the queue is not an event, so this number may grow without one.
   """
   queued: Int!
+  "How many efforts await a review; see ` + "`" + `Project.toReview` + "`" + `."
+  toReview: Int!
   "How many items may wait in it; 1,000 by default."
   size: Int!
   paused: Boolean!
@@ -10900,6 +10988,29 @@ type ReleaseProjectItemPayload {
   item: ProjectItem
   "Why nothing was changed."
   problem: ClaimProblem
+}
+
+"Input of ` + "`" + `claimReviews` + "`" + `."
+input ClaimReviewsInput {
+  "The id of a ` + "`" + `Project` + "`" + `."
+  projectId: ID!
+  "How many efforts the caller wants to have, 1 to 50."
+  count: Int! = 10
+  "Only efforts of this ` + "`" + `User` + "`" + `."
+  authorId: ID
+  "Only efforts with this ` + "`" + `Category` + "`" + `."
+  categoryId: ID
+  "It has no effect: a repeated request gives the same efforts."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `claimReviews` + "`" + `."
+type ClaimReviewsPayload {
+  project: Project
+  "What the caller has to review now; empty if nothing awaits a review that nobody has."
+  efforts: [ProjectItemEffort!] @listSize(assumedSize: 50) @atMost(elements: 50)
+  "Until when the caller has them."
+  until: DateTime
 }
 
 "Input of ` + "`" + `reviewEffort` + "`" + `."
@@ -12083,6 +12194,18 @@ func (ec *executionContext) childFields_ClaimProjectItemsPayload(ctx context.Con
 	return nil, fmt.Errorf("no field named %q was found under type ClaimProjectItemsPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_ClaimReviewsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "project":
+		return ec.fieldContext_ClaimReviewsPayload_project(ctx, field)
+	case "efforts":
+		return ec.fieldContext_ClaimReviewsPayload_efforts(ctx, field)
+	case "until":
+		return ec.fieldContext_ClaimReviewsPayload_until(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ClaimReviewsPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_CompleteUploadPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "item":
@@ -12931,6 +13054,10 @@ func (ec *executionContext) childFields_Project(ctx context.Context, field graph
 		return ec.fieldContext_Project_members(ctx, field)
 	case "items":
 		return ec.fieldContext_Project_items(ctx, field)
+	case "toReview":
+		return ec.fieldContext_Project_toReview(ctx, field)
+	case "toReviewCount":
+		return ec.fieldContext_Project_toReviewCount(ctx, field)
 	case "itemByExternalId":
 		return ec.fieldContext_Project_itemByExternalId(ctx, field)
 	case "imports":
@@ -13289,6 +13416,8 @@ func (ec *executionContext) childFields_ProjectQueue(ctx context.Context, field 
 		return ec.fieldContext_ProjectQueue_counts(ctx, field)
 	case "queued":
 		return ec.fieldContext_ProjectQueue_queued(ctx, field)
+	case "toReview":
+		return ec.fieldContext_ProjectQueue_toReview(ctx, field)
 	case "size":
 		return ec.fieldContext_ProjectQueue_size(ctx, field)
 	case "paused":
@@ -14797,6 +14926,20 @@ func (ec *executionContext) field_Mutation_claimProjectItems_args(ctx context.Co
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_claimReviews_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.ClaimReviewsInput, error) {
+			return ec.unmarshalNClaimReviewsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐClaimReviewsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_completeUpload_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -16118,6 +16261,82 @@ func (ec *executionContext) field_Project_removals_args(ctx context.Context, raw
 		return nil, err
 	}
 	args["before"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Project_toReviewCount_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "authorId",
+		func(ctx context.Context, v any) (*gid.ID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["authorId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "categoryId",
+		func(ctx context.Context, v any) (*gid.ID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["categoryId"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Project_toReview_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "authorId",
+		func(ctx context.Context, v any) (*gid.ID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["authorId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "categoryId",
+		func(ctx context.Context, v any) (*gid.ID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["categoryId"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg5
 	return args, nil
 }
 
@@ -17871,6 +18090,77 @@ func (ec *executionContext) _ClaimProjectItemsPayload_problem(ctx context.Contex
 }
 func (ec *executionContext) fieldContext_ClaimProjectItemsPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ClaimProjectItemsPayload", field, false, false, errors.New("field of type ClaimProjectItemsProblem does not have child fields"))
+}
+
+func (ec *executionContext) _ClaimReviewsPayload_project(ctx context.Context, field graphql.CollectedField, obj *model.ClaimReviewsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ClaimReviewsPayload_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Project, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ClaimReviewsPayload_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ClaimReviewsPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ClaimReviewsPayload_efforts(ctx context.Context, field graphql.CollectedField, obj *model.ClaimReviewsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ClaimReviewsPayload_efforts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Efforts, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []project.Effort) graphql.Marshaler {
+			return ec.marshalOProjectItemEffort2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffortᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ClaimReviewsPayload_efforts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ClaimReviewsPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItemEffort(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ClaimReviewsPayload_until(ctx context.Context, field graphql.CollectedField, obj *model.ClaimReviewsPayload) (ret graphql.Marshaler) {
+	return ec.marshalODateTime2ᚖtimeᚐTime(ctx, field.Selections, obj.Until)
+}
+func (ec *executionContext) fieldContext_ClaimReviewsPayload_until(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ClaimReviewsPayload", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
 func (ec *executionContext) _CompleteUploadPayload_item(ctx context.Context, field graphql.CollectedField, obj *model.CompleteUploadPayload) (ret graphql.Marshaler) {
@@ -23290,6 +23580,50 @@ func (ec *executionContext) fieldContext_Mutation_reviewEffort(ctx context.Conte
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_claimReviews(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_claimReviews(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ClaimReviews(ctx, fc.Args["input"].(model.ClaimReviewsInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ClaimReviewsPayload) graphql.Marshaler {
+			return ec.marshalOClaimReviewsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐClaimReviewsPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_claimReviews(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ClaimReviewsPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_claimReviews_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_undoFinish(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -25645,6 +25979,94 @@ func (ec *executionContext) fieldContext_Project_items(ctx context.Context, fiel
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Project_items_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Project_toReview(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Project_toReview(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Project().ToReview(ctx, obj, fc.Args["authorId"].(*gid.ID), fc.Args["categoryId"].(*gid.ID), fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[project.Effort]) graphql.Marshaler {
+			return ec.marshalOProjectItemEffortConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Project_toReview(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Project",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItemEffortConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Project_toReview_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Project_toReviewCount(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Project_toReviewCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Project().ToReviewCount(ctx, obj, fc.Args["authorId"].(*gid.ID), fc.Args["categoryId"].(*gid.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Project_toReviewCount(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Project",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type Int does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Project_toReviewCount_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -28542,6 +28964,13 @@ func (ec *executionContext) _ProjectQueue_queued(ctx context.Context, field grap
 	return ec.marshalNInt2int(ctx, field.Selections, obj.Queued)
 }
 func (ec *executionContext) fieldContext_ProjectQueue_queued(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectQueue", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectQueue_toReview(ctx context.Context, field graphql.CollectedField, obj *model.ProjectQueue) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.ToReview)
+}
+func (ec *executionContext) fieldContext_ProjectQueue_toReview(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ProjectQueue", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
@@ -36667,6 +37096,68 @@ func (ec *executionContext) unmarshalInputClaimProjectItemsInput(ctx context.Con
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputClaimReviewsInput(ctx context.Context, obj any) (model.ClaimReviewsInput, error) {
+	var it model.ClaimReviewsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["count"]; !present {
+		asMap["count"] = 10
+	}
+
+	fieldsInOrder := [...]string{"projectId", "count", "authorId", "categoryId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "projectId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("projectId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ProjectID = data
+		case "count":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("count"))
+			data, err := ec.unmarshalNInt2int(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Count = data
+		case "authorId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("authorId"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AuthorID = graphql.OmittableOf(data)
+		case "categoryId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("categoryId"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CategoryID = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputCompleteUploadInput(ctx context.Context, obj any) (model.CompleteUploadInput, error) {
 	var it model.CompleteUploadInput
 	if obj == nil {
@@ -42618,6 +43109,55 @@ func (ec *executionContext) _ClaimProjectItemsPayload(ctx context.Context, sel a
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var claimReviewsPayloadImplementors = []string{"ClaimReviewsPayload"}
+
+func (ec *executionContext) _ClaimReviewsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.ClaimReviewsPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ClaimReviewsPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendClaimReviewsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ClaimReviewsPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, claimReviewsPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ClaimReviewsPayload")
+		case "project":
+			out.Values[i] = ec._ClaimReviewsPayload_project(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "efforts":
+			out.Values[i] = ec._ClaimReviewsPayload_efforts(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "until":
+			out.Values[i] = ec._ClaimReviewsPayload_until(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var completeUploadPayloadImplementors = []string{"CompleteUploadPayload"}
 
 func (ec *executionContext) _CompleteUploadPayload(ctx context.Context, sel ast.SelectionSet, obj *model.CompleteUploadPayload) graphql.Marshaler {
@@ -46911,6 +47451,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "claimReviews":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_claimReviews(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "undoFinish":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_undoFinish(ctx, field)
@@ -48553,6 +49100,84 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 					}
 				}()
 				res = ec._Project_items(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "toReview":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Project_toReview(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "toReviewCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Project_toReviewCount(ctx, field, obj)
 				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -51751,6 +52376,11 @@ func (ec *executionContext) _ProjectQueue(ctx context.Context, sel ast.Selection
 			}
 		case "queued":
 			out.Values[i] = ec._ProjectQueue_queued(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "toReview":
+			out.Values[i] = ec._ProjectQueue_toReview(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -59151,6 +59781,11 @@ func (ec *executionContext) unmarshalNClaimProjectItemsInput2githubᚗcomᚋtagg
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNClaimReviewsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐClaimReviewsInput(ctx context.Context, v any) (model.ClaimReviewsInput, error) {
+	res, err := ec.unmarshalInputClaimReviewsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNCompleteUploadInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCompleteUploadInput(ctx context.Context, v any) (model.CompleteUploadInput, error) {
 	res, err := ec.unmarshalInputCompleteUploadInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -62285,6 +62920,13 @@ func (ec *executionContext) marshalOClaimProjectItemsProblem2githubᚗcomᚋtagg
 	return ec._ClaimProjectItemsProblem(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOClaimReviewsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐClaimReviewsPayload(ctx context.Context, sel ast.SelectionSet, v *model.ClaimReviewsPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ClaimReviewsPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOCompleteUploadPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCompleteUploadPayload(ctx context.Context, sel ast.SelectionSet, v *model.CompleteUploadPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -63274,6 +63916,35 @@ func (ec *executionContext) marshalOProjectItemConnection2ᚖgithubᚗcomᚋtagg
 		return graphql.Null
 	}
 	return ec._ProjectItemConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOProjectItemEffort2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffortᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Effort) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemEffort", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendOProjectItemEffort2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffortᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalOProjectItemEffort2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffortᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
+	if v == nil {
+		return graphql.Null
+	}
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNProjectItemEffort2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffort(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalOProjectItemEffort2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffort(ctx context.Context, sel ast.SelectionSet, v *project.Effort) graphql.Marshaler {
@@ -64416,6 +65087,8 @@ var waits = map[lean.Field]bool{
 	{Type: "Project", Name: "teams"}:               true,
 	{Type: "Project", Name: "members"}:             true,
 	{Type: "Project", Name: "items"}:               true,
+	{Type: "Project", Name: "toReview"}:            true,
+	{Type: "Project", Name: "toReviewCount"}:       true,
 	{Type: "Project", Name: "itemByExternalId"}:    true,
 	{Type: "Project", Name: "imports"}:             true,
 	{Type: "Project", Name: "exports"}:             true,

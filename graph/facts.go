@@ -28,6 +28,7 @@ var ReadCosts = map[string]int{
 // AssumedSizes are how many elements lists without pages are taken to have: @listSize.
 var AssumedSizes = map[string]int{
 	"ClaimProjectItemsPayload.items":     50,
+	"ClaimReviewsPayload.efforts":        50,
 	"FinishProjectItemsPayload.outcomes": 50,
 	"MyQueue.claims":                     50,
 	"Project.categories":                 50,
@@ -55,6 +56,7 @@ var AssumedSizes = map[string]int{
 // MostElements are how many elements lists without pages have at most: @atMost.
 var MostElements = map[string]int{
 	"ClaimProjectItemsPayload.items":     50,
+	"ClaimReviewsPayload.efforts":        50,
 	"Entity.indexEntries":                40,
 	"EntityIndex.carries":                10,
 	"EntityIndex.path":                   10,

@@ -74,6 +74,11 @@ var planned = map[string]lean.Type{
 		"items":   {At: 2, Of: "ProjectItem", Resolved: false},
 		"problem": {At: 3, Of: "", Resolved: false},
 	}},
+	"ClaimReviewsPayload": {Implements: claimReviewsPayloadImplementors, Fields: map[string]lean.TypeField{
+		"project": {At: 1, Of: "Project", Resolved: false},
+		"efforts": {At: 2, Of: "ProjectItemEffort", Resolved: false},
+		"until":   {At: 3, Of: "", Resolved: false},
+	}},
 	"CompleteUploadPayload": {Implements: completeUploadPayloadImplementors, Fields: map[string]lean.TypeField{
 		"item":    {At: 1, Of: "Item", Resolved: false},
 		"problem": {At: 2, Of: "", Resolved: false},
@@ -463,7 +468,7 @@ var planned = map[string]lean.Type{
 		"viewerMember":      {At: 7, Of: "ProjectMember", Resolved: false},
 		"leaseMinutes":      {At: 8, Of: "", Resolved: false},
 		"suggestedKeywords": {At: 9, Of: "", Resolved: false},
-		"paused":            {At: 19, Of: "", Resolved: false},
+		"paused":            {At: 21, Of: "", Resolved: false},
 	}},
 	"ProjectConflict": {Implements: projectConflictImplementors, Fields: map[string]lean.TypeField{
 		"message": {At: 1, Of: "", Resolved: false},
@@ -637,11 +642,12 @@ var planned = map[string]lean.Type{
 		"message": {At: 1, Of: "", Resolved: false},
 	}},
 	"ProjectQueue": {Implements: projectQueueImplementors, Fields: map[string]lean.TypeField{
-		"cursor": {At: 1, Of: "", Resolved: false},
-		"counts": {At: 2, Of: "ProjectItemCounts", Resolved: false},
-		"queued": {At: 3, Of: "", Resolved: false},
-		"size":   {At: 4, Of: "", Resolved: false},
-		"paused": {At: 5, Of: "", Resolved: false},
+		"cursor":   {At: 1, Of: "", Resolved: false},
+		"counts":   {At: 2, Of: "ProjectItemCounts", Resolved: false},
+		"queued":   {At: 3, Of: "", Resolved: false},
+		"toReview": {At: 4, Of: "", Resolved: false},
+		"size":     {At: 5, Of: "", Resolved: false},
+		"paused":   {At: 6, Of: "", Resolved: false},
 	}},
 	"ProjectQueueRebuild": {Implements: projectQueueRebuildImplementors, Fields: map[string]lean.TypeField{
 		"startedAt":  {At: 1, Of: "", Resolved: false},
@@ -1440,6 +1446,51 @@ func (ec *executionContext) appendClaimProjectItemsPayload(w *lean.Writer, p *le
 				w.Null()
 			} else if !ec.appendClaimProjectItemsProblem(w, f, obj.Problem) {
 				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendClaimReviewsPayload(w *lean.Writer, p *lean.Plan, obj *model.ClaimReviewsPayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"ClaimReviewsPayload"`...)
+		case 1: // project
+			if obj.Project == nil {
+				w.Null()
+			} else if !ec.appendProject(w, f.Below, obj.Project) {
+				return false
+			}
+		case 2: // efforts
+			if obj.Efforts == nil {
+				w.Null()
+			} else {
+				w.B = append(w.B, '[')
+				for i := range obj.Efforts {
+					if !w.Next(i) {
+						return false
+					}
+					if !ec.appendProjectItemEffort(w, f.Below, &obj.Efforts[i]) {
+						return false
+					}
+				}
+				w.B = append(w.B, ']')
+			}
+		case 3: // until
+			if obj.Until == nil {
+				w.Null()
+			} else {
+				if (*obj.Until).IsZero() {
+					w.Null()
+				} else {
+					w.B = scalar.AppendDateTime(w.B, *obj.Until)
+				}
 			}
 		default:
 			return false
@@ -3911,7 +3962,7 @@ func (ec *executionContext) appendProject(w *lean.Writer, p *lean.Plan, obj *pro
 			if !w.Fits() {
 				return false
 			}
-		case 19: // paused
+		case 21: // paused
 			w.B = strconv.AppendBool(w.B, obj.Paused)
 		default:
 			return false
@@ -5194,9 +5245,11 @@ func (ec *executionContext) appendProjectQueue(w *lean.Writer, p *lean.Plan, obj
 			}
 		case 3: // queued
 			w.B = scalar.AppendInt(w.B, obj.Queued)
-		case 4: // size
+		case 4: // toReview
+			w.B = scalar.AppendInt(w.B, obj.ToReview)
+		case 5: // size
 			w.B = scalar.AppendInt(w.B, obj.Size)
-		case 5: // paused
+		case 6: // paused
 			w.B = strconv.AppendBool(w.B, obj.Paused)
 		default:
 			return false
@@ -10535,6 +10588,24 @@ func (ec *executionContext) appendOProjectItem2ᚕgithubᚗcomᚋtaggieᚋtaggie
 				return false
 			}
 			if !ec.appendProjectItem(w, p, &v[i]) {
+				return false
+			}
+		}
+		w.B = append(w.B, ']')
+	}
+	return true
+}
+
+func (ec *executionContext) appendOProjectItemEffort2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐEffortᚄ(w *lean.Writer, p *lean.Plan, v []project.Effort) bool {
+	if v == nil {
+		w.Null()
+	} else {
+		w.B = append(w.B, '[')
+		for i := range v {
+			if !w.Next(i) {
+				return false
+			}
+			if !ec.appendProjectItemEffort(w, p, &v[i]) {
 				return false
 			}
 		}

@@ -31,6 +31,7 @@ type projectLoaders struct {
 	ProjectExports *Loader[project.TransfersRequest, page.Slice[project.Export]]
 
 	ProjectRemovals *Loader[project.TransfersRequest, page.Slice[project.Removal]]
+	ToReview        *Loader[project.ReviewsRequest, page.Slice[project.Effort]]
 }
 
 func newProjectLoaders(r *response, projects *project.Service) projectLoaders {
@@ -58,5 +59,6 @@ func newProjectLoaders(r *response, projects *project.Service) projectLoaders {
 		ProjectExports: registerList(r, "projectExports", projects.ListExports),
 
 		ProjectRemovals: registerList(r, "projectRemovals", projects.ListRemovals),
+		ToReview:        registerList(r, "toReview", projects.ListToReview),
 	}
 }

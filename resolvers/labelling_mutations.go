@@ -121,6 +121,23 @@ func (m mutation) ClaimProjectItems(ctx context.Context, in model.ClaimProjectIt
 	return &model.ClaimProjectItemsPayload{Project: m.changed(ctx, id), Items: append([]project.Item{}, items...)}, nil
 }
 
+func (m mutation) ClaimReviews(ctx context.Context, in model.ClaimReviewsInput) (*model.ClaimReviewsPayload, error) {
+	id, err := projectID("input.projectId", in.ProjectID)
+	if err != nil {
+		return nil, err
+	}
+	author, category, err := reviewsOf(id, "input.", in.AuthorID.Value(), in.CategoryID.Value())
+	if err != nil {
+		return nil, err
+	}
+	reviews, err := m.Labelling.ClaimReviews(ctx, labelling.ClaimReviews{Project: id, Count: in.Count, Author: author, Category: category})
+	if err != nil {
+		return nil, err
+	}
+	m.effortsAhead(ctx, reviews.Efforts, payload(ctx).in("efforts", "ProjectItemEffort", "Node"))
+	return &model.ClaimReviewsPayload{Project: m.changed(ctx, id), Efforts: append([]project.Effort{}, reviews.Efforts...), Until: &reviews.Until}, nil
+}
+
 func (m mutation) ExtendClaim(ctx context.Context, in model.ExtendClaimInput) (*model.ExtendClaimPayload, error) {
 	id, err := projectItemID("input.itemId", in.ItemID)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/taggie/taggie/graph"
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
@@ -122,6 +123,55 @@ func (r projects) Items(ctx context.Context, p *project.Project, status *project
 	}
 	r.projectItemsAhead(ctx, slice.Items, sel.items("ProjectItemEdge", "ProjectItem", "Node"))
 	return page.Plain(o, slice), nil
+}
+
+func (r projects) ToReview(ctx context.Context, p *project.Project, authorID, categoryID *gid.ID, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Effort], error) {
+	author, category, err := reviewsOf(p.ID, "", authorID, categoryID)
+	if err != nil {
+		return nil, err
+	}
+	sel := selected(ctx, "ProjectItemEffortConnection")
+	o, err := r.open(ctx, sel, page.Args{First: first, After: after, Last: last, Before: before}, "Project.toReview", string(p.ID), string(author), category)
+	if err != nil {
+		return nil, err
+	}
+	slice, err := loaders.From(ctx).ToReview.LoadNow(ctx, p.ToReview(author, category, o.Window))
+	if err != nil {
+		return nil, err
+	}
+	r.effortsAhead(ctx, slice.Items, sel.items("ProjectItemEffortEdge", "ProjectItemEffort", "Node"))
+	return page.Plain(o, slice), nil
+}
+
+func (r projects) ToReviewCount(ctx context.Context, p *project.Project, authorID, categoryID *gid.ID) (*int, error) {
+	author, category, err := reviewsOf(p.ID, "", authorID, categoryID)
+	if err != nil {
+		return nil, err
+	}
+	n, err := r.Labelling.ToReview(ctx, *p, author, category)
+	return &n, err
+}
+
+// reviewsOf reads whose efforts to review are wanted, and of what category, "" for all of them; prefix stands before the names of the fields.
+func reviewsOf(of project.ID, prefix string, authorID, categoryID *gid.ID) (author project.UserID, category string, err error) {
+	if authorID != nil {
+		if author, err = userID(prefix+"authorId", *authorID); err != nil {
+			return "", "", err
+		}
+	}
+	if categoryID == nil {
+		return author, "", nil
+	}
+	c, err := categoryIDOf(of, prefix+"categoryId", *categoryID)
+	return author, c, err
+}
+
+func categoryIDOf(of project.ID, field string, id gid.ID) (string, error) {
+	c, err := categoryID(field, id)
+	if err == nil && c.Project != of {
+		err = fault.Invalidf(field, "this is not in the list of the project")
+	}
+	return c.ID, err
 }
 
 func (r projects) ItemByExternalID(ctx context.Context, p *project.Project, externalID string) (*project.Item, error) {

@@ -96,6 +96,23 @@ func StatusRange(status string, shard int) (low, high string) {
 	return prefix, prefix + "\U0010FFFF"
 }
 
+// ReviewIndex is the index of the efforts of a project that await a review.
+const ReviewIndex = "review"
+
+// ReviewKey is <shard>:<category>:<finished, in milliseconds>: index key of an effort that awaits a review.
+func ReviewKey(shard int, category string, finished time.Time) string {
+	return fmt.Sprintf("%02d:%s:%0*d", shard, escape(category), IndexWidth, finished.UnixMilli())
+}
+
+// ReviewRange returns the index keys between which all efforts of a category lie in a shard that await a review; of all categories for "".
+func ReviewRange(shard int, category string) (low, high string) {
+	prefix := fmt.Sprintf("%02d:", shard)
+	if category != "" {
+		prefix += escape(category) + ":"
+	}
+	return prefix, prefix + "\U0010FFFF"
+}
+
 // taskShards is how many partitions the tasks of all servers are spread over.
 const taskShards = 4
 

@@ -44,7 +44,7 @@ func assertMade(t *testing.T, w *labellingtest.World, db truth.Store, made []lab
 	t.Helper()
 	var efforts []project.Effort
 	for _, m := range made {
-		if m.Effort != nil && !m.Changed {
+		if m.Effort != nil && m.Known == nil {
 			efforts = append(efforts, *m.Effort)
 		} else if m.Effort != nil {
 			efforts[len(efforts)-1] = *m.Effort

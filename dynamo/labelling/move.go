@@ -31,10 +31,11 @@ import (
 // Index: primary. Key: <item>/<project>:ProjectItem~<shard> on condition of its version; where the status changes,
 // <project>:ProjectItem:<item>/status~<shard>:<status>:<shard>:<seq> before and after; <effort>/<project>:ProjectItemEffort~<shard>
 // on condition that there is none, or one to change; with a new one <project>:ProjectItem:<item>/effort:… and
-// <project>:User:<user>/effort:…; where an item is removed or brought back, up to [labelling.MostEfforts] efforts with their
-// <project>:User:<user>/effort:…, and <project>:Removal:<removal>/item:0:ProjectItem:<item>; where a label changes, <project>:ProjectItem:<item>/category:… and /subcategory:…, before and
+// <project>:User:<user>/effort:…; where an effort begins or ceases to await a review, <project>:User:<user>/review:…; where an item is removed or
+// brought back, up to [labelling.MostEfforts] efforts with their <project>:User:<user>/effort:… and /review:…, and
+// <project>:Removal:<removal>/item:0:ProjectItem:<item>; where a label changes, <project>:ProjectItem:<item>/category:… and /subcategory:…, before and
 // after; taggie:Outbox:<shard>/outbox:<at>:Transition:<id>.
-// Cost: 1 TransactWriteItems of up to 11 rows: 1 to extend a claim, 3 to make one; of up to 87 to remove an item or to bring one back.
+// Cost: 1 TransactWriteItems of up to 12 rows: 1 to extend a claim, 3 to make one; of up to 97 to remove an item or to bring one back.
 func (db Store) MoveItem(ctx context.Context, m labelling.Move, once idempotency.Key) error {
 	attempt := uuid.NewString()
 	if m.Transition != nil {
@@ -43,9 +44,9 @@ func (db Store) MoveItem(ctx context.Context, m labelling.Move, once idempotency
 	// The effort comes before what points to it, and what shows the item as it is before what points to that.
 	var actions []dynamo.Action
 	if m.Effort != nil {
-		actions = append(actions, putEffort(*m.Effort, m.Changed))
+		actions = append(actions, putEffort(*m.Effort, m.Known != nil))
 	}
-	found := m.Effort != nil && !m.Changed
+	found := m.Effort != nil && m.Known == nil
 	item, err := changeItem(m.Before, m.After, found, attempt)
 	if err != nil {
 		return err
@@ -55,6 +56,10 @@ func (db Store) MoveItem(ctx context.Context, m labelling.Move, once idempotency
 		actions = append(actions,
 			dynamo.Action{Table: dynamo.RelationshipEntries, Item: entities.RelationRow(projects.EffortOf(projects.ItemID(m.After.ItemID), *e), e.FinishedAt, nil)},
 			dynamo.Action{Table: dynamo.RelationshipEntries, Item: entities.RelationRow(projects.EffortOf(projects.UserIn(m.After.Project, e.User), *e), e.FinishedAt, nil)})
+	}
+	if m.Effort != nil {
+		was := m.Known != nil && m.Known.AwaitsReview()
+		actions = append(actions, review(*m.Effort, was)...)
 	}
 	actions = append(actions, relink(m.Before, m.After)...)
 	actions = append(actions, removed(m)...)
@@ -172,6 +177,7 @@ func removed(m labelling.Move) []dynamo.Action {
 			has = dynamo.Action{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(link), Remove: true}
 		}
 		actions = append(actions, putEffort(e, true), has)
+		actions = append(actions, review(e, e.ToReview)...)
 	}
 	of := func(i project.Item) entity.Relation {
 		return projects.RemovedBy(project.TransferID{Project: i.Project, ID: i.Removal}, i.ItemID)
@@ -184,6 +190,17 @@ func removed(m labelling.Move) []dynamo.Action {
 		actions = append(actions, dynamo.Action{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(of(m.Before)), Remove: true})
 	}
 	return actions
+}
+
+// review has an effort among those to review when it awaits that, and takes it out when it did until now and does not any more.
+func review(e project.Effort, was bool) []dynamo.Action {
+	switch awaits := e.AwaitsReview(); {
+	case awaits:
+		return []dynamo.Action{{Table: dynamo.IndexEntries, Item: projects.ReviewRow(e)}}
+	case was:
+		return []dynamo.Action{{Table: dynamo.IndexEntries, Key: projects.ReviewKey(e), Remove: true}}
+	}
+	return nil
 }
 
 // relink removes the links to the labels that the item was found to be, and puts those to what it is found to be now. Whether the

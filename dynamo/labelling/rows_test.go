@@ -97,7 +97,13 @@ func TestRowsOfLabelling(t *testing.T) {
 	finish := w.Finishing(claim.After, "ada", "owl", "")
 	finish.Effort.ID, finish.Effort.Team, finish.After.LastEffort = "e1", "managers", "e1"
 	finish.Transition.ID, finish.Transition.Effort, finish.Transition.Team = "t1", "e1", "managers"
-	review := w.Reviewing(w.Do(finish), *finish.Effort, "grace")
+	done := w.Do(finish)
+	dynamotest.AssertRows(t, []string{`{
+		"_subject_key":{"S":"p:User:ada"},"_unique_key":{"S":"review:0001795161601000:ProjectItemEffort:e1"},
+		"_scope":{"S":"p"},"_type":{"S":"ProjectItemEffort"},"_id":{"S":"e1"},"_index_name":{"S":"review~03"},
+		"_index_key":{"S":"03:owl:0001795161601000"},"_scope_index_name":{"S":"p:review~03"}
+	}`}, partition(t, db.DB, dynamo.IndexEntries, "p:User:ada"))
+	review := w.Reviewing(done, *finish.Effort, "grace")
 	review.Effort.UndoneAt = w.Clock.Now()
 	w.Do(review)
 	dynamotest.AssertRows(t, []string{`{
@@ -204,7 +210,7 @@ func TestMovesIncludeNoRowsOfOthers(t *testing.T) {
 			calls := inj.Recorder().Calls(faultinject.Operation("TransactWriteItems"))
 			require.Len(t, calls, 1)
 			rows := touched(t, db, calls[0])
-			assert.Len(t, rows, []int{4, 10, 6, 11, 7}[n], "rows of move %d", n)
+			assert.Len(t, rows, []int{4, 11, 7, 12, 8}[n], "rows of move %d", n)
 			for _, row := range rows {
 				assert.True(t, slices.ContainsFunc(own, func(id string) bool { return strings.Contains(row.Attributes, id) }), "move %d includes %v", n, row)
 				other, met := seen[row]

@@ -48,6 +48,7 @@ var EffortRows = dynamo.LayoutOf(
 	dynamo.Optional(dynamo.OfText("review_comment", func(e *project.Effort) *string { return &e.Review.Comment })),
 	dynamo.Optional(dynamo.OfText("reviewed_by", func(e *project.Effort) *project.UserID { return &e.Review.By })),
 	dynamo.Optional(dynamo.OfInstant("reviewed_at", func(e *project.Effort) *time.Time { return &e.Review.At })),
+	dynamo.Optional(dynamo.OfFlag("to_review", func(e *project.Effort) *bool { return &e.ToReview })),
 	dynamo.Optional(dynamo.OfWhole("changes", func(e *project.Effort) *int { return &e.Changes })),
 	dynamo.Optional(dynamo.OfInstant("removed_at", func(e *project.Effort) *time.Time { return &e.RemovedAt })),
 	dynamo.Optional(dynamo.OfInstant("undone_at", func(e *project.Effort) *time.Time { return &e.UndoneAt })),

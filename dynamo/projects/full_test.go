@@ -41,7 +41,7 @@ var fullItem = project.Item{
 var fullEffort = project.Effort{
 	EffortID: project.EffortID{Project: dynamotest.AUUID, ID: "e1"}, Item: "i1", User: "u1", Team: "t1", Category: "c", Subcategory: "d", Keywords: []string{"k"}, FinishedAt: dynamotest.FullTime,
 	Review:   project.Review{Verdict: project.Incorrect, Comment: "a cat", By: "u2", At: dynamotest.FullTime.Add(time.Second)},
-	UndoneAt: dynamotest.FullTime.Add(2 * time.Second), RemovedAt: dynamotest.FullTime.Add(4 * time.Second), UpdatedAt: dynamotest.FullTime.Add(3 * time.Second), Changes: 2,
+	UndoneAt: dynamotest.FullTime.Add(2 * time.Second), RemovedAt: dynamotest.FullTime.Add(4 * time.Second), UpdatedAt: dynamotest.FullTime.Add(3 * time.Second), Changes: 2, ToReview: true,
 }
 
 var fullImport = project.Import{

@@ -226,6 +226,9 @@ func (db Store) purgeEfforts(ctx context.Context, i project.Item, efforts []proj
 		if e.User != "" && e.RemovedAt.IsZero() {
 			members = append(members, dynamo.Write{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(EffortOf(UserIn(i.Project, e.User), e))})
 		}
+		if e.AwaitsReview() {
+			members = append(members, dynamo.Write{Table: dynamo.IndexEntries, Key: ReviewKey(e)})
+		}
 		rows = append(rows, dynamo.Write{Table: dynamo.EntitiesMaster, Key: entities.ShardedKey(EffortID(e.EffortID))})
 		links = append(links, dynamo.Write{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(EffortOf(ItemID(i.ItemID), e))})
 	}

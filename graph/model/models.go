@@ -191,6 +191,29 @@ type ClaimProjectItemsPayload struct {
 	Problem ClaimProjectItemsProblem `json:"problem,omitempty"`
 }
 
+// Input of `claimReviews`.
+type ClaimReviewsInput struct {
+	// The id of a `Project`.
+	ProjectID gid.ID `json:"projectId"`
+	// How many efforts the caller wants to have, 1 to 50.
+	Count int `json:"count"`
+	// Only efforts of this `User`.
+	AuthorID graphql.Omittable[*gid.ID] `json:"authorId,omitempty"`
+	// Only efforts with this `Category`.
+	CategoryID graphql.Omittable[*gid.ID] `json:"categoryId,omitempty"`
+	// It has no effect: a repeated request gives the same efforts.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `claimReviews`.
+type ClaimReviewsPayload struct {
+	Project *project.Project `json:"project,omitempty"`
+	// What the caller has to review now; empty if nothing awaits a review that nobody has.
+	Efforts []project.Effort `json:"efforts,omitempty"`
+	// Until when the caller has them.
+	Until *time.Time `json:"until,omitempty"`
+}
+
 // Input of `completeUpload`.
 type CompleteUploadInput struct {
 	// See `ItemUpload.itemId`.

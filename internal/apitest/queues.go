@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -171,10 +172,16 @@ func (l Crew) Rewrites(item string, change func(i *project.Item, efforts []proje
 	truth := truth.Store{Store: projects.Store{DB: l.DB}}
 	before, efforts, err := truth.ItemWithEfforts(l.T.Context(), ItemKey(l.T, item))
 	require.NoError(l.T, err)
-	after := before
+	after, known := before, slices.Clone(efforts)
 	after.Version++
-	effort := change(&after, efforts)
-	require.NoError(l.T, truth.MoveItem(l.T.Context(), labelling.Move{Before: before, After: after, Effort: effort, Changed: effort != nil}, idempotency.Key{}))
+	m := labelling.Move{Before: before, Effort: change(&after, efforts)}
+	m.After = after
+	for n := range known {
+		if m.Effort != nil && known[n].ID == m.Effort.ID {
+			m.Known = &known[n]
+		}
+	}
+	require.NoError(l.T, truth.MoveItem(l.T.Context(), m, idempotency.Key{}))
 }
 
 // Expires has the claim of an item end, as if its time were over: the reaper takes it back at once.

@@ -169,8 +169,9 @@ func (c *Comparison) done(p project.ID) {
 // numbers are what is counted of a project, by name.
 type numbers map[string]int
 
-func numbersOf(counts Counts, all []Statistics) numbers {
-	n := numbers{"total": counts.Total, "new": counts.New, "claimed": counts.Claimed, "finished": counts.Finished, "skipped": counts.Skipped}
+func numbersOf(state State, all []Statistics) numbers {
+	c := state.Counts
+	n := numbers{"total": c.Total, "new": c.New, "claimed": c.Claimed, "finished": c.Finished, "skipped": c.Skipped, "to review": state.ToReview}
 	for _, s := range all {
 		n["finished of team "+s.Team], n["incorrect of team "+s.Team] = s.Finished, s.Incorrect
 		for _, u := range s.Users {
@@ -279,11 +280,11 @@ func (c *Comparison) read(ctx context.Context, p project.ID, teams []string, bef
 	if err := w.scan(ctx); err != nil {
 		return Snapshot{}, nil, nil, err
 	}
-	c.spend(unitsPerScan + unitsPerRow*float64(len(w.tally.items)+len(w.tally.incorrect)))
+	c.spend(unitsPerScan + unitsPerRow*float64(len(w.tally.items)+len(w.tally.efforts)))
 	if after, err = c.Coordinator.Snapshot(ctx, p, "", teams); err != nil {
 		return Snapshot{}, nil, nil, err
 	}
-	was, is := numbersOf(before.State.Counts, before.Statistics), numbersOf(after.State.Counts, after.Statistics)
+	was, is := numbersOf(before.State, before.Statistics), numbersOf(after.State, after.Statistics)
 	stored := numbersOf(w.tally.numbers(teams))
 	for name := range stored {
 		is[name] += 0 // a number that is missing is 0
@@ -314,7 +315,7 @@ func (c *Comparison) spend(units float64) {
 }
 
 // numbers returns what was added up.
-func (t *tally) numbers(teams []string) (Counts, []Statistics) {
+func (t *tally) numbers(teams []string) (State, []Statistics) {
 	c := Counts{New: t.counts[project.New], Claimed: t.counts[project.Claimed], Finished: t.counts[project.Finished], Skipped: t.counts[project.Skipped]}
 	c.Total = c.New + c.Claimed + c.Finished + c.Skipped
 	var all []Statistics
@@ -327,5 +328,9 @@ func (t *tally) numbers(teams []string) (Counts, []Statistics) {
 		}
 		all = append(all, s)
 	}
-	return c, all
+	toReview := 0
+	for _, n := range t.toReview {
+		toReview += n
+	}
+	return State{Counts: c, ToReview: toReview}, all
 }

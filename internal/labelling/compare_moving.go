@@ -73,7 +73,7 @@ func (c *Comparison) moving(ctx context.Context, w *rebuilding, teams []string, 
 		} else if err != nil {
 			return nil, err
 		}
-		is, stored := numbersOf(now.State.Counts, now.Statistics), numbersOf(w.tally.numbers(teams))
+		is, stored := numbersOf(now.State, now.Statistics), numbersOf(w.tally.numbers(teams))
 		maps.DeleteFunc(names, func(name string, _ bool) bool {
 			if slices.ContainsFunc(pending, func(t Transition) bool { return concerns(name, t.Cause, t.Team, t.User, t.Author) }) ||
 				slices.ContainsFunc(since, func(e Event) bool { return concerns(name, e.Cause, e.Team, e.User, e.Author) }) {

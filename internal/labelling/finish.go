@@ -54,10 +54,11 @@ func (s *Service) finish(ctx context.Context, in Finish, field string) (project.
 			after.Efforts, after.EffortsMade, after.LastEffort = before.Efforts+1, before.EffortsMade+1, id.ID
 			effort := project.Effort{
 				EffortID: id, Item: before.ID, User: member.User, Team: member.Team, Category: after.Category, Subcategory: after.Subcategory,
-				Keywords: keywords, FinishedAt: after.UpdatedAt, UpdatedAt: after.UpdatedAt,
+				Keywords: keywords, FinishedAt: after.UpdatedAt, UpdatedAt: after.UpdatedAt, ToReview: true,
 			}
 			t := transitionOf(effort, after, Finished, s.NewID())
 			t.Token, t.Category, t.Subcategory = before.Claim.Token, names[0], names[1]
+			t.ToReview, t.CategoryID = toReview(project.Effort{}, effort), effort.Category
 			return Move{Before: before, After: after, Effort: &effort, Transition: &t}, nil
 		})
 		if removed, ok := errors.AsType[*ItemRemoved](err); ok {

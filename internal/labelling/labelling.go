@@ -117,6 +117,9 @@ type Transition struct {
 	Category    string // names, not ids: what the document's sets show
 	Subcategory string
 	Keywords    []string
+	// For FINISHED, UNDONE and REVIEWED: how many efforts more await a review, 1, 0 or -1, and the id of the category of the effort.
+	ToReview   int    `json:",omitempty"`
+	CategoryID string `json:",omitempty"`
 	// For REVIEWED: the author, and whether the effort was incorrect; the author gets the item back first.
 	Author     UserID
 	AuthorTeam string
@@ -141,10 +144,12 @@ type CountedEffort struct {
 	Subcategory string
 	Keywords    []string
 	Incorrect   bool
+	ToReview    bool   `json:",omitempty"` // it awaits a review while it counts
+	CategoryID  string `json:",omitempty"`
 }
 
-// MostEfforts is how many efforts one transition takes out of the statistics, or puts back: two rows of each are in its transaction.
-const MostEfforts = 40
+// MostEfforts is how many efforts one transition takes out of the statistics, or puts back: three rows of each are in its transaction.
+const MostEfforts = 30
 
 // Ref tells where the transition is found in the outbox.
 func (t Transition) Ref() project.TransitionRef { return project.TransitionRef{ID: t.ID, At: t.At} }
@@ -156,12 +161,13 @@ type Counts struct {
 
 // State is what a project's queue is like at a moment, which is that of the event at Cursor.
 type State struct {
-	Project project.ID
-	Counts  Counts
-	Queued  int // ids waiting in the queue
-	Size    int // at which it is kept
-	Paused  bool
-	Cursor  Cursor
+	Project  project.ID
+	Counts   Counts
+	Queued   int // ids waiting in the queue
+	ToReview int // efforts that await a review
+	Size     int // at which it is kept
+	Paused   bool
+	Cursor   Cursor
 }
 
 // Snapshot is a State with the claims of one user and the statistics of some teams, all of the same moment.
@@ -263,9 +269,17 @@ type Part struct {
 	Claims     []Claim
 	Returned   []Returned
 	Statistics []Statistics // Type may be given by one part only
+	ToReview   []ToReview
 	Used       map[Words][]Used
 	Keywords   []string // that are suggested without having been used
 	Applied    []string // ids of transitions, and tokens of ended claims, that the rest contains already
+}
+
+// ToReview is how many efforts of an author and a category await a review.
+type ToReview struct {
+	Author   UserID
+	Category string // its id
+	Count    int
 }
 
 // Progress is how far the rebuild of a queue is.

@@ -9,6 +9,7 @@ func Limits() []limit.Limit {
 		{What: "Time without `extendClaim`", Of: "a claim", Most: limit.Time(Lease), Code: "LeaseLost"},
 		{What: "Time to take a finish back", Of: "a finish", Most: limit.Time(Undo), Code: "UndoTooLate"},
 		{What: "Finishes", Of: "`finishProjectItems`", Most: limit.Count(MaxFinishes), Code: limit.Invalid},
+		{What: "Efforts to review", Of: "a reviewer and project", Most: limit.Count(MaxReviews), Code: limit.Invalid},
 		{What: "Items", Of: "`returnSkippedItems`", Most: limit.Count(MaxReturns), Code: limit.Invalid},
 		{What: "Time for which an item is put off", Of: "a skip", Most: limit.Time(MaxLater), Code: limit.Invalid},
 		{What: "Characters of the comment", Of: "a review", Most: limit.Count(MaxCommentRunes), Code: limit.Invalid},

@@ -216,6 +216,7 @@ func (r *Remover) tellCounted(ctx context.Context, m *Move) error {
 		}
 		m.Transition.Efforts = append(m.Transition.Efforts, CountedEffort{
 			User: e.User, Team: e.Team, Category: named.Category, Subcategory: named.Subcategory, Keywords: e.Keywords, Incorrect: e.Review.Verdict == project.Incorrect,
+			ToReview: e.ToReview, CategoryID: e.Category,
 		})
 	}
 	return nil

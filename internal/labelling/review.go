@@ -54,6 +54,7 @@ func (s *Service) Review(ctx context.Context, in Reviewing) (project.FinishedIte
 			} else if last && was && !is && item.Status == project.New {
 				after.Status, after.ReturnedTo = project.Finished, ""
 			}
+			effort.ToReview = false
 			effort.Review = project.Review{Verdict: in.Verdict, Comment: comment, By: p.Member.User, At: after.UpdatedAt}
 			t := Transition{
 				ID: s.NewID(), Cause: Reviewed, Project: after.Project, Item: after.ID, Version: after.Version, From: item.Status, Status: after.Status,
@@ -163,13 +164,25 @@ func (s *Service) revise(ctx context.Context, p project.Project, id project.Effo
 		}
 		changed.UpdatedAt = after.UpdatedAt
 		changed.Changes++
-		m := Move{Before: item, After: after, Effort: &changed, Changed: true, Transition: &t}
+		t.ToReview, t.CategoryID = toReview(effort, changed), changed.Category
+		m := Move{Before: item, After: after, Effort: &changed, Known: &effort, Transition: &t}
 		err = s.move(ctx, &m, key.With(id.ID))
 		if !errors.As(err, &conflict) {
 			return project.FinishedItem{Item: m.After, Effort: changed}, err
 		}
 	}
 	return project.FinishedItem{}, retry.Busy("this item")
+}
+
+// toReview is how many efforts more await a review when one becomes another.
+func toReview(before, after project.Effort) int {
+	switch was, is := before.AwaitsReview(), after.AwaitsReview(); {
+	case is && !was:
+		return 1
+	case was && !is:
+		return -1
+	}
+	return 0
 }
 
 // revised returns an effort and its item as they are now, for a request that is repeated.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/task"
 )
@@ -52,14 +53,14 @@ type Things interface {
 	// ProjectAs reads a project as each of many users is in it; who is no member has none in it. The errors are aligned with users.
 	ProjectAs(ctx context.Context, id project.ID, users []UserID) ([]project.Project, []error)
 	UpdateProject(ctx context.Context, before, after project.Project, once idempotency.Key) error
+	ListToReview(ctx context.Context, r project.ReviewsRequest) (page.Slice[project.Effort], error)
 }
 
 // Move is a change of an item with everything that belongs to it.
 type Move struct {
 	Before, After project.Item
-	// Effort is written: a new one, or, with Changed, in place of the one of the same id.
-	Effort  *project.Effort
-	Changed bool
+	// Effort is written: a new one, or in place of Known, which has the same id.
+	Effort, Known *project.Effort
 	// Efforts are written in place of those of the same ids, with whether their members have them: at most MostEfforts, of an item that is
 	// removed or brought back.
 	Efforts []project.Effort
@@ -152,6 +153,11 @@ type Coordinator interface {
 // Counted reads what was counted.
 type Counted interface {
 	StatisticsOf(ctx context.Context, p project.ID, teams []string) ([]Statistics, error)
+	// ToReview returns how many efforts of an author and a category await a review, "" for all of them, and how many of these are of a user.
+	ToReview(ctx context.Context, p project.ID, author UserID, category string, of UserID) (all, own int, err error)
+	// LeaseReviews gives a user up to n efforts to review, for a time from now, and returns which ones these are: those that the user has already
+	// without those that are done, and then the first of the candidates that nobody has.
+	LeaseReviews(ctx context.Context, p project.ID, u UserID, n int, lasts time.Duration, done, candidates []string) ([]string, error)
 	Top(ctx context.Context, p project.ID, w Words) ([]Used, error)
 	Keywords(ctx context.Context, p project.ID, prefix string, n int) ([]string, error)
 }

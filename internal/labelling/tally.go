@@ -13,19 +13,20 @@ import (
 // tally adds up what a project's queue is rebuilt from. It knows what it contains, so that nothing is added twice and everything can
 // be taken out again; a million items take some 40 MB.
 type tally struct {
-	project   project.ID
-	now       time.Time
-	items     map[id]added
-	incorrect map[id]bool // for each effort that was added: whether it was counted as incorrect
-	counts    map[project.Status]int
-	imported  map[string]*int // items of each import
-	claims    map[string]project.Item
-	returned  map[string]project.Item
-	teams     map[string]map[UserID]UserStatistics
-	keywords  map[string]int
-	labels    map[project.Kind]map[string]int // by id
-	gone      map[string]bool                 // items that are not there any more, with all that happened to them
-	settled   []string
+	project  project.ID
+	now      time.Time
+	items    map[id]added
+	efforts  map[id]counted // as they were added
+	counts   map[project.Status]int
+	imported map[string]*int // items of each import
+	claims   map[string]project.Item
+	returned map[string]project.Item
+	teams    map[string]map[UserID]UserStatistics
+	keywords map[string]int
+	labels   map[project.Kind]map[string]int // by id
+	toReview map[reviews]int
+	gone     map[string]bool // items that are not there any more, with all that happened to them
+	settled  []string
 }
 
 // added is an item as it was added.
@@ -33,6 +34,15 @@ type added struct {
 	version int
 	status  project.Status
 	by      *int // is one less without it
+}
+
+// counted is an effort as it was added.
+type counted struct{ incorrect, toReview bool }
+
+// reviews are the efforts to review of an author and a category.
+type reviews struct {
+	author   UserID
+	category string
 }
 
 // id is an id of an item or effort: most are UUIDs, and are kept as such.
@@ -48,9 +58,9 @@ func idOf(text string) id {
 
 func newTally(p project.ID, now time.Time) *tally {
 	return &tally{
-		project: p, now: now, items: map[id]added{}, incorrect: map[id]bool{}, counts: map[project.Status]int{}, imported: map[string]*int{},
+		project: p, now: now, items: map[id]added{}, efforts: map[id]counted{}, counts: map[project.Status]int{}, imported: map[string]*int{},
 		claims: map[string]project.Item{}, gone: map[string]bool{}, returned: map[string]project.Item{}, teams: map[string]map[UserID]UserStatistics{},
-		keywords: map[string]int{}, labels: map[project.Kind]map[string]int{project.Category: {}, project.Subcategory: {}},
+		keywords: map[string]int{}, toReview: map[reviews]int{}, labels: map[project.Kind]map[string]int{project.Category: {}, project.Subcategory: {}},
 	}
 }
 
@@ -79,22 +89,25 @@ func (t *tally) addItem(i project.Item) {
 // addEffort adds an effort unless it is there. One that was undone, or whose item is removed, counts for nothing.
 func (t *tally) addEffort(e project.Effort) {
 	key := idOf(e.ID)
-	if _, there := t.incorrect[key]; there || !e.Counts() {
+	if _, there := t.efforts[key]; there || !e.Counts() {
 		return
 	}
-	t.incorrect[key] = e.Review.Verdict == project.Incorrect
-	t.count(e, 1, t.incorrect[key])
+	t.efforts[key] = counted{incorrect: e.Review.Verdict == project.Incorrect, toReview: e.AwaitsReview()}
+	t.count(e, 1, t.efforts[key])
 }
 
-func (t *tally) count(e project.Effort, by int, incorrect bool) {
+func (t *tally) count(e project.Effort, by int, as counted) {
 	if t.teams[e.Team] == nil {
 		t.teams[e.Team] = map[UserID]UserStatistics{}
 	}
 	u := t.teams[e.Team][e.User]
 	u.User = e.User
 	u.Finished += by
-	if incorrect {
+	if as.incorrect {
 		u.Incorrect += by
+	}
+	if as.toReview {
+		t.toReview[reviews{e.User, e.Category}] += by
 	}
 	t.teams[e.Team][e.User] = u
 	for _, word := range e.Keywords {
@@ -123,9 +136,9 @@ func (t *tally) replace(name string, i project.Item, efforts []project.Effort) {
 	t.addItem(i)
 	for _, e := range efforts {
 		// Of an effort that exists only its review changes, and whether it was undone.
-		if was, there := t.incorrect[idOf(e.ID)]; there {
+		if was, there := t.efforts[idOf(e.ID)]; there {
 			t.count(e, -1, was)
-			delete(t.incorrect, idOf(e.ID))
+			delete(t.efforts, idOf(e.ID))
 		}
 		t.addEffort(e)
 	}
@@ -190,6 +203,12 @@ func (t *tally) parts(labels []project.Label, teams []project.Team, suggested []
 			}
 			p := next()
 			p.Statistics = append(p.Statistics, Statistics{Team: team, Finished: u.Finished, Incorrect: u.Incorrect, Users: []UserStatistics{u}})
+		}
+	}
+	for of, n := range t.toReview {
+		if n != 0 {
+			p := next()
+			p.ToReview = append(p.ToReview, ToReview{Author: of.author, Category: of.category, Count: n})
 		}
 	}
 	use := func(w Words, word string, n int) {

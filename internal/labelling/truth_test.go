@@ -14,6 +14,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/labelling"
+	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
 )
 
@@ -192,6 +193,18 @@ func (s *truth) ListLabels(_ context.Context, ids []project.ID) ([][]project.Lab
 	return [][]project.Label{slices.Clone(s.labels)}, slices.Repeat([]error{err}, len(ids))
 }
 
+func (s *truth) ListToReview(_ context.Context, r project.ReviewsRequest) (page.Slice[project.Effort], error) {
+	err := s.begin("ListToReview")
+	defer s.mu.Unlock()
+	var found []project.Effort
+	for _, id := range slices.Sorted(maps.Keys(s.efforts)) {
+		if e := s.efforts[id]; err == nil && e.AwaitsReview() && e.User != r.Except && (r.Author == "" || r.Author == e.User) && (r.Category == "" || r.Category == e.Category) && id > r.Window.From {
+			found = append(found, e)
+		}
+	}
+	return page.Fill(r.Window, found[:min(len(found), r.Window.Limit+1)], func(e project.Effort) string { return e.ID }), err
+}
+
 func (s *truth) ListTeams(_ context.Context, ids []project.ID) ([][]project.Team, []error) {
 	err := s.begin("ListTeams")
 	defer s.mu.Unlock()
@@ -292,8 +305,8 @@ func (s *truth) MoveItem(_ context.Context, m labelling.Move, once idempotency.K
 		return fmt.Errorf("version %d follows version %d", m.After.Version, m.Before.Version)
 	}
 	if m.Effort != nil {
-		if _, there := s.efforts[m.Effort.ID]; there != m.Changed {
-			return fmt.Errorf("effort %s: there %t, changed %t", m.Effort.ID, there, m.Changed)
+		if _, there := s.efforts[m.Effort.ID]; there != (m.Known != nil) {
+			return fmt.Errorf("effort %s: there %t, known %t", m.Effort.ID, there, m.Known != nil)
 		}
 		s.efforts[m.Effort.ID] = *m.Effort
 	}

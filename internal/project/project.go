@@ -276,12 +276,16 @@ type Effort struct {
 	UndoneAt    time.Time // when its author took it back; it counts for nothing then
 	RemovedAt   time.Time // when its item was removed; it counts for nothing then, and nobody is shown it
 	UpdatedAt   time.Time
-	Changes     int // how often it was reviewed or taken back
+	Changes     int  // how often it was reviewed or taken back
+	ToReview    bool // somebody should review it, and nobody has
 	as          proof
 }
 
 // Counts reports whether statistics count the effort.
 func (e Effort) Counts() bool { return e.UndoneAt.IsZero() && e.RemovedAt.IsZero() }
+
+// AwaitsReview reports whether the effort is among those to review.
+func (e Effort) AwaitsReview() bool { return e.ToReview && e.Counts() }
 
 // Version rises by one with each change.
 func (e Effort) Version() int { return 1 + e.Changes }

@@ -77,6 +77,11 @@ func (p Project) Transfers(w page.Window) TransfersRequest {
 	return TransfersRequest{Project: p.ID, Window: w, as: proof(p.Member.Type)}
 }
 
+// ToReview asks for a page of the efforts that the viewer may review: of an author and a category, "" for all of them.
+func (p Project) ToReview(author UserID, category string, w page.Window) ReviewsRequest {
+	return ReviewsRequest{Project: p.ID, Author: author, Category: category, Except: p.Member.User, Window: w, as: proof(p.Member.Type)}
+}
+
 // TeamRef names the team of the member.
 func (m Member) TeamRef() Ref[TeamID] {
 	return Ref[TeamID]{ID: TeamID{Project: m.Project, ID: m.Team}, as: m.as}

@@ -95,6 +95,9 @@ type Efforts interface {
 	ListEffortsOfItems(ctx context.Context, requests []ItemEffortsRequest) ([]page.Slice[Effort], []error)
 	// ListEffortsOfMembers lists the efforts of each member, the newest first, in the order of the requests.
 	ListEffortsOfMembers(ctx context.Context, requests []MemberEffortsRequest) ([]page.Slice[Effort], []error)
+	// ListToReview lists efforts that await a review: of an author the oldest first, of all in an order of the store's. What was changed a moment
+	// ago may be missing, but none is listed that awaits no review.
+	ListToReview(ctx context.Context, r ReviewsRequest) (page.Slice[Effort], error)
 	// EffortsByID returns the effort or the error of each id, in the order of ids.
 	EffortsByID(ctx context.Context, ids []EffortID) ([]Effort, []error)
 }
@@ -112,6 +115,17 @@ type MemberEffortsRequest struct {
 	User    UserID
 	Window  page.Window
 	as      proof
+}
+
+// ReviewsRequest asks for one page of the efforts of a project that await a review; see [Project.ToReview].
+type ReviewsRequest struct {
+	Project  ID
+	Author   UserID // of all authors when empty
+	Category string // of all categories when empty
+	Except   UserID // whose own efforts are left out
+	Begin    int    // the shard that comes first
+	Window   page.Window
+	as       proof
 }
 
 // Transfers keeps imports and exports.

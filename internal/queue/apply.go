@@ -33,6 +33,9 @@ type transition struct {
 	Categories    []string         `json:"categories"`    // one, or none
 	Subcategories []string         `json:"subcategories"` // the same
 	Efforts       []effort         `json:"efforts"`       // of what is removed or restored
+	ToReview      int              `json:"toReview"`
+	Of            string           `json:"of"`       // the author of what is to review, escaped
+	Category      string           `json:"category"` // its category's id, escaped
 }
 
 // effort is an effort that is not counted any more, or again.
@@ -44,10 +47,13 @@ type effort struct {
 	Completions   []string         `json:"completions"`
 	Categories    []string         `json:"categories"`
 	Subcategories []string         `json:"subcategories"`
+	ToReview      bool             `json:"toReview"`
+	Author        string           `json:"author"`   // escaped
+	Category      string           `json:"category"` // its id, escaped
 }
 
 // firstTeam is the place of the first of the keys of teams of efforts.
-const firstTeam = 22
+const firstTeam = 23
 
 // counted returns the efforts of a transition, and the teams whose keys they refer to.
 func counted(t labelling.Transition) (efforts []effort, teams []string) {
@@ -59,7 +65,7 @@ func counted(t labelling.Transition) (efforts []effort, teams []string) {
 		}
 		efforts[n] = effort{
 			Place: firstTeam + at, User: e.User, Incorrect: e.Incorrect, Keywords: append([]string{}, e.Keywords...), Completions: completions(e.Keywords),
-			Categories: some(e.Category), Subcategories: some(e.Subcategory),
+			Categories: some(e.Category), Subcategories: some(e.Subcategory), ToReview: e.ToReview, Author: escape(string(e.User)), Category: escape(e.CategoryID),
 		}
 	}
 	return efforts, teams
@@ -74,18 +80,18 @@ func (q *Queue) Apply(ctx context.Context, t labelling.Transition) (bool, error)
 		from = project.Finished
 	}
 	efforts, teams := counted(t)
+	receiver, team := t.User, t.Team // who gets the item back, and which team is counted for
+	if t.Cause == labelling.Reviewed {
+		receiver, team = t.Author, t.AuthorTeam
+	}
 	body, err := json.Marshal(transition{
 		ID: t.ID, Cause: t.Cause, Item: t.Item, Follows: t.Follows.ID, Version: t.Version, Status: t.Status, User: t.User, Author: t.Author, Team: t.Team, Token: t.Token,
 		Until: millis(t.Until), At: millis(t.At), Later: millis(t.Later), From: from, Incorrect: t.Incorrect, Cleared: t.Cleared,
 		Keywords: append([]string{}, t.Keywords...), Completions: completions(t.Keywords), Categories: some(t.Category), Subcategories: some(t.Subcategory),
-		Efforts: efforts,
+		Efforts: efforts, ToReview: t.ToReview, Of: escape(string(receiver)), Category: escape(t.CategoryID),
 	})
 	if err != nil {
 		return false, fmt.Errorf("write down a transition: %w", err)
-	}
-	receiver, team := t.User, t.Team // who gets the item back, and which team is counted for
-	if t.Cause == labelling.Reviewed {
-		receiver, team = t.Author, t.AuthorTeam
 	}
 	whose := t.User // the claim, and what was put off
 	if t.Cause == labelling.Removed || t.Cause == labelling.Restored {
@@ -102,7 +108,7 @@ func (q *Queue) Apply(ctx context.Context, t labelling.Transition) (bool, error)
 	for _, w := range words {
 		keys = append(keys, k.top(w))
 	}
-	keys = append(keys, k.keywords())
+	keys = append(keys, k.keywords(), k.reviews())
 	for _, team := range teams {
 		keys = append(keys, k.team(team))
 	}

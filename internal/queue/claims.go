@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/project"
@@ -103,4 +105,16 @@ func (q *Queue) Expired(ctx context.Context, p project.ID, n int) ([]labelling.L
 func (q *Queue) Claims(ctx context.Context, p project.ID, u labelling.UserID) ([]labelling.Claim, error) {
 	snapshot, err := q.Snapshot(ctx, p, u, nil)
 	return snapshot.Claims, err
+}
+
+// LeaseReviews gives a user up to n efforts to review, for a time from now, and returns which ones these are: those that the user has already
+// without those that are done, and then the first of the candidates that nobody has. ErrNotReady.
+func (q *Queue) LeaseReviews(ctx context.Context, p project.ID, u labelling.UserID, n int, lasts time.Duration, done, candidates []string) ([]string, error) {
+	k := keysOf(p)
+	args := []any{n, lasts.Milliseconds(), len(done)}
+	for _, effort := range slices.Concat(done, candidates) {
+		args = append(args, effort)
+	}
+	reply, err := q.run(ctx, "hand out efforts to review", leaseScript, []string{k.epoch(), k.reviewed(), k.userReviews(u)}, args...)
+	return texts(reply), err
 }

@@ -67,6 +67,8 @@ var suite = []struct {
 	{"removed and restored", testRemoved},
 	{"removed in steps", testRemovedInSteps},
 	{"statistics", testStatistics},
+	{"efforts to review", testToReview},
+	{"efforts to review are leased", testLeasedReviews},
 	{"counts add up", testCountsAddUp},
 	{"pause", testPause},
 	{"events", testEvents},

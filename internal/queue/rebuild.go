@@ -40,6 +40,7 @@ type (
 		Claims     []stagedClaim      `json:"claims"`
 		Returned   []stagedItem       `json:"returned"`
 		Statistics []stagedStatistics `json:"statistics"`
+		Reviews    []stagedReviews    `json:"reviews"`
 		Used       [][]stagedWord     `json:"used"`
 		// Completions stand for keywords, whether used or only suggested.
 		Completions []string `json:"completions"`
@@ -63,6 +64,11 @@ type (
 		Type   string        `json:"type"`
 		Fields []stagedField `json:"fields"`
 		Place  int           `json:"place"`
+	}
+	stagedReviews struct {
+		Author   string `json:"author"`   // escaped
+		Category string `json:"category"` // escaped
+		N        int    `json:"n"`
 	}
 	stagedField struct {
 		Name string `json:"name"`
@@ -91,7 +97,7 @@ func (q *Queue) Load(ctx context.Context, p project.ID, token string, part label
 		Number:   strconv.Itoa(part.Number),
 		Counts:   map[string]int{"new-items": part.Counts.New, "finished-items": part.Counts.Finished, "skipped-items": part.Counts.Skipped},
 		Imported: maps.Clone(part.Imported), Claims: []stagedClaim{}, Returned: []stagedItem{}, Statistics: []stagedStatistics{},
-		Used: make([][]stagedWord, len(words)), Completions: completions(part.Keywords), Applied: append([]string{}, part.Applied...),
+		Reviews: make([]stagedReviews, len(part.ToReview)), Used: make([][]stagedWord, len(words)), Completions: completions(part.Keywords), Applied: append([]string{}, part.Applied...),
 	}
 	if out.Imported == nil {
 		out.Imported = map[string]int{}
@@ -118,6 +124,9 @@ func (q *Queue) Load(ctx context.Context, p project.ID, token string, part label
 			fields = append(fields, stagedField{string(u.User) + ":finished", u.Finished}, stagedField{string(u.User) + ":incorrect", u.Incorrect})
 		}
 		out.Statistics = append(out.Statistics, stagedStatistics{Type: string(s.Type), Fields: fields, Place: place(k.team(s.Team))})
+	}
+	for i, r := range part.ToReview {
+		out.Reviews[i] = stagedReviews{Author: escape(string(r.Author)), Category: escape(r.Category), N: r.Count}
 	}
 	for i, w := range words {
 		out.Used[i] = []stagedWord{}
@@ -151,7 +160,7 @@ func (q *Queue) Commit(ctx context.Context, p project.ID, token string, s labell
 		k.rebuild(), k.epoch(), k.events(), k.queue(), k.queued(), k.labels(labelling.Categories), k.labels(labelling.Subcategories),
 		k.top(words[0]), k.top(words[1]), k.top(words[2]), k.applied(), staged(k.applied(), token), mark[0], mark[1], mark[2], k.present(),
 	}
-	replaced := []string{k.metadata(), k.wip(), k.claims(), k.held(), k.count(words[0]), k.count(words[1]), k.count(words[2]), k.keywords(), k.imports()}
+	replaced := []string{k.metadata(), k.wip(), k.claims(), k.held(), k.count(words[0]), k.count(words[1]), k.count(words[2]), k.keywords(), k.imports(), k.reviews()}
 	for _, u := range users {
 		replaced = append(replaced, k.userQueue(labelling.UserID(u)), k.userReturned(labelling.UserID(u)))
 	}
@@ -228,7 +237,7 @@ func (q *Queue) stagedKeys(k keys, token string) []string {
 	return []string{
 		staged(k.rebuild(), token) + ":parts", staged(k.rebuild(), token) + ":users", staged(k.rebuild(), token) + ":teams",
 		staged(k.metadata(), token), staged(k.wip(), token), staged(k.claims(), token), staged(k.held(), token), staged(k.applied(), token),
-		staged(k.count(words[0]), token), staged(k.count(words[1]), token), staged(k.count(words[2]), token), staged(k.keywords(), token), staged(k.imports(), token),
+		staged(k.count(words[0]), token), staged(k.count(words[1]), token), staged(k.count(words[2]), token), staged(k.keywords(), token), staged(k.imports(), token), staged(k.reviews(), token),
 	}
 }
 

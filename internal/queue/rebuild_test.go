@@ -42,6 +42,7 @@ func testRebuild(t *testing.T, f *fixture) {
 				{Team: "t1", Type: project.Taggie, Finished: 2, Users: []labelling.UserStatistics{{User: "ada", Finished: 2}}},
 				{Team: "t2", Type: project.Reviewer},
 			},
+			ToReview: []labelling.ToReview{{Author: "ada", Category: "bird", Count: 2}, {Author: "lin", Category: "bird", Count: 1}},
 			Used:     map[labelling.Words][]labelling.Used{labelling.Keywords: {{Value: "wing", Count: 2}}, labelling.Categories: {{Value: "bird", Count: 1}}},
 			Keywords: []string{"beak"}, Applied: []string{"known"},
 		}))
@@ -61,7 +62,7 @@ func testRebuild(t *testing.T, f *fixture) {
 	require.NoError(t, err)
 	assert.Equal(t, labelling.Snapshot{
 		State: labelling.State{
-			Project: f.project, Counts: labelling.Counts{Total: 15, New: 5, Claimed: 2, Finished: 3, Skipped: 5}, Size: 50, Paused: true,
+			Project: f.project, Counts: labelling.Counts{Total: 15, New: 5, Claimed: 2, Finished: 3, Skipped: 5}, ToReview: 3, Size: 50, Paused: true,
 			Cursor: labelling.Cursor{Epoch: token, ID: s.State.Cursor.ID},
 		},
 		Claims: []labelling.Claim{f.claimOf("c1", "ada", "a")},
@@ -73,6 +74,7 @@ func testRebuild(t *testing.T, f *fixture) {
 	top, err := f.Top(t.Context(), f.project, labelling.Keywords)
 	require.NoError(t, err)
 	assert.Equal(t, []labelling.Used{{Value: "wing", Count: 3}, {Value: "tail", Count: 1}}, top)
+	assert.Equal(t, [2]int{3, 1}, f.toReview(t, "", "bird", "lin"))
 	keywords, err := f.Keywords(t.Context(), f.project, "", 10)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"beak", "tail", "wing"}, keywords)
@@ -215,6 +217,13 @@ func calls(f *fixture, n int) map[string]func(context.Context) error {
 		"Resume":     func(ctx context.Context) error { return tell(f.Resume(ctx, f.project, "boss")) },
 		"SetSettings": func(ctx context.Context) error {
 			return f.SetSettings(ctx, f.project, labelling.Settings{Categories: []string{"c"}, Teams: []project.Team{{TeamID: project.TeamID{ID: "t:1"}}}})
+		},
+		"ToReview": func(ctx context.Context) error {
+			_, _, err := f.ToReview(ctx, f.project, "ada", "c", "lin")
+			return err
+		},
+		"LeaseReviews": func(ctx context.Context) error {
+			return tell(f.LeaseReviews(ctx, f.project, "ada", 1, time.Minute, nil, []string{"e"}))
 		},
 		"Top":      func(ctx context.Context) error { return tell(f.Top(ctx, f.project, labelling.Keywords)) },
 		"Keywords": func(ctx context.Context) error { return tell(f.Keywords(ctx, f.project, "w", 9)) },

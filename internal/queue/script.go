@@ -52,6 +52,10 @@ var (
 	wordsSource string
 	//go:embed lua/statistics.lua
 	statisticsSource string
+	//go:embed lua/lease.lua
+	leaseSource string
+	//go:embed lua/reviews.lua
+	reviewsSource string
 	//go:embed lua/heartbeat.lua
 	heartbeatSource string
 	//go:embed lua/publish.lua
@@ -94,6 +98,8 @@ var (
 	suggestScript    = guarded(suggestSource)
 	wordsScript      = script(wordsSource)
 	statisticsScript = script(statisticsSource)
+	leaseScript      = script(leaseSource)
+	reviewsScript    = script(reviewsSource)
 	heartbeatScript  = script(heartbeatSource)
 	publishScript    = script(publishSource)
 	ownScript        = script(ownSource)

@@ -26,7 +26,7 @@ func (q *Queue) State(ctx context.Context, p project.ID) (labelling.State, error
 // all of one moment: events after the position are news to all of it. ErrNotReady.
 func (q *Queue) Snapshot(ctx context.Context, p project.ID, u labelling.UserID, teams []string) (labelling.Snapshot, error) {
 	k := keysOf(p)
-	keys := []string{k.epoch(), k.metadata(), k.queue(), k.events(), k.claims(), k.userQueue(u)}
+	keys := []string{k.epoch(), k.metadata(), k.queue(), k.events(), k.claims(), k.userQueue(u), k.reviews()}
 	for _, team := range teams {
 		keys = append(keys, k.team(team))
 	}
@@ -34,11 +34,11 @@ func (q *Queue) Snapshot(ctx context.Context, p project.ID, u labelling.UserID, 
 	if err != nil {
 		return labelling.Snapshot{}, err
 	}
-	if len(reply) != 5+len(teams) {
+	if len(reply) != 6+len(teams) {
 		return labelling.Snapshot{}, errors.New("read a queue in Redis: unexpected answer")
 	}
 	s := labelling.Snapshot{State: labelling.State{
-		Project: p, Cursor: labelling.Cursor{Epoch: text(reply[0]), ID: text(reply[1])}, Queued: number(reply[2]),
+		Project: p, Cursor: labelling.Cursor{Epoch: text(reply[0]), ID: text(reply[1])}, Queued: number(reply[2]), ToReview: number(reply[5]),
 	}}
 	for name, value := range pairs(reply[3]) {
 		n, _ := strconv.Atoi(value)
@@ -72,7 +72,7 @@ func (q *Queue) Snapshot(ctx context.Context, p project.ID, u labelling.UserID, 
 		s.Claims = append(s.Claims, c.of(p, item))
 	}
 	for i, team := range teams {
-		s.Statistics = append(s.Statistics, statistics(team, reply[5+i]))
+		s.Statistics = append(s.Statistics, statistics(team, reply[6+i]))
 	}
 	return s, nil
 }
@@ -96,6 +96,38 @@ func (q *Queue) StatisticsOf(ctx context.Context, p project.ID, teams []string) 
 		all[i] = statistics(team, reply[i])
 	}
 	return all, nil
+}
+
+// ToReview returns how many efforts of an author and a category await a review, "" for all of them, and how many of these are of a user.
+// ErrNotReady.
+func (q *Queue) ToReview(ctx context.Context, p project.ID, author labelling.UserID, category string, of labelling.UserID) (all, own int, err error) {
+	k := keysOf(p)
+	reply, err := q.run(ctx, "count what is to review", reviewsScript, []string{k.epoch(), k.reviews()}, reviewsOf(author, category), reviewsOf(of, category))
+	if err != nil {
+		return 0, 0, err
+	}
+	if len(reply) != 2 {
+		return 0, 0, errors.New("count what is to review in Redis: unexpected answer")
+	}
+	if all, own = number(reply[0]), number(reply[1]); author != "" && author != of {
+		own = 0
+	}
+	return all, own, nil
+}
+
+// reviewsOf is the name under which efforts to review are counted; see lua/prelude.lua, toReview.
+func reviewsOf(author labelling.UserID, category string) string {
+	var parts []string
+	if author != "" {
+		parts = append(parts, "user", escape(string(author)))
+	}
+	if category != "" {
+		parts = append(parts, "category", escape(category))
+	}
+	if len(parts) == 0 {
+		return "all"
+	}
+	return strings.Join(parts, ":")
 }
 
 // statistics reads a hash of "team:type", "team:finished", "team:incorrect", "<user>:finished" and "<user>:incorrect".

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { ask, type Answer } from './client';
-import { ReviewDocument, ToReviewDocument, type ToReviewQuery, type Verdict } from './gql/graphql';
+import { ReviewDocument, ToReviewDocument, type ToReviewMutation, type Verdict } from './gql/graphql';
 import { useBoard, useBoardState, useNow } from './hooks';
 import { newKey } from './idempotency';
 import { useKeys } from './keys';
@@ -11,7 +11,6 @@ import type { Reviewed } from './state';
 import type { Held } from './types';
 
 const ENOUGH = 20;
-const MOST_PAGES = 10;
 const AGAIN_MS = 3_000;
 const KEPT = 50;
 
@@ -23,7 +22,7 @@ function seen(item: Held, version = 0): Held {
 /** The page on which reviewers look at what others found out. */
 export function Review() {
   const { store, settings } = useBoard();
-  const { project, viewer, live, reviewed } = useBoardState();
+  const { project, live, reviewed } = useBoardState();
   const may = project?.viewerMember.type !== 'TAGGIE';
   const [found, setFound] = useState<Held[] | null>(null);
   const [chosen, setChosen] = useState('');
@@ -32,33 +31,30 @@ export function Review() {
   const [problem, setProblem] = useState('');
   const [sending, setSending] = useState(false);
   const [failed, setFailed] = useState(''); // why the last look found less than there is
-  const further = useRef<string | null>(null); // where the last look ended
+  const [waiting, setWaiting] = useState<number | null>(null); // what awaits a review in all
   const looked = useRef(0); // when the last look began
   const why = useRef<HTMLTextAreaElement>(null);
   const now = useNow(5_000);
 
   const load = useCallback(async (): Promise<boolean> => {
     if (!project || !may) return true;
-    const open: Held[] = [];
-    let after = further.current;
-    let complete = true;
     looked.current = Date.now();
-    for (let pages = 0; pages < MOST_PAGES && open.length < ENOUGH; pages++) {
-      const answer: Answer<ToReviewQuery> = await ask(store.client, ToReviewDocument, { project: project.id, after });
-      const items: NonNullable<ToReviewQuery['project']>['items'] | undefined = answer.data?.project?.items;
-      complete = Boolean(items) && items!.nodes.every(({ efforts }) => efforts);
-      setFailed(complete ? '' : (answer.failure?.message ?? 'The queue is being rebuilt.'));
-      if (!items) break;
-      open.push(...items.nodes.filter((item) => finding(item) && !review(item) && finding(item)?.user?.id !== viewer?.id));
-      after = items.pageInfo.hasNextPage ? items.pageInfo.endCursor : null;
-      if (!after) break;
+    const answer: Answer<ToReviewMutation> = await ask(store.client, ToReviewDocument, { project: project.id, count: ENOUGH });
+    const efforts = answer.data?.claimReviews?.efforts;
+    setFailed(efforts ? '' : (answer.failure?.message ?? 'The queue is being rebuilt.'));
+    if (!efforts) {
+      setFound((before) => before ?? []);
+      return false;
     }
-    further.current = after;
+    setWaiting(answer.data?.claimReviews?.project?.toReviewCount ?? null);
     // What one is looking at stays where it is.
-    const fresh = new Map(open.map((item) => [item.id, item]));
-    setFound((before) => [...new Map([...(before ?? []).map((item) => [item.id, item] as const), ...fresh]).values()]);
-    return complete;
-  }, [project, may, store, viewer]);
+    const fresh = efforts.flatMap(({ item, ...effort }) => (item ? [{ ...item, efforts: { nodes: [effort] } }] : []));
+    setFound((before) => {
+      const kept = (before ?? []).filter(({ id }) => fresh.some((item) => item.id === id));
+      return [...new Map([...kept, ...fresh].map((item) => [item.id, item])).values()];
+    });
+    return true;
+  }, [project, may, store]);
 
   // At once at first. Then, when somebody finished something and when not all could be read, a few seconds after the look before: finishes that
   // come faster do not put it off.
@@ -172,9 +168,8 @@ export function Review() {
         <div className="mine-head">
           <h2>
             To review{' '}
-            <span className="count" title={further.current ? 'There are more: these were found so far.' : undefined}>
-              {open.length}
-              {further.current && '+'}
+            <span className="count" title="All that awaits a review, besides your own. The list has those that are kept for you.">
+              {Math.max(waiting ?? 0, open.length)}
             </span>
           </h2>
           <button type="button" onClick={() => void load()}>

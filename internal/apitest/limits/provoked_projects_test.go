@@ -162,6 +162,9 @@ func provokedProjects() map[string]map[string]provocation {
 				}
 				return apitest.Vars{"finishes": finishes}
 			}),
+			"Efforts to review, a reviewer and project": mutated("claimReviews", func(p *provoker) apitest.Vars {
+				return apitest.Vars{"projectId": p.Project("P").ID, "count": p.most() + 1}
+			}),
 			"Items, `returnSkippedItems`": mutated("returnSkippedItems", func(p *provoker) apitest.Vars {
 				project := p.Project("P")
 				return apitest.Vars{"projectId": project.ID, "itemIds": slices.Repeat([]string{apitest.GIDOf("ProjectItem", string(project.Key()), "x")}, p.most()+1)}

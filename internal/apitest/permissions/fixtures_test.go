@@ -103,6 +103,7 @@ var arguments = map[string]string{
 	"Mutation.skipProjectItem":     `(input: {itemId: $held, token: $token, reason: FOR_NOBODY})`,
 	"Mutation.returnSkippedItems":  `(input: {projectId: $project, itemIds: [$goneItem]})`,
 	"Mutation.releaseProjectItem":  `(input: {itemId: $held, token: $token})`,
+	"Mutation.claimReviews":        `(input: {projectId: $project})`,
 	"Mutation.reviewEffort":        `(input: {effortId: $hers, verdict: CORRECT, comment: $fresh})`,
 	"Mutation.undoFinish":          `(input: {effortId: $mine})`,
 	"Mutation.pauseProject":        `(input: {projectId: $project})`,
@@ -268,7 +269,7 @@ var ofSome = []string{
 }
 
 // unseen are mutations that change nothing which a snapshot shows.
-var unseen = []string{"heartbeat", "signUploadPart"}
+var unseen = []string{"claimReviews", "heartbeat", "signUploadPart"}
 
 // someSum is the SHA-256 of something.
 const someSum = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="

@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -103,6 +104,15 @@ func TestBadInputChangesNoQueue(t *testing.T) {
 	add("51 finishes", "finishProjectItems", apitest.Vars{"finishes": all}, apitest.Invalid, "input.finishes")
 	add("no finishes", "finishProjectItems", apitest.Vars{"finishes": []apitest.Vars{}}, apitest.Invalid, "input.finishes")
 	add("an empty idempotency key", "finishProjectItems", apitest.Vars{"finishes": all[:1], "idempotencyKey": ""}, apitest.Invalid, "input.idempotencyKey")
+
+	for _, count := range []int{0, -1, 51, 1<<31 - 1} {
+		add(fmt.Sprintf("%d efforts to review", count), "claimReviews", apitest.Vars{"projectId": l.ID, "count": count}, apitest.Invalid, "input.count")
+	}
+	add("null for a count of efforts", "claimReviews", apitest.Vars{"projectId": l.ID, "count": nil}, apitest.Unfit, "input.count")
+	add("efforts to review of an item", "claimReviews", apitest.Vars{"projectId": l.ID, "authorId": have.ID}, apitest.Invalid, "input.authorId")
+	add("efforts to review of a user for a category", "claimReviews", apitest.Vars{"projectId": l.ID, "categoryId": l.Labellers[0].ID}, apitest.Invalid, "input.categoryId")
+	add("efforts to review of another project's category", "claimReviews", apitest.Vars{"projectId": l.ID, "categoryId": apitest.GIDOf("Category", "other", "c")}, apitest.Invalid, "input.categoryId")
+	add("efforts to review of a project that is not there", "claimReviews", apitest.Vars{"projectId": apitest.GIDOf("Project", "none")}, "NOT_FOUND", "")
 
 	review := func(reason string, change apitest.Vars, code, field string) {
 		add(reason, "reviewEffort", apitest.Changed(apitest.Vars{"effortId": effort, "verdict": "INCORRECT"}, change), code, field)

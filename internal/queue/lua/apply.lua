@@ -6,8 +6,8 @@
 --
 -- KEYS: 1 epoch, 2 applied, 3 metadata, 4 queue, 5 queued, 6 wip, 7 claims, 8 held, 9 events, 10 the user's queue, 11 the list of
 --   what came back of whom gets the item back, 12 the user's later, 13 the user's skipped, 14 statistics of the team that is counted
---   for, 15 to 17 counts of keywords, categories, subcategories, 18 to 20 their top, 21 keywords, 22... statistics of the teams of efforts
---   that are not counted any more or again, which these refer to by their places. What is removed has the user of 10 to 13 in author.
+--   for, 15 to 17 counts of keywords, categories, subcategories, 18 to 20 their top, 21 keywords, 22 efforts to review, 23... statistics of
+--   the teams of efforts that are not counted any more or again, which these refer to by their places. What is removed has the user of 10 to 13 in author.
 -- ARGV: 1 the transition as JSON (see apply.go), 2 events to keep, 3 ms to remember transitions, 4 ms to hold what came back, 5 words
 --   at the top, 6 ids a queue may hold at most.
 -- Returns: OK and whether anything was changed (1 or 0); NOTREADY; EARLY when the transition before it is not known to have been applied.
@@ -15,7 +15,7 @@ local epoch, applied, metadata, queue, queued, wip, claims, held, events =
   KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local mine, returned, later, skipped, team = KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
 local counts = {{KEYS[15], KEYS[18]}, {KEYS[16], KEYS[19]}, {KEYS[17], KEYS[20]}}
-local keywords = KEYS[21]
+local keywords, reviews = KEYS[21], KEYS[22]
 local t = cjson.decode(ARGV[1])
 local remembered = tonumber(ARGV[3])
 if redis.call('EXISTS', epoch) == 0 then return {'NOTREADY'} end
@@ -124,6 +124,7 @@ elseif #t.efforts > 0 then
   for _, e in ipairs(t.efforts) do
     redis.call('HINCRBY', KEYS[e.place], 'team:finished', by)
     redis.call('HINCRBY', KEYS[e.place], e.user .. ':finished', by)
+    if e.toReview then toReview(reviews, e.author, e.category, by) end
     if e.incorrect then
       redis.call('HINCRBY', KEYS[e.place], 'team:incorrect', by)
       redis.call('HINCRBY', KEYS[e.place], e.user .. ':incorrect', by)
@@ -147,6 +148,8 @@ elseif t.cause == 'REVIEWED' and (t.incorrect or t.cleared) then
   redis.call('HINCRBY', team, 'team:incorrect', by)
   redis.call('HINCRBY', team, t.author .. ':incorrect', by)
 end
+
+toReview(reviews, t.of, t.category, t.toReview)
 
 tell(events, metadata, queue, ARGV[2], t)
 return {'OK', 1}

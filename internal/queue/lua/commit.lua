@@ -4,7 +4,7 @@
 -- KEYS: 1 rebuild, 2 epoch, 3 events, 4 queue, 5 queued, 6 categories, 7 subcategories, 8 to 10 top of keywords, categories,
 --   subcategories, 11 applied and 12 what is staged of it, 13 loaded parts, users and teams (13, 14, 15), 16 the names of
 --   keys that are there, then key and staged key of: 17 metadata, 19 wip, 21 claims, 23 held, 25, 27, 29 counts, 31 keywords, 33 imports,
---   35... those of users and teams.
+--   35 efforts to review, 37... those of users and teams.
 -- ARGV: 1 token, which becomes the epoch, 2 name, 3 size (0 for none of its own), 4 whether paused (1 or 0), 5 events to keep, 6 words
 --   at the top, 7 how many categories follow, 8... categories, then subcategories.
 -- Returns: OK; REBUILDING when somebody else took over.

@@ -44,6 +44,14 @@ local function tell(events, metadata, queue, max, e)
     'queued', whole(redis.call('LLEN', queue)))
 end
 
+-- toReview counts by more efforts to review, of an author and a category: in all, of each of these, and of both.
+local function toReview(reviews, author, category, by)
+  if by == 0 then return end
+  for _, of in ipairs({'all', 'user:' .. author, 'category:' .. category, 'user:' .. author .. ':category:' .. category}) do
+    if redis.call('HINCRBY', reviews, of, by) == 0 then redis.call('HDEL', reviews, of) end
+  end
+end
+
 -- unqueue takes an item out of the queue, if it is there.
 local function unqueue(queue, queued, item)
   if redis.call('SREM', queued, item) == 1 then redis.call('LREM', queue, 1, item) end

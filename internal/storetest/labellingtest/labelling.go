@@ -51,11 +51,12 @@ func (w *World) Claiming(i project.Item, by project.UserID) labelling.Move {
 func (w *World) Reviewing(i project.Item, e project.Effort, by project.UserID) labelling.Move {
 	after := i
 	after.Status, after.Version, after.UpdatedAt, after.ReturnedTo = project.New, i.Version+1, w.Clock.Now(), e.User
-	e.Review = project.Review{Verdict: project.Incorrect, Comment: "no owl: a cat", By: by, At: w.Clock.Now()}
+	known := e
+	e.ToReview, e.Review = false, project.Review{Verdict: project.Incorrect, Comment: "no owl: a cat", By: by, At: w.Clock.Now()}
 	e.UpdatedAt = w.Clock.Now()
 	t := w.Transition(labelling.Reviewed, after, by)
 	t.Effort, t.Author, t.AuthorTeam, t.Incorrect = e.ID, e.User, e.Team, true
-	return labelling.Move{Before: i, After: after, Effort: &e, Changed: true, Transition: t}
+	return labelling.Move{Before: i, After: after, Effort: &e, Known: &known, Transition: t}
 }
 
 // Undoing returns how the author takes the only effort of an item back.
@@ -63,8 +64,9 @@ func (w *World) Undoing(i project.Item, e project.Effort) labelling.Move {
 	after := i
 	after.Status, after.Version, after.UpdatedAt = project.New, i.Version+1, w.Clock.Now()
 	after.Category, after.Subcategory, after.Keywords, after.LastEffort, after.Efforts = "", "", nil, "", i.Efforts-1
+	known := e
 	e.UndoneAt, e.UpdatedAt = w.Clock.Now(), w.Clock.Now()
-	return labelling.Move{Before: i, After: after, Effort: &e, Changed: true, Transition: w.Transition(labelling.Undone, after, e.User)}
+	return labelling.Move{Before: i, After: after, Effort: &e, Known: &known, Transition: w.Transition(labelling.Undone, after, e.User)}
 }
 
 // Do makes a move, and returns the item after it.

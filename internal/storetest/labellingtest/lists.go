@@ -256,7 +256,7 @@ func itemsWithEfforts(t *testing.T, w *World) {
 		w.Clock.Advance(time.Millisecond)
 		step := func(m labelling.Move) {
 			want[n] = w.Do(m)
-			if m.Effort != nil && m.Changed {
+			if m.Known != nil {
 				efforts[n][len(efforts[n])-1] = *m.Effort
 			} else if m.Effort != nil {
 				efforts[n] = append(efforts[n], *m.Effort)

@@ -131,7 +131,7 @@ func reviewedEffort(t *testing.T, w *World) {
 	bare.Keywords, bare.Subcategory, bare.UpdatedAt = nil, "", w.Clock.Now()
 	next := done
 	next.Version++
-	w.Do(labelling.Move{Before: done, After: next, Effort: &bare, Changed: true})
+	w.Do(labelling.Move{Before: done, After: next, Effort: &bare, Known: again.Effort})
 	assert.Equal(t, []project.Effort{bare, *review.Effort}, w.Efforts(done))
 }
 
@@ -184,7 +184,7 @@ func finishedAgain(t *testing.T, w *World) {
 func movedNothing(t *testing.T, w *World) {
 	items := w.Fill(2)
 	lost := w.Finishing(items[0], w.Ada, w.Label("owl").ID, "")
-	lost.Changed = true // an effort that is not there
+	lost.Known = lost.Effort // an effort that is not there
 	storetest.IsFault(t, w.Truth.MoveItem(t.Context(), lost, idempotency.Key{}), fault.NotFound)
 	nothing := items[0]
 	nothing.ID = "nothing"

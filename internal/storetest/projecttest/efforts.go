@@ -10,6 +10,7 @@ import (
 
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/storetest"
@@ -107,4 +108,55 @@ func listedEfforts(t *testing.T, w *World) {
 		}
 		return lists[0], nil
 	}), 6)
+}
+
+func listedToReview(t *testing.T, w *World) {
+	grace := w.SignUp("grace")
+	owl, cat := w.Label("owl").ID, w.Label("cat").ID
+	var all []project.Effort
+	for n, item := range w.Fill(40) {
+		by, of := w.Ada, owl
+		if n%3 == 0 {
+			by = grace
+		}
+		if n%5 == 0 {
+			of = cat
+		}
+		if n%4 == 0 {
+			w.Clock.Advance(time.Second) // others are at the same millisecond
+		}
+		done, e := w.Finish(item, by, of, "")
+		if all = append(all, e); n%10 != 9 {
+			continue
+		}
+		after, reviewed := done, e // which awaits no review any more
+		after.Version++
+		reviewed.ToReview, reviewed.Review.Verdict = false, project.Correct
+		require.NoError(t, w.Mover.MoveItem(t.Context(), labelling.Move{Before: done, After: after, Effort: &reviewed, Known: &e}, idempotency.Key{}))
+		all = all[:len(all)-1]
+	}
+	for name, r := range map[string]project.ReviewsRequest{
+		"all": {}, "of an author": {Author: grace}, "of a category": {Category: cat}, "of both": {Author: w.Ada, Category: cat}, "of nobody": {Author: "nobody"},
+	} {
+		var want, got []project.Effort
+		for _, e := range all {
+			if (r.Author == "" || e.User == r.Author) && (r.Category == "" || e.Category == r.Category) {
+				want = append(want, e)
+			}
+		}
+		list := func(win page.Window) (page.Slice[project.Effort], error) {
+			r.Project, r.Window = w.Project.ID, win
+			return w.Projects.ListToReview(t.Context(), r)
+		}
+		for _, limit := range []int{1, 4, 36} {
+			require.Len(t, storetest.Pages(t, limit, list), len(want), name)
+		}
+		found, err := list(page.Window{Limit: page.Max})
+		require.NoError(t, err)
+		got = found.Items
+		assert.ElementsMatch(t, want, got, name)
+		if r.Author != "" {
+			assert.True(t, slices.IsSortedFunc(got, func(a, b project.Effort) int { return a.FinishedAt.Compare(b.FinishedAt) }), "the oldest first")
+		}
+	}
 }

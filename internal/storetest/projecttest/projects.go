@@ -168,7 +168,7 @@ func (w *World) Transition(cause labelling.Cause, after project.Item, by project
 func (w *World) Finishing(i project.Item, by project.UserID, category, subcategory string) labelling.Move {
 	e := project.Effort{
 		EffortID: project.EffortID{Project: i.Project, ID: uuid.NewString()}, Item: i.ID, User: by, Team: w.Team.ID,
-		Category: category, Subcategory: subcategory, Keywords: []string{"night"}, FinishedAt: w.Clock.Now(), UpdatedAt: w.Clock.Now(),
+		Category: category, Subcategory: subcategory, Keywords: []string{"night"}, FinishedAt: w.Clock.Now(), UpdatedAt: w.Clock.Now(), ToReview: true,
 	}
 	after := i
 	after.Status, after.Category, after.Subcategory, after.Keywords = project.Finished, category, subcategory, e.Keywords
@@ -249,6 +249,7 @@ func Suite(t *testing.T, open Open) {
 		"finished items are read with what they are":          finishedItem,
 		"items of labels are listed in pages":                 itemsOfLabels,
 		"efforts are listed in pages":                         listedEfforts,
+		"efforts to review are listed in pages":               listedToReview,
 		"imports and exports are kept and listed":             keptTransfers,
 		"an import that somebody else changed is in conflict": transferConflict,
 		"tasks follow from imports":                           followingTasks,

@@ -1,0 +1,109 @@
+package projects
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/entities"
+	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/project"
+)
+
+// An effort that awaits a review has one row for that. By its primary key it is among those of its author, in the order in which they were
+// finished; by the index it is among those of its category in a shard of the project.
+
+// ReviewKey is the primary key of the row of an effort that awaits a review.
+func ReviewKey(e project.Effort) dynamo.Key {
+	author := UserIn(e.Project, e.User)
+	return dynamo.Key{PK: keys.SubjectKey(author.Scope, author.Type, author.ID), SK: keys.PredicateKey("review", e.FinishedAt.UnixMilli(), EffortType, e.ID)}
+}
+
+// ReviewRow is that row.
+func ReviewRow(e project.Effort) dynamo.Attrs {
+	key := ReviewKey(e)
+	row := entities.IndexRow(EffortID(e.EffortID), keys.IndexName(keys.ReviewIndex, keys.Shard(e.ID)), reviewIndexKey(e), nil)
+	row["_subject_key"], row["_unique_key"] = dynamo.Str(key.PK), dynamo.Str(key.SK)
+	return row
+}
+
+func reviewIndexKey(e project.Effort) string {
+	return keys.ReviewKey(keys.Shard(e.ID), e.Category, e.FinishedAt)
+}
+
+// ListToReview lists efforts that await a review: those of an author, the oldest first, or those of all others than one, shard after shard, in each
+// by category and then the oldest first. Entries of efforts that await none any more are left out, and pages stay full.
+//
+// Index: of all efforts index_lookup, eventually consistent. Key: _scope_index_name = <project>:review~<shard> AND
+// begins_with(_index_key, <shard>:<category>:), for one shard or several. Of an author: primary. Key: _subject_key = <project>:User:<user> AND
+// begins_with(_unique_key, review:). Then the efforts as in EffortsByID.
+// Cost: 1 Query, 1 per shard where shards end, and ⌈n/100⌉ BatchGetItem; of an author and a category one more per 100 to 500 efforts of others.
+func (db Store) ListToReview(ctx context.Context, r project.ReviewsRequest) (page.Slice[project.Effort], error) {
+	if r.Author == "" {
+		return listShards(ctx, db, reviewLists(r), r.Window)
+	}
+	low, high := dynamo.Prefixed("review:")
+	list := dynamo.Listing[entryRow]{
+		Span:    dynamo.Span{Table: dynamo.IndexEntries, PK: ReviewKey(project.Effort{EffortID: project.EffortID{Project: r.Project}, User: r.Author}).PK, Low: low, High: high},
+		Decode:  decodeEntryRow,
+		Skips:   func(row entryRow) bool { return r.Category != "" && !within(row, r.Category) },
+		SortKey: func(p string) string { at, id := parseTimed(p); return keys.PredicateKey("review", at, EffortType, id) },
+	}
+	return dynamo.Filtered(ctx, db.DB, list, r.Window, func(ctx context.Context, rows []entryRow) ([]project.Effort, error) {
+		efforts, wants := make([]project.Effort, len(rows)), make([]dynamo.Want, len(rows))
+		for i, row := range rows {
+			wants[i] = WantEffort(project.EffortID{Project: r.Project, ID: row.id}, &efforts[i])
+		}
+		var kept []project.Effort
+		for i, err := range db.BatchGet(ctx, wants) {
+			switch {
+			case errors.Is(err, dynamo.ErrMissing):
+			case err != nil:
+				return nil, err
+			case efforts[i].AwaitsReview():
+				kept = append(kept, efforts[i])
+			}
+		}
+		return kept, nil
+	}, func(e project.Effort) string { return timed(e.FinishedAt.UnixMilli(), e.ID) })
+}
+
+// within reports whether an entry is of a category.
+func within(row entryRow, category string) bool {
+	low, high := keys.ReviewRange(keys.Shard(row.id), category)
+	return low <= row.key && row.key <= high
+}
+
+// reviewLists are the lists of efforts to review by shard, from the one on that comes first.
+func reviewLists(r project.ReviewsRequest) sharded[project.Effort] {
+	except := ReviewKey(project.Effort{EffortID: project.EffortID{Project: r.Project}, User: r.Except}).PK
+	s := sharded[project.Effort]{
+		skips: func(row entryRow) bool { return row.subject == except },
+		split: func(position string) (key, id string) { key, id, _ = strings.Cut(position, "\n"); return key, id },
+		start: func(pk, key, id string) dynamo.Attrs {
+			subject, unique, _ := strings.Cut(id, "\n")
+			start := dynamo.IndexEntries.Key(dynamo.Key{PK: subject, SK: unique})
+			start["_scope_index_name"], start["_index_key"] = dynamo.Str(pk), dynamo.Str(key)
+			return start
+		},
+		id: func(row entryRow) string { return row.subject + "\n" + row.unique },
+		want: func(row entryRow, into *project.Effort) dynamo.Want {
+			return WantEffort(project.EffortID{Project: r.Project, ID: row.id}, into)
+		},
+		position: func(e project.Effort) string {
+			if !e.AwaitsReview() {
+				return ""
+			}
+			key := ReviewKey(e)
+			return reviewIndexKey(e) + "\n" + key.PK + "\n" + key.SK
+		},
+	}
+	for n := range keys.Shards {
+		shard := (r.Begin + n) % keys.Shards
+		low, high := keys.ReviewRange(shard, r.Category)
+		s.spans = append(s.spans, shardSpan(r.Project, keys.ReviewIndex, shard, low, high))
+	}
+	return s
+}
