@@ -733,11 +733,13 @@ type ComplexityRoot struct {
 		Member             func(childComplexity int) int
 		Members            func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		Name               func(childComplexity int) int
+		NewcomerDays       func(childComplexity int) int
 		Online             func(childComplexity int) int
 		Paused             func(childComplexity int) int
 		Queue              func(childComplexity int) int
 		QueueRebuild       func(childComplexity int) int
 		Removals           func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		ReviewPercent      func(childComplexity int) int
 		Subcategories      func(childComplexity int) int
 		Teams              func(childComplexity int) int
 		ToReview           func(childComplexity int, authorID *gid.ID, categoryID *gid.ID, first *int, after *page.Cursor, last *int, before *page.Cursor) int
@@ -4673,6 +4675,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Project.Name(childComplexity), true
+	case "Project.newcomerDays":
+		if e.ComplexityRoot.Project.NewcomerDays == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Project.NewcomerDays(childComplexity), true
 	case "Project.online":
 		if e.ComplexityRoot.Project.Online == nil {
 			break
@@ -4708,6 +4716,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Project.Removals(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
+	case "Project.reviewPercent":
+		if e.ComplexityRoot.Project.ReviewPercent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Project.ReviewPercent(childComplexity), true
 	case "Project.subcategories":
 		if e.ComplexityRoot.Project.Subcategories == nil {
 			break
@@ -9777,7 +9791,7 @@ type Project implements Node {
   "Up to 10,000 bytes."
   description: String! @atMost(bytes: 10000)
   createdAt: DateTime!
-  "When name, description, suggested keywords, lease, ` + "`" + `paused` + "`" + ` or the size of the queue last changed."
+  "When name, description, suggested keywords, lease, rules of reviews, ` + "`" + `paused` + "`" + ` or the size of the queue last changed."
   updatedAt: DateTime!
   "Grows by one with each of these changes; see ` + "`" + `expectedVersion` + "`" + ` of the mutations."
   version: Int!
@@ -9785,6 +9799,13 @@ type Project implements Node {
   viewerMember: ProjectMember!
   "How many minutes a claim lasts, from when it was made or extended; 15 unless a manager changed it."
   leaseMinutes: Int!
+  """
+  How many of 100 results await a review, chosen at random; 100 unless a manager changed it. Results that await none can be
+  reviewed all the same.
+  """
+  reviewPercent: Int!
+  "For how many days after joining all results of a member await a review, whatever ` + "`" + `reviewPercent` + "`" + ` says; 0 unless a manager changed it."
+  newcomerDays: Int!
   "Keywords the project suggests, up to 200."
   suggestedKeywords: [String!]! @atMost(elements: 200)
   "What an item can be, up to 200, in order. Categories can be added but not removed."
@@ -10250,6 +10271,10 @@ input UpdateProjectInput {
   suggestedKeywords: [String!]
   "1 to 1,440 minutes; null is refused. Claims that exist keep their lease."
   leaseMinutes: Int
+  "0 to 100; null is refused. It is for claims from now on."
+  reviewPercent: Int
+  "0 to 365; null is refused. It is for claims from now on."
+  newcomerDays: Int
   "The version the caller saw. If the project is at another version, nothing is changed."
   expectedVersion: Int
   "1 to 255 bytes; see the conventions above."
@@ -13042,6 +13067,10 @@ func (ec *executionContext) childFields_Project(ctx context.Context, field graph
 		return ec.fieldContext_Project_viewerMember(ctx, field)
 	case "leaseMinutes":
 		return ec.fieldContext_Project_leaseMinutes(ctx, field)
+	case "reviewPercent":
+		return ec.fieldContext_Project_reviewPercent(ctx, field)
+	case "newcomerDays":
+		return ec.fieldContext_Project_newcomerDays(ctx, field)
 	case "suggestedKeywords":
 		return ec.fieldContext_Project_suggestedKeywords(ctx, field)
 	case "categories":
@@ -25791,6 +25820,20 @@ func (ec *executionContext) _Project_leaseMinutes(ctx context.Context, field gra
 	return ec.marshalNInt2int(ctx, field.Selections, obj.LeaseMinutes())
 }
 func (ec *executionContext) fieldContext_Project_leaseMinutes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Project", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Project_reviewPercent(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.ReviewPercent())
+}
+func (ec *executionContext) fieldContext_Project_reviewPercent(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Project", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Project_newcomerDays(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.NewcomerDays())
+}
+func (ec *executionContext) fieldContext_Project_newcomerDays(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Project", field, true, false, errors.New("field of type Int does not have child fields"))
 }
 
@@ -40887,7 +40930,7 @@ func (ec *executionContext) unmarshalInputUpdateProjectInput(ctx context.Context
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"projectId", "name", "description", "suggestedKeywords", "leaseMinutes", "expectedVersion", "idempotencyKey"}
+	fieldsInOrder := [...]string{"projectId", "name", "description", "suggestedKeywords", "leaseMinutes", "reviewPercent", "newcomerDays", "expectedVersion", "idempotencyKey"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -40929,6 +40972,20 @@ func (ec *executionContext) unmarshalInputUpdateProjectInput(ctx context.Context
 				return it, err
 			}
 			it.LeaseMinutes = graphql.OmittableOf(data)
+		case "reviewPercent":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reviewPercent"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ReviewPercent = graphql.OmittableOf(data)
+		case "newcomerDays":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("newcomerDays"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.NewcomerDays = graphql.OmittableOf(data)
 		case "expectedVersion":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
 			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
@@ -48926,6 +48983,16 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 			}
 		case "leaseMinutes":
 			out.Values[i] = ec._Project_leaseMinutes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "reviewPercent":
+			out.Values[i] = ec._Project_reviewPercent(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "newcomerDays":
+			out.Values[i] = ec._Project_newcomerDays(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}

@@ -467,8 +467,10 @@ var planned = map[string]lean.Type{
 		"version":           {At: 6, Of: "", Resolved: false},
 		"viewerMember":      {At: 7, Of: "ProjectMember", Resolved: false},
 		"leaseMinutes":      {At: 8, Of: "", Resolved: false},
-		"suggestedKeywords": {At: 9, Of: "", Resolved: false},
-		"paused":            {At: 21, Of: "", Resolved: false},
+		"reviewPercent":     {At: 9, Of: "", Resolved: false},
+		"newcomerDays":      {At: 10, Of: "", Resolved: false},
+		"suggestedKeywords": {At: 11, Of: "", Resolved: false},
+		"paused":            {At: 23, Of: "", Resolved: false},
 	}},
 	"ProjectConflict": {Implements: projectConflictImplementors, Fields: map[string]lean.TypeField{
 		"message": {At: 1, Of: "", Resolved: false},
@@ -3950,7 +3952,13 @@ func (ec *executionContext) appendProject(w *lean.Writer, p *lean.Plan, obj *pro
 		case 8: // leaseMinutes
 			v := obj.LeaseMinutes()
 			w.B = scalar.AppendInt(w.B, v)
-		case 9: // suggestedKeywords
+		case 9: // reviewPercent
+			v := obj.ReviewPercent()
+			w.B = scalar.AppendInt(w.B, v)
+		case 10: // newcomerDays
+			v := obj.NewcomerDays()
+			w.B = scalar.AppendInt(w.B, v)
+		case 11: // suggestedKeywords
 			w.B = append(w.B, '[')
 			for i := range obj.Keywords {
 				if !w.Next(i) {
@@ -3962,7 +3970,7 @@ func (ec *executionContext) appendProject(w *lean.Writer, p *lean.Plan, obj *pro
 			if !w.Fits() {
 				return false
 			}
-		case 21: // paused
+		case 23: // paused
 			w.B = strconv.AppendBool(w.B, obj.Paused)
 		default:
 			return false

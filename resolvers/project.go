@@ -135,7 +135,7 @@ func (r projects) ToReview(ctx context.Context, p *project.Project, authorID, ca
 	if err != nil {
 		return nil, err
 	}
-	slice, err := loaders.From(ctx).ToReview.LoadNow(ctx, p.ToReview(author, category, o.Window))
+	slice, err := loaders.From(ctx).ToReview.LoadNow(ctx, p.AwaitingReview(author, category, o.Window))
 	if err != nil {
 		return nil, err
 	}

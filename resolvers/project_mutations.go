@@ -98,6 +98,12 @@ func (m mutation) UpdateProject(ctx context.Context, in model.UpdateProjectInput
 	if update.LeaseMinutes, err = given("input.leaseMinutes", in.LeaseMinutes); err != nil {
 		return nil, err
 	}
+	if update.ReviewPercent, err = given("input.reviewPercent", in.ReviewPercent); err != nil {
+		return nil, err
+	}
+	if update.NewcomerDays, err = given("input.newcomerDays", in.NewcomerDays); err != nil {
+		return nil, err
+	}
 	if keywords, set := in.SuggestedKeywords.ValueOK(); set {
 		if keywords == nil {
 			return nil, fault.Invalidf("input.suggestedKeywords", "null is not allowed here; leave the field out to keep its value")

@@ -15,7 +15,7 @@ import (
 
 // Things of which every attribute is there.
 var fullProject = project.Project{
-	ID: dynamotest.AUUID, Name: "Birds", Description: "of the garden", Keywords: []string{"night", "day"}, Paused: true, QueueSize: 50, Lease: 90, Version: 3,
+	ID: dynamotest.AUUID, Name: "Birds", Description: "of the garden", Keywords: []string{"night", "day"}, Paused: true, QueueSize: 50, Lease: 90, Reviews: project.Reviews{Unreviewed: 80, NewcomerDays: 7}, Version: 3,
 	CreatedAt: dynamotest.FullTime, UpdatedAt: dynamotest.FullTime.Add(time.Second),
 }
 
@@ -34,7 +34,7 @@ var fullItem = project.Item{
 	ItemID: project.ItemID{Project: dynamotest.AUUID, ID: "i1"}, ExternalID: "e", Name: "n", Type: "image/png", URL: "https://example.org", Metadata: map[string]any{"a": "b"},
 	Status: project.Claimed, Seq: "s", Category: "c", Subcategory: "d", Keywords: []string{"k"}, Efforts: 2, EffortsMade: 5, LastEffort: "l",
 	LastTransition: project.TransitionRef{ID: "d", At: dynamotest.FullTime},
-	Claim:          project.Claim{User: "u", Token: "t", Since: dynamotest.FullTime, Until: dynamotest.FullTime, Lease: 90}, ReturnedTo: "r", Was: project.New, Removal: "m", Version: 3, CreatedAt: dynamotest.FullTime,
+	Claim:          project.Claim{User: "u", Token: "t", Since: dynamotest.FullTime, Until: dynamotest.FullTime, Lease: 90, Plain: true}, ReturnedTo: "r", Was: project.New, Removal: "m", Version: 3, CreatedAt: dynamotest.FullTime,
 	UpdatedAt: dynamotest.FullTime.Add(time.Second), Import: "x", Line: 4, Original: project.OriginalID{Owner: dynamotest.AUUID, Score: dynamotest.AUUID, ID: dynamotest.AUUID},
 }
 

@@ -6,8 +6,8 @@ package projects
 import (
 	"context"
 	"errors"
+	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/uuid"
 
 	"github.com/taggie/taggie/dynamo"
@@ -133,17 +133,28 @@ func (db Store) UpdateProject(ctx context.Context, before, after project.Project
 		return db.Transact(ctx, nil, once)
 	}
 	attempt := uuid.NewString() // tells our own earlier attempt, whose answer was lost, from somebody else's change
+	names := map[string]string{"#updated": "_updated", "#meta": "_meta", "#version": "version", "#attempt": "_attempt"}
+	values := dynamo.Attrs{
+		":updated": dynamo.Str(keys.Instant(after.UpdatedAt)), ":after": dynamo.Number(int64(after.Version)),
+		":before": dynamo.Number(int64(before.Version)), ":attempt": dynamo.Str(attempt),
+	}
+	update, removes := "SET #updated = :updated, #meta.#version = :after, #attempt = :attempt", ""
+	row := projectRows.Row(&after)
+	for _, name := range projectRows.Names() {
+		names["#"+name] = name
+		if value, there := row[name]; there {
+			update += ", #" + name + " = :" + name
+			values[":"+name] = value
+		} else {
+			removes += ", #" + name
+		}
+	}
+	if removes != "" {
+		update += " REMOVE " + strings.TrimPrefix(removes, ", ")
+	}
 	err := db.Transact(ctx, []dynamo.Action{{
 		Table: dynamo.EntitiesMaster, Key: entities.EntityKey(ProjectID(before.ID)),
-		Update: "SET #name = :name, #description = :description, #keywords = :keywords, #paused = :paused, #queue_size = :queue_size, " +
-			"#lease = :lease, #updated = :updated, #meta.#version = :after, #attempt = :attempt",
-		Condition: "#meta.#version = :before",
-		Names: map[string]string{"#name": "name", "#description": "description", "#keywords": "keywords", "#paused": "paused",
-			"#queue_size": "queue_size", "#lease": "lease_minutes", "#updated": "_updated", "#meta": "_meta", "#version": "version", "#attempt": "_attempt"},
-		Values: dynamo.Attrs{":name": dynamo.Str(after.Name), ":description": dynamo.Str(after.Description), ":keywords": dynamo.Texts(after.Keywords),
-			":paused": &types.AttributeValueMemberBOOL{Value: after.Paused}, ":queue_size": dynamo.Number(int64(after.QueueSize)), ":lease": dynamo.Number(int64(after.Lease)),
-			":updated": dynamo.Str(keys.Instant(after.UpdatedAt)), ":after": dynamo.Number(int64(after.Version)),
-			":before": dynamo.Number(int64(before.Version)), ":attempt": dynamo.Str(attempt)},
+		Update: update, Condition: "#meta.#version = :before", Names: names, Values: values,
 		Failed: func(row dynamo.Attrs) error {
 			switch {
 			case row == nil:

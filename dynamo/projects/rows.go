@@ -36,6 +36,8 @@ var projectRows = dynamo.LayoutOf(
 	dynamo.OfFlag("paused", func(p *project.Project) *bool { return &p.Paused }),
 	dynamo.OfWhole("queue_size", func(p *project.Project) *int { return &p.QueueSize }),
 	dynamo.OfWhole("lease_minutes", func(p *project.Project) *project.Lease { return &p.Lease }),
+	dynamo.Optional(dynamo.OfWhole("unreviewed_percent", func(p *project.Project) *int { return &p.Reviews.Unreviewed })),
+	dynamo.Optional(dynamo.OfWhole("newcomer_days", func(p *project.Project) *int { return &p.Reviews.NewcomerDays })),
 )
 
 // projectRow is a project of one member, a manager.

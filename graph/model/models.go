@@ -1933,6 +1933,10 @@ type UpdateProjectInput struct {
 	SuggestedKeywords graphql.Omittable[[]string] `json:"suggestedKeywords,omitempty"`
 	// 1 to 1,440 minutes; null is refused. Claims that exist keep their lease.
 	LeaseMinutes graphql.Omittable[*int] `json:"leaseMinutes,omitempty"`
+	// 0 to 100; null is refused. It is for claims from now on.
+	ReviewPercent graphql.Omittable[*int] `json:"reviewPercent,omitempty"`
+	// 0 to 365; null is refused. It is for claims from now on.
+	NewcomerDays graphql.Omittable[*int] `json:"newcomerDays,omitempty"`
 	// The version the caller saw. If the project is at another version, nothing is changed.
 	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
 	// 1 to 255 bytes; see the conventions above.

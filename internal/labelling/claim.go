@@ -3,6 +3,7 @@ package labelling
 import (
 	"context"
 	"errors"
+	"hash/fnv"
 	"strconv"
 	"time"
 
@@ -153,7 +154,7 @@ func (c *claiming) acknowledge(ctx context.Context, reserved []Claim) (got []pro
 		if errs != nil && errs[i] != nil {
 			failed[i] = errs[i]
 		} else {
-			items[i], failed[i] = c.claim(ctx, items[i], reserved[i], c.project.Lease, key)
+			items[i], failed[i] = c.claim(ctx, items[i], reserved[i], c.project, key)
 		}
 		made[i] = failed[i] == nil
 		_, conflict := errors.AsType[*project.ItemConflict](failed[i])
@@ -197,7 +198,7 @@ func (c *claiming) acknowledge(ctx context.Context, reserved []Claim) (got []pro
 }
 
 // claim makes a reservation true. *project.ItemConflict when the item is not NEW any more.
-func (s *Service) claim(ctx context.Context, before project.Item, r Claim, lease project.Lease, key idempotency.Key) (project.Item, error) {
+func (s *Service) claim(ctx context.Context, before project.Item, r Claim, p project.Project, key idempotency.Key) (project.Item, error) {
 	var conflict *project.ItemConflict
 	for range retry.Until(ctx) {
 		if before.Status == project.Claimed && before.Claim.Token == r.Token {
@@ -208,7 +209,7 @@ func (s *Service) claim(ctx context.Context, before project.Item, r Claim, lease
 		}
 		after := s.next(before)
 		after.Status, after.ReturnedTo = project.Claimed, ""
-		after.Claim = project.Claim{User: r.User, Token: r.Token, Since: r.Since, Until: r.Since.Add(lease.Time()), Lease: lease}
+		after.Claim = claimIn(p, before.ID, r.User, r.Token, r.Since)
 		err := s.move(ctx, &Move{Before: before, After: after}, key)
 		if !errors.As(err, &conflict) {
 			return after, err
@@ -216,6 +217,15 @@ func (s *Service) claim(ctx context.Context, before project.Item, r Claim, lease
 		before = conflict.Current
 	}
 	return before, retry.Busy("this item")
+}
+
+// claimIn is a claim of the viewer, for the lease of the project, whose result awaits a review or does not, as the project has it.
+func claimIn(p project.Project, item string, u UserID, token string, since time.Time) project.Claim {
+	draw := fnv.New32a()
+	_, _ = draw.Write([]byte(effortOf(item, token)))
+	return project.Claim{
+		User: u, Token: token, Since: since, Until: since.Add(p.Lease.Time()), Lease: p.Lease, Plain: !p.ToReview(p.Member, since, draw.Sum32()),
+	}
 }
 
 // claimedBefore returns what is left of the claims that an earlier request made.

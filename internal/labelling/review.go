@@ -87,7 +87,7 @@ func (s *Service) Undo(ctx context.Context, in Undoing) (project.FinishedItem, e
 			}
 			after := s.next(item)
 			after.Status = project.Claimed
-			after.Claim = project.Claim{User: effort.User, Token: token, Since: since, Until: since.Add(p.Lease.Time()), Lease: p.Lease}
+			after.Claim = claimIn(p, item.ID, effort.User, token, since)
 			after.Efforts--
 			after.LastEffort, after.Category, after.Subcategory, after.Keywords = "", "", "", nil
 			for _, e := range all {

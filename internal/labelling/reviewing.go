@@ -49,7 +49,7 @@ func (s *Service) ClaimReviews(ctx context.Context, in ClaimReviews) (Reviews, e
 		return Reviews{}, err
 	}
 	c := reviewing{Service: s, project: p, in: in, until: s.clock(ctx).Add(p.Lease.Time())}
-	err = s.ready(p.ID, c.run(ctx, p.ToReview(in.Author, in.Category, page.Window{})))
+	err = s.ready(p.ID, c.run(ctx, p.AwaitingReview(in.Author, in.Category, page.Window{})))
 	return Reviews{Efforts: c.got, Until: c.until}, err
 }
 

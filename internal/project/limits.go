@@ -36,6 +36,7 @@ func Limits() []limit.Limit {
 		{What: "Size of a name in metadata", Of: "an item of a project", Most: limit.Bytes(maxMetadataNameBytes), Then: mistake},
 		{What: "Finishes, including those taken back or found incorrect", Of: "an item of a project", Most: limit.Count(MaxEfforts), Code: limit.Exhausted},
 		{What: "Time that a claim can be set to last", Of: "a project", Most: limit.Time(MaxLease * time.Minute), Code: limit.Invalid},
+		{What: "Days for which a member is new", Of: "a project", Most: limit.Count(MaxNewcomerDays), Code: limit.Invalid},
 		{What: "Keywords", Of: "a finish", Most: limit.Count(MaxKeywords), Code: limit.Invalid},
 		{What: "Characters of a keyword", Of: "a finish or a project", Most: limit.Count(MaxKeywordRunes), Code: limit.Invalid},
 	}

@@ -87,11 +87,13 @@ type Update struct {
 	Name, Description *string
 	Keywords          *[]string // that the project suggests
 	LeaseMinutes      *int      `json:",omitempty"` // MinLease to MaxLease
+	ReviewPercent     *int      `json:",omitempty"` // 0 to 100
+	NewcomerDays      *int      `json:",omitempty"` // 0 to MaxNewcomerDays
 	ExpectedVersion   *int
 	IdempotencyKey    *string `json:"-"`
 }
 
-// Update changes name, description, suggested keywords or the lease of claims from now on, for managers. It returns the project after the change, and
+// Update changes name, description, suggested keywords, the lease of claims from now on, or what of their results awaits a review, for managers. It returns the project after the change, and
 // *[VersionConflict] as an expected outcome.
 func (s *Service) Update(ctx context.Context, in Update) (Project, error) {
 	var name, description string
@@ -115,6 +117,12 @@ func (s *Service) Update(ctx context.Context, in Update) (Project, error) {
 	if l := in.LeaseMinutes; l != nil && (*l < MinLease || *l > MaxLease) {
 		return Project{}, fault.Invalidf("input.leaseMinutes", "a claim lasts %d to %d minutes", MinLease, MaxLease)
 	}
+	if n := in.ReviewPercent; n != nil && (*n < 0 || *n > 100) {
+		return Project{}, fault.Invalidf("input.reviewPercent", "a percentage is 0 to 100")
+	}
+	if n := in.NewcomerDays; n != nil && (*n < 0 || *n > MaxNewcomerDays) {
+		return Project{}, fault.Invalidf("input.newcomerDays", "a member is new for 0 to %d days", MaxNewcomerDays)
+	}
 	return once(ctx, s, "updateProject", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Project, error) {
 		return s.edit(ctx, in.ID, in.ExpectedVersion, func(before Project) (Project, error) {
 			after := before
@@ -130,8 +138,14 @@ func (s *Service) Update(ctx context.Context, in Update) (Project, error) {
 			if in.LeaseMinutes != nil {
 				after.Lease = Lease(*in.LeaseMinutes)
 			}
+			if in.ReviewPercent != nil {
+				after.Reviews.Unreviewed = 100 - *in.ReviewPercent
+			}
+			if in.NewcomerDays != nil {
+				after.Reviews.NewcomerDays = *in.NewcomerDays
+			}
 			// What is not different only records the key.
-			if after.Name != before.Name || after.Description != before.Description || after.Lease != before.Lease || !slices.Equal(after.Keywords, before.Keywords) {
+			if after.Name != before.Name || after.Reviews != before.Reviews || after.Description != before.Description || after.Lease != before.Lease || !slices.Equal(after.Keywords, before.Keywords) {
 				after.Version++
 				after.UpdatedAt = domain.Later(s.o.Now, before.UpdatedAt)
 			}

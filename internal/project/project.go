@@ -53,6 +53,7 @@ type Project struct {
 	Paused      bool     // nothing is handed out
 	QueueSize   int      // how many items wait in its queue; 0 for the usual number
 	Lease       Lease    // of its claims from now on
+	Reviews     Reviews  // of what is found by them
 	Version     int
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
@@ -61,6 +62,26 @@ type Project struct {
 
 // LeaseMinutes is how long a claim lasts.
 func (p Project) LeaseMinutes() int { return int(p.Lease.Time() / time.Minute) }
+
+// Reviews say which of the results await a review; the zero value, that all of them do.
+type Reviews struct {
+	Unreviewed   int // how many of 100 await none
+	NewcomerDays int // for how long all results of a new member await one
+}
+
+// MaxNewcomerDays is for how long one can be new in a project.
+const MaxNewcomerDays = 365
+
+// ReviewPercent is how many of 100 results of members who are not new await a review.
+func (p Project) ReviewPercent() int { return 100 - p.Reviews.Unreviewed }
+
+// NewcomerDays is for how many days a member is new: all results of a new member await a review.
+func (p Project) NewcomerDays() int { return p.Reviews.NewcomerDays }
+
+// ToReview reports whether what a member finds by a claim awaits a review. The draw is a number that differs from claim to claim, at random.
+func (p Project) ToReview(m Member, since time.Time, draw uint32) bool {
+	return draw%100 >= uint32(p.Reviews.Unreviewed) || since.Before(m.AddedAt.AddDate(0, 0, p.Reviews.NewcomerDays))
+}
 
 // Lease is how long a claim lasts, from when it was made or extended, in minutes; 0 is the usual time.
 type Lease int
@@ -229,6 +250,7 @@ type Claim struct {
 	Since time.Time
 	Until time.Time // the end of the lease
 	Lease Lease     // for which an extension is
+	Plain bool      // what is found by it awaits no review
 }
 
 // TokenFor returns the token for who has the item, nil for everybody else.

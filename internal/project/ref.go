@@ -77,8 +77,8 @@ func (p Project) Transfers(w page.Window) TransfersRequest {
 	return TransfersRequest{Project: p.ID, Window: w, as: proof(p.Member.Type)}
 }
 
-// ToReview asks for a page of the efforts that the viewer may review: of an author and a category, "" for all of them.
-func (p Project) ToReview(author UserID, category string, w page.Window) ReviewsRequest {
+// AwaitingReview asks for a page of the efforts that the viewer may review: of an author and a category, "" for all of them.
+func (p Project) AwaitingReview(author UserID, category string, w page.Window) ReviewsRequest {
 	return ReviewsRequest{Project: p.ID, Author: author, Category: category, Except: p.Member.User, Window: w, as: proof(p.Member.Type)}
 }
 

@@ -117,7 +117,7 @@ type MemberEffortsRequest struct {
 	as      proof
 }
 
-// ReviewsRequest asks for one page of the efforts of a project that await a review; see [Project.ToReview].
+// ReviewsRequest asks for one page of the efforts of a project that await a review; see [Project.AwaitingReview].
 type ReviewsRequest struct {
 	Project  ID
 	Author   UserID // of all authors when empty

@@ -47,7 +47,7 @@ var rooms = map[string][]string{
 	// domains share ids only.
 	"internal/filetag":     {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/score", "internal/tag", "internal/task", "internal/viewer"}, // tags are on the items of scores
 	"internal/entity":      {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/task", "internal/viewer"},
-	"internal/labelling":   {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/project", "internal/retry", "internal/tag", "internal/task", "internal/user", "internal/viewer"}, // what happens to the items of projects, told with who did it, and the task that removes them
+	"internal/labelling":   {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/project", "internal/retry", "internal/tag", "internal/task", "internal/user", "internal/viewer"}, // what happens to the items of projects, told with who did it, and the task that removes them
 	"internal/note":        {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/tag", "internal/viewer"},
 	"internal/project":     {"internal/domain", "internal/fault", "internal/idempotency", "internal/jsontext", "internal/limit", "internal/page", "internal/retry", "internal/tag", "internal/task", "internal/viewer"},
 	"internal/score":       {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/project", "internal/retry", "internal/task", "internal/viewer"}, // into projects items are imported

@@ -75,6 +75,9 @@ func provokedProjects() map[string]map[string]provocation {
 			"Time that a claim can be set to last, a project": unnumbered(mutated("updateProject", func(p *provoker) apitest.Vars {
 				return apitest.Vars{"projectId": p.Project("P").ID, "leaseMinutes": p.most()*60 + 1}
 			})),
+			"Days for which a member is new, a project": mutated("updateProject", func(p *provoker) apitest.Vars {
+				return apitest.Vars{"projectId": p.Project("P").ID, "newcomerDays": p.most() + 1}
+			}),
 			"Teams, a project": asked(func(p *provoker) *apitest.Answer {
 				l := p.Project("P") // with a team of managers
 				return p.until(p.most()-1, func(n int) *apitest.Answer {

@@ -156,3 +156,41 @@ func TestReviewsCostTheLowerBound(t *testing.T) {
 	assert.Len(t, c.List("claimReviews.efforts"), 10)
 	assert.Equal(t, map[string]int{"BatchGetItem": 2}, c.Operations(), "the project, and those that the reviewer has")
 }
+
+func TestAProjectSaysWhatAwaitsAReview(t *testing.T) {
+	s := apitest.NewServer(t)
+	s.Works()
+	l := s.Labelled(12, 0)
+	ada, rev := l.Labellers[0], l.Reviewer()
+	sets := func(percent, days int) {
+		t.Helper()
+		a := l.Mutate("updateProject", "project { reviewPercent newcomerDays version }", apitest.Vars{"projectId": l.ID, "reviewPercent": percent, "newcomerDays": days})
+		require.Empty(t, a.Errors, "%s", a.Body)
+		assert.Equal(t, []any{float64(percent), float64(days)}, []any{a.At("result.project.reviewPercent"), a.At("result.project.newcomerDays")})
+	}
+	finishes := func(held []apitest.Held, counts string, awaiting int) (efforts []string) {
+		t.Helper()
+		for _, h := range held {
+			efforts = append(efforts, l.Finished(ada, h))
+		}
+		l.Counts(counts)
+		a := rev.Must(toReview, apitest.Vars{"p": l.ID})
+		assert.InDelta(t, awaiting, a.At("project.toReviewCount"), 0)
+		assert.Len(t, a.List("project.toReview.nodes"), awaiting)
+		return efforts
+	}
+	before := l.Claimed(ada, 2)
+	sets(0, 0)
+	plain := finishes(l.Claimed(ada, 3), "7 2 3 0", 0)
+	finishes(before, "7 0 5 0", 2) // as it was when they were claimed
+	sets(0, 1)
+	finishes(l.Claimed(ada, 2), "5 0 7 0", 4) // by somebody who is new
+
+	// What awaits no review can be reviewed, which changes no number of what does.
+	a := rev.Mutate("reviewEffort", "effort { review { verdict } }", apitest.Vars{"effortId": plain[0], "verdict": "CORRECT"})
+	assert.Equal(t, "CORRECT", a.Str("result.effort.review.verdict"))
+	a = rev.Mutate("reviewEffort", "item { status }", apitest.Vars{"effortId": plain[1], "verdict": "INCORRECT"})
+	assert.Equal(t, "NEW", a.Str("result.item.status"))
+	sets(100, 0)
+	finishes(l.Claimed(ada, 1), "5 0 7 0", 5)
+}
